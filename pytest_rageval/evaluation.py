@@ -24,6 +24,7 @@ from pytest_rageval.notebooks.progress import shown_progress
 from pytest_rageval.notebooks.results import EvaluationResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
+from pytest_rageval.reports.history import record
 from pytest_rageval.reports.run_info import run_info
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.run_paths import EVALUATION_ROWS
@@ -116,7 +117,7 @@ def evaluate_planned(
     with shown_progress(progress, plan.info.title) as listener:
         evaluated = evaluate_plan(plan, run, listener, workers)
     if write_to is not None:
-        _write(evaluated, started, Path(write_to), requested)
+        return _written(evaluated, started, Path(write_to), requested)
     return evaluated.result
 
 
@@ -218,10 +219,13 @@ def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
     raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
 
 
-def _write(
+def _written(
     evaluated: Evaluated, started: datetime, output: Path, requested: tuple[str, ...]
-) -> None:
+) -> ScenarioResult:
+    """Write the files of a run; return its result with the remarks about them."""
     result, usage = evaluated.result, evaluated.usage
     plain = asdict(usage) if usage is not None else None
     run = run_info(result, started, datetime.now(UTC), usage=plain)
-    write_run(result, run, Path.cwd(), output, requested)
+    folder = write_run(result, run, Path.cwd(), output, requested)
+    remarks = (*result.info.remarks, *record(result, run, folder))
+    return replace(result, info=replace(result.info, remarks=remarks))

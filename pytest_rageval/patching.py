@@ -27,7 +27,7 @@ def patch_scenario(path: str | os.PathLike[str], changes: Changes) -> tuple[str,
     temperature is set. Lists are replaced as a whole.
 
     The file is replaced in one step. Raises ScenarioError if the new file would have new problems,
-    or would hold keys or passwords, and MissingExtraError without ruamel.yaml.
+    or would hold keys or passwords.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     name_of = partial(metric_name, known=METRIC_REGISTRY)

@@ -20,7 +20,7 @@ ImportMode = Literal["prepend", "append", "importlib"]
 _MAX_NAME_BYTES = 200
 # Names that Windows reserves for devices, with any suffix, and files in the folder of all runs.
 _RESERVED = re.compile(
-    r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|history\.sqlite.*|cachedir\.tag", re.IGNORECASE
+    r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|history\.(csv|sqlite.*)|cachedir\.tag", re.IGNORECASE
 )
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 

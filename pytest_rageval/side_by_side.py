@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
-from pytest_rageval.engine.planning.plan_variants import plans_of
+from pytest_rageval.engine.planning.plan_scenario import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.engine.verdict.contests import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
@@ -74,7 +74,7 @@ class VariantResults:
 
     def __repr__(self) -> str:
         # Not at the top: scripts print no results, and need nothing of the reports.
-        from pytest_rageval.notebooks.words import ranking_text
+        from pytest_rageval.notebooks.html import ranking_text
 
         return f"<{type(self).__name__} {ranking_text(self.ranking, self.gate)}>"
 

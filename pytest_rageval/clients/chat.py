@@ -43,7 +43,7 @@ from pytest_rageval.clients.reply_example import gives_back
 from pytest_rageval.clients.settings import JUDGE_TOKENS, SHORT_TOKENS, ClientSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import USABLE
-from pytest_rageval.text.repetition import repeats_itself
+from pytest_rageval.text.reply_text import repeats_itself
 
 _FROM_CACHE = Usage(cached=1)
 _MOST = 10**9

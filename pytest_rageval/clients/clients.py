@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TypeVar
 
-from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.accounting.habits import TokenGuess
 from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import (
     CHAT_REGISTRY,
@@ -34,11 +34,10 @@ from pytest_rageval.clients.chat import CachedChat, DirectChat
 from pytest_rageval.clients.credentials import NOT_SET
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
-from pytest_rageval.clients.limits.limited_call import LimitedCall
+from pytest_rageval.clients.limits.limited_call import LimitedCall, UnusableReplies
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.limits.retry import Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
-from pytest_rageval.clients.limits.unusable import UnusableReplies
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.threads import in_background
 

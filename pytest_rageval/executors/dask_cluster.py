@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from pytest_rageval import extras
-from pytest_rageval.executors.base import EngineError, ExecutorKind, Workers
-from pytest_rageval.executors.scheduler_watch import SchedulerWatch, said
+from pytest_rageval.executors.base import EngineError, ExecutorKind, SchedulerWatch, Workers, said
 from pytest_rageval.redaction import without_credentials
 
 _CONNECT_S = 5.0

@@ -53,7 +53,7 @@ class AgreementGate(Gate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels, or the coefficient is undefined."""
         # Not at the top: scenarios without labels need no statistics of them.
-        from pytest_rageval.stats.judge_agreement import agreement_of
+        from pytest_rageval.stats.labels.agreement import agreement_of
 
         found = result.agreement.get(self.target) or agreement_of(result, self.human)
         if found.n < self.min_labels:

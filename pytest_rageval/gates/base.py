@@ -56,6 +56,10 @@ class NoThresholdsError(GateOptionError):
     """A gate needs thresholds, and the scenario has none that can be used."""
 
 
+AS_RUN = "as_run"
+"""What the page calls a gate that it does not decide anew for other weights."""
+
+
 class Watch(ABC):
     """Follows a run that asks, until the verdict of one gate is certain."""
 
@@ -89,7 +93,7 @@ class Gate(ABC):
     __slots__ = ()
 
     by_labels: ClassVar[bool] = False
-    """Whether labels of people decide it; then ``targets`` says what the page knows of it."""
+    """Whether labels of people decide it."""
 
     name: str
     """Its name in node ids and tables."""
@@ -129,10 +133,11 @@ class Gate(ABC):
         return None
 
     def for_page(self) -> dict[str, Any]:
-        """Return its ``kind`` and what the page computes it from, as ``gates.js`` reads them."""
-        if self.by_labels:
-            return {"kind": "people", "targets": sorted(self.targets)}
-        return {"kind": "other"}
+        """Return its ``kind`` and what the page decides it from, as ``gates.js`` reads them.
+
+        By default its verdict stays as run, and where weights of its targets change, that is said.
+        """
+        return {"kind": AS_RUN, "targets": sorted(self.targets) or [WEIGHTED_SCORE]}
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the samples to look at when it failed, for each metric; equal ones in order."""

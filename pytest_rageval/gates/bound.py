@@ -32,10 +32,9 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Forms, Share, without_own_keys
-from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.summary import weighted_interval, weighted_quantile
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.stats.wording import counted
 
 

@@ -35,8 +35,8 @@ class CorrectedGate(Gate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels for a corrected mean."""
         # Not at the top: scenarios without labels need no statistics of them.
-        from pytest_rageval.stats.corrected_means import corrected_of
-        from pytest_rageval.stats.judge_agreement import agreement_of
+        from pytest_rageval.stats.labels.agreement import agreement_of
+        from pytest_rageval.stats.labels.corrected_means import corrected_of
 
         known = result.corrected.get(self.target) if self.confidence == 0.95 else None
         found = known or corrected_of(result, self.human, self.confidence)
@@ -78,9 +78,9 @@ class CorrectedGate(Gate):
             return (
                 f"; people's mean {found.mean:.4f} is itself {side}: more labels will hardly help"
             )
-        from pytest_rageval.stats.corrected_means import pilot_of
-        from pytest_rageval.stats.label_plan import labels_needed
-        from pytest_rageval.stats.label_scale import Scale
+        from pytest_rageval.stats.labels.corrected_means import pilot_of
+        from pytest_rageval.stats.labels.drawing import labels_needed
+        from pytest_rageval.stats.labels.strata import Scale
 
         scale = Scale.of(result.info, self.human)
         distance = min(

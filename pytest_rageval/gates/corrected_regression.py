@@ -55,7 +55,7 @@ class CorrectedRegressionGate(RegressionGate):
     def _difference(self, result: ScenarioResult, name: str) -> _Seen:
         # Not at the top: scenarios without labels need no statistics of them.
         from pytest_rageval.stats.comparison import paired_scores
-        from pytest_rageval.stats.corrected_means import corrected_difference
+        from pytest_rageval.stats.labels.corrected_means import corrected_difference
 
         confidence = 1.0 - self.test.alpha / len(self.targets)
         found = corrected_difference(result, self.human[name], self.baseline, confidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pytest_rageval.gates.base import Gate
 from pytest_rageval.gates.worst import WorstSamples, fallen
@@ -18,7 +18,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
-from pytest_rageval.stats.paired import alpha_of_each, correction_used, holm
+from pytest_rageval.stats.paired import correction_used, holm
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
@@ -99,26 +99,6 @@ class RegressionGate(Gate):
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the samples that are worse than in the baseline."""
         return fallen(result, self.baseline, self.higher_is_better)
-
-    def for_page(self) -> dict[str, Any]:
-        """Return what the page computes it from."""
-        if self.by_labels:
-            return {"kind": "people", "targets": sorted(self.targets)}
-        alpha, used = self.test.alpha, self._used
-        return {
-            "kind": "no_regression",
-            "baseline": self.baseline.name,
-            "targets": dict(self.higher_is_better),
-            "max_drop": self.max_drop,
-            "relative": self.relative,
-            "mode": self.mode,
-            "alpha": alpha,
-            "alpha_of_each": alpha_of_each(alpha, used, len(self.targets)),
-            "test": self.test.test,
-            "correction": used,
-            "min_pairs": self.min_pairs,
-            "undecided": self.undecided,
-        }
 
     def _findings(self, result: ScenarioResult) -> list[_Finding]:
         # It imports numpy, which runs without a comparison need not load.

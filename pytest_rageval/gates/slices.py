@@ -14,6 +14,7 @@ from pydantic import Field
 
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import (
+    AS_RUN,
     Asked,
     Gate,
     GateKind,
@@ -34,7 +35,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.groups import field_value
+from pytest_rageval.stats.weights import field_value
 
 _NO_VALUE: Final = "(none)"
 """The name of the slice of samples without a value."""
@@ -131,7 +132,9 @@ class SliceGate(Gate):
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""
-        inner = {"name": self.inner.name, **self.inner.for_page()}
+        inner = self.inner.for_page()
+        if inner["kind"] == AS_RUN:
+            return inner
         return {"kind": "by", "field": self.field, "inner": inner}
 
     def _judged_slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:

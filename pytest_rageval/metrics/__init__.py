@@ -11,13 +11,11 @@ from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "context_match": (),
-    "context_overlap": ("non_llm_context_precision", "non_llm_context_recall"),
     "criteria": ("must_satisfy",),
     "custom": (),
     "dbgpt": (),
     "lexical": ("acc", "coverem", "em", "f1", "stringem"),
     "ngrams": ("bleu", "chrf"),
-    "pattern_search": (),
     "quotations": ("quoted_spans_alignment",),
     "ragas": (
         "answer_accuracy",
@@ -45,7 +43,12 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "rouge": ("rouge-1", "rouge-2", "rouge-l", "rouge_score"),
     "row_checks": ("answer_checks", "must_include", "must_match", "must_not_include"),
     "rubric": ("llm_answer_relevancy", "rubric"),
-    "rubric_prompts": (),
     "similarity": ("context_similarity", "semantic_similarity"),
-    "string_similarity": ("string_equality", "string_presence", "string_similarity"),
+    "string_similarity": (
+        "non_llm_context_precision",
+        "non_llm_context_recall",
+        "string_equality",
+        "string_presence",
+        "string_similarity",
+    ),
 }

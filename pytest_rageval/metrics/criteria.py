@@ -9,8 +9,7 @@ from typing import Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, NoOptions
-from pytest_rageval.metrics.rubric import Rubric, RubricMetric
-from pytest_rageval.metrics.rubric_prompts import Language
+from pytest_rageval.metrics.rubric import Language, Rubric, RubricMetric
 from pytest_rageval.model import Sample, Score
 
 # The criterion is the text for {levels}: braces in it mean nothing.

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.prepared import PreparedText
+from pytest_rageval.text.normalize import PreparedText
 from pytest_rageval.text.tokenize import require_tokenizer
 
 Normalizer = Literal["ultrarag", "squad", "unicode"]

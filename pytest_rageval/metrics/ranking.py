@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.metrics.context_match import Hits, Match, find_hits
-from pytest_rageval.metrics.notation import MAX_CUTOFF
+from pytest_rageval.metrics.registry import MAX_CUTOFF
 from pytest_rageval.model import MAX_GRADE, Sample, Score
 
 _IDS = frozenset({"retrieved_ids", "reference_ids"})

@@ -47,7 +47,6 @@ from pytest_rageval.model.plain import (
     json_plain,
     plain_cell,
     value_text,
-    wire_text,
 )
 from pytest_rageval.model.result import (
     NO_CONTROLS,
@@ -73,8 +72,10 @@ from pytest_rageval.model.scenario import (
     ScenarioInfo,
     ScenarioView,
     SignificanceTest,
+    finite_ends,
     title_of,
 )
+from pytest_rageval.model.value import Count, Figure, Value
 from pytest_rageval.model.variants import (
     BEST,
     SEPARATOR,
@@ -121,10 +122,12 @@ __all__ = [
     "ControlVerdict",
     "Corrected",
     "Correction",
+    "Count",
     "Counts",
     "Diagnosis",
     "Disagreement",
     "Draw",
+    "Figure",
     "GateOutcome",
     "GateResult",
     "HumanLabels",
@@ -145,15 +148,16 @@ __all__ = [
     "Score",
     "SignificanceTest",
     "TestName",
+    "Value",
     "VariantPair",
     "WeightedSummary",
     "answer_digest",
     "duration_text",
+    "finite_ends",
     "is_no_value",
     "json_plain",
     "plain_cell",
     "title_of",
     "value_text",
     "verdicts_of",
-    "wire_text",
 ]

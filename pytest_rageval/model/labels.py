@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from pytest_rageval.model.plain import nothing
+from pytest_rageval.model.plain import NOTHING
+from pytest_rageval.model.value import Value
 
 RANDOM: Final = "random"
 """How a label was drawn: uniformly from all samples."""
@@ -17,8 +17,7 @@ CHOSEN: Final = "chosen"
 """How a label was drawn: by a person, or it is not known. It never corrects a mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Value, frozen=True):
     """What one person says of one answer: a ``value`` of the declared levels.
 
     ``drawn`` is RANDOM, CHOSEN, or the code of a stratum. ``digest`` is that of the answer that the
@@ -32,8 +31,7 @@ class Label:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Value, frozen=True):
     """Samples that were drawn to be labelled, out of all samples of a run.
 
     ``digests`` are those of all answers of that run by sample id. ``strata`` holds the code of each
@@ -41,11 +39,10 @@ class Draw:
     """
 
     digests: Mapping[str, str]
-    strata: Mapping[str, str] = field(default_factory=nothing)
+    strata: Mapping[str, str] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class HumanLabels:
+class HumanLabels(Value, frozen=True):
     """What people say about one metric of a scenario.
 
     ``metric`` may be ``weighted_score``; ``levels`` are declared, lowest first, the highest is
@@ -56,7 +53,7 @@ class HumanLabels:
     metric: str
     levels: tuple[float, ...]
     shown: str = ""
-    labels: Mapping[str, Sequence[Label]] = field(default_factory=nothing)
+    labels: Mapping[str, Sequence[Label]] = NOTHING
     draws: Sequence[Draw] = ()
     cut: float | None = None
     """From which score on the higher of two levels is meant; None: from the threshold on."""
@@ -69,41 +66,6 @@ class HumanLabels:
     question: str = ""
     """What the metric asks its judge, where it has words for that."""
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> HumanLabels:
-        """Return what ``to_dict`` took apart."""
-        return cls(
-            plain["metric"],
-            tuple(plain["levels"]),
-            plain["shown"],
-            {name: tuple(Label(*row) for row in rows) for name, rows in plain["labels"].items()},
-            tuple(Draw(**draw) for draw in plain["draws"]),
-            plain["cut"],
-            tuple(plain["files"]),
-            plain["blank"],
-            tuple(plain["meanings"]),
-            plain["question"],
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-plain mapping."""
-        rows = {
-            name: [[one.value, one.annotator, one.drawn, one.digest, one.place] for one in labels]
-            for name, labels in self.labels.items()
-        }
-        return {
-            "metric": self.metric,
-            "levels": list(self.levels),
-            "shown": self.shown,
-            "labels": rows,
-            "draws": [asdict(draw) for draw in self.draws],
-            "cut": self.cut,
-            "files": list(self.files),
-            "blank": self.blank,
-            "meanings": list(self.meanings),
-            "question": self.question,
-        }
-
 
 def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
     """Return the digest of an answer with its contexts: what a person looks at to label it.
@@ -115,8 +77,7 @@ def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
     return f"x{hashlib.sha256(seen.encode()).hexdigest()[:12]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Value, frozen=True):
     """A sample that the judge and people see differently.
 
     ``human`` and ``judge`` are levels, ``score`` is the judge's own figure, ``distance`` lies
@@ -133,8 +94,7 @@ class Disagreement:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Value, frozen=True):
     """How well a judge agrees with people, over ``n`` samples that both rated.
 
     ``confusion`` counts samples: a row for each level of people, a column for each of the judge; it
@@ -190,17 +150,16 @@ class Agreement:
     split: int = 0
     stale: int = 0
     unscored: int = 0
-    why: Mapping[str, str] = field(default_factory=nothing)
+    why: Mapping[str, str] = NOTHING
     disagreements: Sequence[Disagreement] = ()
     """The most surprising first."""
-    cells: Mapping[str, Sequence[int]] = field(default_factory=nothing)
+    cells: Mapping[str, Sequence[int]] = NOTHING
     """By ``row,column`` of ``confusion``, the positions of its samples in the run."""
-    slices: Mapping[str, Mapping[str, Agreement]] = field(default_factory=nothing)
+    slices: Mapping[str, Mapping[str, Agreement]] = NOTHING
     """By field and value, the same for a part of the samples."""
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Value, frozen=True, rename={"share": "lambda"}):
     """A mean of the judge's scores corrected by labels, with its 95 % interval, in its unit.
 
     ``share`` (lambda) is how far the judge is believed, from 0 to 1; None where yes and no were

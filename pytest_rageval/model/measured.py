@@ -25,8 +25,9 @@ the rows that no other part of a run holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from pytest_rageval.model.value import Value
 
 Code = Mapping[str, Mapping[str, str]]
 """By metric, the digest of each module that its code came from, by the module's name."""
@@ -34,8 +35,7 @@ Code = Mapping[str, Mapping[str, str]]
 CODE: Final = "code"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Value, frozen=True):
     """A key of the scenario on which scores depend.
 
     ``refuses``: a run with another value is not compared. ``of_variants``: that variants have other

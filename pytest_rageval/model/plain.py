@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from datetime import timedelta
@@ -26,11 +25,6 @@ class _Nothing(dict[str, Any]):
 
 NOTHING: Final[Mapping[str, Any]] = _Nothing()
 """The one empty mapping that all values without entries share: 100,000 samples are many dicts."""
-
-
-def nothing() -> Mapping[str, Any]:
-    """Return NOTHING: the default of a field."""
-    return NOTHING
 
 
 _CELLS: Final = frozenset([str, bool, int, type(None)])
@@ -125,12 +119,3 @@ def json_plain(value: Any) -> Any:
     if type(value).__name__ in ("bool_", "bool"):  # numpy's: its text would count as true
         return bool(value)
     return str(value)
-
-
-def _named(value: object) -> object:
-    return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-# Made once: json.dumps with these arguments would make an encoder for every value.
-wire_text: Final = json.JSONEncoder(ensure_ascii=True, default=_named).encode
-"""Returns a value as ASCII JSON, as processes send it to each other: any text survives."""

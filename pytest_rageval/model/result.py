@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.model.labels import Agreement, Corrected
@@ -18,30 +16,30 @@ from pytest_rageval.model.names import (
     GateOutcome,
     Outcome,
 )
-from pytest_rageval.model.plain import nothing
+from pytest_rageval.model.plain import NOTHING
 from pytest_rageval.model.scenario import ScenarioInfo
+from pytest_rageval.model.value import Count, Figure, Value
 from pytest_rageval.model.variants import Ranking
 
 
-@dataclass(frozen=True, slots=True)
-class SampleResult:
+class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": "id"}):
     """One case as it ran. ``scores`` has a key for each metric of the scenario, None = unscored."""
 
     sample_id: str
     index: int
     outcome: Outcome = "passed"
     sample_weight: float = 1.0
-    weighted_score: float | None = None
+    weighted_score: Figure | None = None
     doc_name: str | None = None
     question: str | None = None
     answer: str | None = None
     contexts: Sequence[str] | None = None
     references: Sequence[str] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=nothing)
-    scores: Mapping[str, float | None] = field(default_factory=nothing)
-    reasons: Mapping[str, str] = field(default_factory=nothing)
-    details: Mapping[str, Any] = field(default_factory=nothing)
-    errors: Mapping[str, str] = field(default_factory=nothing)
+    metadata: Mapping[str, Any] = NOTHING
+    scores: Mapping[str, Figure | None] = NOTHING
+    reasons: Mapping[str, str] = NOTHING
+    details: Mapping[str, Any] = NOTHING
+    errors: Mapping[str, str] = NOTHING
     invalid: str | None = None
     row: int = 0
     line: int | None = None
@@ -54,14 +52,14 @@ class SampleResult:
     """Why the row is expected to fail, empty where it does not say; None where it is not."""
     is_kept: bool = False
     """Whether the answer of the system under test came from the cache."""
-    judged_by: Mapping[str, str] = field(default_factory=nothing)
+    judged_by: Mapping[str, str] = NOTHING
     """By field, a digest of what the sample is judged by and no other field here holds in full."""
     expected: Sequence[str] | None = None
     """The expected contexts, where the run is asked for a report that shows them in full."""
     cause: Cause | None = None
     """Why the answer is low; None where it is not, or where the scenario does not ask."""
     cause_reason: str = ""
-    replies: Mapping[str, Mapping[str, int]] = field(default_factory=nothing)
+    replies: Mapping[str, Mapping[str, int]] = NOTHING
     """By metric, how many replies of the judge were usable, and not; see ``Score``."""
 
     @property
@@ -80,23 +78,8 @@ class SampleResult:
         reasons = self.reasons.values() if self.outcome == "skipped" else ()
         return any(reason.startswith(NOT_ASKED) for reason in reasons)
 
-    def to_row(self) -> tuple[Any, ...]:
-        """Return the fields in their order: JSON-plain but for tuples and read-only mappings."""
-        return _result_row(self)
 
-    @classmethod
-    def from_row(cls, row: Sequence[Any]) -> SampleResult:
-        """Return what ``to_row`` took apart."""
-        return cls(*row)
-
-
-_result_row: Final[Callable[[SampleResult], tuple[Any, ...]]] = attrgetter(
-    *(found.name for found in fields(SampleResult))
-)
-
-
-@dataclass(frozen=True, slots=True)
-class MetricSummary:
+class MetricSummary(Value, frozen=True):
     """A metric over the scenario; ``weighted_mean`` weighs samples, ``weight`` is the metric's.
 
     Of the ``unscored`` samples, ``failed`` have no score because of an error; to the others the
@@ -106,31 +89,29 @@ class MetricSummary:
     mean: float | None
     weighted_mean: float | None
     weight: float
-    n: int
-    unscored: int
+    n: Count
+    unscored: Count
     std: float | None
     ci_low: float | None
     ci_high: float | None
-    failed: int = 0
+    failed: Count = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedSummary:
+class WeightedSummary(Value, frozen=True):
     """The overall weighted score: ``mean`` is weighted by sample.
 
     Of the ``unscored`` samples, ``failed`` have none because of an error.
     """
 
     mean: float | None
-    n: int
-    unscored: int
+    n: Count
+    unscored: Count
     ci_low: float | None
     ci_high: float | None
-    failed: int = 0
+    failed: Count = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+class GateResult(Value, frozen=True):
     """What a gate decided; ``message`` is the sentence that the terminal prints.
 
     ``margin`` is how far the observed figure lies inside its bound (negative: outside), None where
@@ -145,8 +126,7 @@ class GateResult:
     margin: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MetricComparison:
+class MetricComparison(Value, frozen=True, rename={"a_mean": "A_mean", "b_mean": "B_mean"}):
     """A metric in two runs, A (this one) and B (the baseline), over the samples that both scored.
 
     Means are weighted by sample; ``diff`` is A - B with its interval. ``p_value`` is the raw
@@ -175,8 +155,10 @@ class MetricComparison:
     undecided: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+_IN_FILES: Final = {"only_a": "only_here", "only_b": "only_in_baseline"}
+
+
+class Comparison(Value, frozen=True, rename=_IN_FILES):
     """A run (A) against its ``baseline`` (B), joined by sample id.
 
     ``correction`` is how the p-values were adjusted.
@@ -191,24 +173,23 @@ class Comparison:
     correction: Correction = "holm"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Value, frozen=True):
     """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported.
 
     ``invalid`` rows are no samples. ``in_figures`` samples have a score in some mean. Samples that
     were not asked about because the verdict was certain are ``skipped``, and did not run.
     """
 
-    samples: int = 0
-    ran: int = 0
-    scored: int = 0
-    passed: int = 0
-    failed: int = 0
-    error: int = 0
-    skipped: int = 0
-    xfailed: int = 0
-    invalid: int = 0
-    in_figures: int = 0
+    samples: Count
+    ran: Count
+    scored: Count
+    passed: Count
+    failed: Count
+    error: Count
+    skipped: Count
+    xfailed: Count
+    invalid: Count
+    in_figures: Count = 0
 
     @property
     def not_asked(self) -> int:
@@ -217,8 +198,7 @@ class Counts:
         return max(0, ended - self.ran)
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(Value, frozen=True):
     """Whatever depends on time, machine or processes; equal runs differ in nothing else.
 
     ``commit`` is that of the system under test, where a CI service names it. ``answer_latency_s``
@@ -230,14 +210,13 @@ class RunInfo:
     finished_at: str
     version: str
     workers: int = 0
-    latency_s: Mapping[str, float] = field(default_factory=nothing)
+    latency_s: Mapping[str, float] = NOTHING
     usage: Mapping[str, float | None] | None = None
     commit: str | None = None
     answer_latency_s: Mapping[str, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ControlVerdict:
+class ControlVerdict(Value, frozen=True):
     """Whether the judge of a metric tells good rows from bad ones.
 
     ``passed`` is None where that is not known, and ``reason`` says why, or what the judge does not
@@ -269,22 +248,6 @@ class ControlVerdict:
         is_left_out = self == NO_CONTROLS or self.reason.startswith((BUDGET, REPLAY))
         return self.passed is False or (self.passed is None and not is_left_out)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-plain mapping, the layout of ``results.json``."""
-        return {
-            "passed": self.passed,
-            "set": self.set,
-            "good": list(self.good),
-            "bad": list(self.bad),
-            "reason": self.reason,
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> ControlVerdict:
-        """Return what ``to_dict`` took apart."""
-        good, bad = tuple(plain["good"]), tuple(plain["bad"])
-        return cls(plain["passed"], plain["set"], good, bad, plain.get("reason", ""))
-
 
 def _listed(values: Sequence[float | None]) -> str:
     return " ".join("-" if value is None else f"{value:.3g}" for value in values)
@@ -306,8 +269,7 @@ NO_CONTROLS = ControlVerdict(None, reason="no controls")
 """The verdict of a metric that has no control rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Value, frozen=True):
     """A scenario's figures: samples in dataset order, summaries, and the gates once decided."""
 
     info: ScenarioInfo
@@ -315,17 +277,20 @@ class ScenarioResult:
     complete: bool
     metrics: Mapping[str, MetricSummary]
     weighted_score: WeightedSummary
-    samples: Sequence[SampleResult] = field(repr=False)
+    samples: Sequence[SampleResult]
     gates: Sequence[GateResult] = ()
     comparison: Comparison | None = None
-    agreement: Mapping[str, Agreement] = field(default_factory=nothing)
+    agreement: Mapping[str, Agreement] = NOTHING
     """How well the metrics agree with people, for each that has labels."""
-    corrected: Mapping[str, Corrected] = field(default_factory=nothing)
+    corrected: Mapping[str, Corrected] = NOTHING
     """Their means corrected by those labels."""
-    controls: Mapping[str, ControlVerdict] = field(default_factory=nothing)
+    controls: Mapping[str, ControlVerdict] = NOTHING
     """By metric, whether its judge tells good rows from bad ones."""
     ranking: Ranking | None = None
     """The variants of the scenario against each other, where it has some and several ran."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.info.title}, {len(self.samples)} samples>"
 
     def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
         """Return the summary of a metric, or of ``weighted_score``."""

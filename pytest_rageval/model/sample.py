@@ -1,4 +1,7 @@
-"""What is scored: a sample, an invalid row, a score."""
+"""What is scored: a sample, an invalid row, a score.
+
+Samples are dataclasses: hooks return changed ones, or some of a class of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_rageval.model.plain import nothing
+from pytest_rageval.model.plain import NOTHING
+from pytest_rageval.model.value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Sample:
     context_docs: tuple[str | None, ...] | None = None
     retrieved_ids: tuple[str, ...] | None = None
     reference_ids: Mapping[str, int] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=nothing)
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     tags: tuple[str, ...] = ()
     skip: str | None = None
     xfail: str | None = None
@@ -61,7 +65,7 @@ class InvalidRow:
     reason: str
     raw: str = ""
     doc_name: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=nothing)
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     tags: tuple[str, ...] = ()
     skip: str | None = None
     xfail: str | None = None
@@ -71,8 +75,7 @@ class InvalidRow:
 Case = Sample | InvalidRow
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Value, frozen=True):
     """What one metric says of one sample: a value, or None with a ``reason`` or an ``error``."""
 
     metric: str

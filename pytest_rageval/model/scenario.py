@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Final
+from typing import Any
 
 from pytest_rageval.model.labels import HumanLabels
 from pytest_rageval.model.names import CAUSE, TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
-from pytest_rageval.model.plain import NOTHING, nothing
+from pytest_rageval.model.plain import NOTHING
+from pytest_rageval.model.value import Value
 from pytest_rageval.model.variants import SEPARATOR, Contest
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Value, frozen=True):
     """The values that are good enough: from ``min`` to ``max``, either may be absent.
 
     >>> Bound(min=0.7).holds(0.7 - 1e-10), Bound(min=0.7).compare(0.61)
@@ -61,9 +60,8 @@ def _plain(number: float) -> str:
     return f"{number:.2f}" if round(number, 2) == number else f"{number:.10g}"
 
 
-@dataclass(frozen=True, slots=True)
-class MetricColumn:
-    """A metric as a scenario uses it; infinities in ``range`` mean unbounded.
+class MetricColumn(Value, frozen=True):
+    """A metric as a scenario uses it; None in ``ends`` of its range means unbounded.
 
     ``definition`` says with which options it is measured: scores are comparable where it is equal.
     ``as_is``: its scores enter the weighted score without being stretched to 0..1 (a cosine's).
@@ -73,7 +71,7 @@ class MetricColumn:
 
     name: str
     weight: float = 1.0
-    range: tuple[float, float] = (0.0, 1.0)
+    ends: tuple[float | None, float | None] = (0.0, 1.0)
     higher_is_better: bool = True
     version: int = 1
     definition: str = ""
@@ -85,7 +83,7 @@ class MetricColumn:
     def to_unit(self, score: float) -> float:
         """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.
 
-        >>> MetricColumn("rubric", range=(0.0, 5.0)).to_unit(4.0)
+        >>> MetricColumn("rubric", ends=(0.0, 5.0)).to_unit(4.0)
         0.8
         """
         low, high = self.range
@@ -94,17 +92,16 @@ class MetricColumn:
         return score if self.higher_is_better else 1.0 - score
 
     @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest score; infinite where unbounded."""
+        low, high = self.ends
+        return -math.inf if low is None else low, math.inf if high is None else high
+
+    @property
     def is_stretched(self) -> bool:
         """Whether a score is rescaled from its range to 0..1 to enter the weighted score."""
         low, high = self.range
         return (low, high) != (0.0, 1.0) and math.isfinite(high - low) and not self.as_is
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> MetricColumn:
-        """Return the column that ``ScenarioInfo.to_dict`` took apart."""
-        low, high = plain["range"]
-        ends = (-math.inf if low is None else low, math.inf if high is None else high)
-        return cls(**{**plain, "range": ends})
 
     @property
     def middle(self) -> float | None:
@@ -119,8 +116,13 @@ class MetricColumn:
         return (low, high) if self.higher_is_better else (1.0 - high, 1.0 - low)
 
 
-@dataclass(frozen=True, slots=True)
-class SignificanceTest:
+def finite_ends(ends: tuple[float, float]) -> tuple[float | None, float | None]:
+    """Return the ends of a range as ``MetricColumn`` has them: None where one is infinite."""
+    low, high = (end if math.isfinite(end) else None for end in ends)
+    return low, high
+
+
+class SignificanceTest(Value, frozen=True):
     """How a difference of two runs is tested for chance; ``alpha`` is two-sided."""
 
     test: TestName = "permutation"
@@ -130,8 +132,7 @@ class SignificanceTest:
     correction: Correction = "max-t"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparing:
+class Comparing(Value, frozen=True):
     """The comparison that a scenario asks for; empty ``metrics`` mean all."""
 
     baseline: str
@@ -139,8 +140,7 @@ class Comparing:
     test: SignificanceTest = SignificanceTest()
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Value, frozen=True):
     """Another run: the ids of its samples, and for each metric their scores by id.
 
     ``weighted_score`` is among the metrics when the run has all of this scenario's; it is weighed
@@ -150,22 +150,20 @@ class Baseline:
     name: str
     ids: Sequence[str]
     scores: Mapping[str, Mapping[str, float | None]]
-    failed: Mapping[str, Sequence[str]] = field(default_factory=nothing)
+    failed: Mapping[str, Sequence[str]] = NOTHING
     """By metric, the samples on which it failed in that run: they have no weighted score."""
-    digests: Mapping[str, str] = field(default_factory=nothing)
+    digests: Mapping[str, str] = NOTHING
     """The digests of its answers by sample id, where labels are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Value, frozen=True):
     """The metrics that tell causes of low answers apart; None leaves it to the texts' words."""
 
     retrieval: str | None = None
     generation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioInfo:
+class ScenarioInfo(Value, frozen=True):
     """All that judging and reporting a scenario needs once its samples are scored.
 
     It travels from a worker to the controller, which therefore parses no YAML. ``total`` counts
@@ -176,10 +174,10 @@ class ScenarioInfo:
     path: str
     nodeid: str
     metrics: tuple[MetricColumn, ...]
-    thresholds: Mapping[str, Bound] = field(default_factory=nothing)
-    gates: Mapping[str, Any] = field(default_factory=nothing)
+    thresholds: Mapping[str, Bound] = NOTHING
+    gates: Mapping[str, Any] = NOTHING
     bands: tuple[float, float] = (0.8, 0.6)
-    doc_weights: Mapping[str, float] = field(default_factory=nothing)
+    doc_weights: Mapping[str, float] = NOTHING
     tolerates_shortfalls: bool = False
     """Whether a sample below its threshold is xfailed, and the gate pass_rate decides."""
     description: str = ""
@@ -200,14 +198,14 @@ class ScenarioInfo:
     selected: int = 0
     judgements_sha256: str = ""
     compare: Comparing | None = None
-    baselines: Mapping[str, Baseline] = field(default_factory=nothing)
-    measured: Mapping[str, Any] = field(default_factory=nothing)
+    baselines: Mapping[str, Baseline] = NOTHING
+    measured: Mapping[str, Any] = NOTHING
     """On what its scores depend, of what no other field says: see ``model.measured``."""
     unlike: tuple[str, ...] = ()
     """What differs from the runs that it is compared with all the same."""
     refused_baseline: str = ""
     """Why the saved run that this one was to replace is not comparable; empty where it is."""
-    metadata: Mapping[str, Any] = field(default_factory=nothing)
+    metadata: Mapping[str, Any] = NOTHING
     """The values of the keys ``x-...`` of the file, by names without the ``x-``; JSON-plain."""
     hooks: tuple[str, ...] = ()
     """Plugins with hooks that see this run; the main process may lack some of them."""
@@ -221,7 +219,7 @@ class ScenarioInfo:
     """How the causes of low answers are found; None where they are not looked for."""
     variant: str = ""
     """Which variant of the scenario this is; empty where it has none."""
-    controls: Mapping[str, str] = field(default_factory=nothing)
+    controls: Mapping[str, str] = NOTHING
     """By metric, a digest of its control rows and of all else that decides what its judge makes of
     them; empty for a metric without such rows."""
     requires_controls: bool = False
@@ -280,67 +278,8 @@ class ScenarioInfo:
         good, warn = (end - TOLERANCE for end in self.bands)
         return "good" if graded >= good else "warn" if graded >= warn else "bad"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-plain mapping."""
-        plain = {found.name: getattr(self, found.name) for found in fields(self)}
-        plain["metrics"] = [
-            {**asdict(metric), "range": [_finite(end) for end in metric.range]}
-            for metric in self.metrics
-        ]
-        plain["thresholds"] = {name: asdict(bound) for name, bound in self.thresholds.items()}
-        plain["gates"] = dict(self.gates)
-        plain["doc_weights"] = dict(self.doc_weights)
-        plain["metadata"] = dict(self.metadata)
-        plain["measured"] = dict(self.measured)
-        plain["controls"] = dict(self.controls)
-        plain["compare"] = asdict(self.compare) if self.compare is not None else None
-        plain["baselines"] = {
-            name: [
-                found.name,
-                list(found.ids),
-                found.scores,
-                dict(found.failed),
-                dict(found.digests),
-            ]
-            for name, found in self.baselines.items()
-        }
-        plain["diagnose"] = asdict(self.diagnose) if self.diagnose is not None else None
-        plain["human"] = [one.to_dict() for one in self.human]
-        plain["contest"] = asdict(self.contest) if self.contest is not None else None
-        return plain
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> ScenarioInfo:
-        """Return what ``to_dict`` took apart."""
-        known = dict(plain)
-        known["metrics"] = tuple(map(MetricColumn.from_dict, plain["metrics"]))
-        known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
-        for name in _TUPLES:
-            known[name] = tuple(plain[name])
-        known["human"] = tuple(map(HumanLabels.from_dict, plain["human"]))
-        if plain["diagnose"] is not None:
-            known["diagnose"] = Diagnosis(**plain["diagnose"])
-        if plain["contest"] is not None:
-            known["contest"] = Contest.from_dict(plain["contest"])
-        known["compare"] = _comparing(plain["compare"])
-        known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
-        return cls(**known)
-
-
-_TUPLES: Final = (
-    "bands",
-    "overridden",
-    "overridden_by",
-    "warnings",
-    "remarks",
-    "unlike",
-    "metadata_columns",
-    "hooks",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioView:
+class ScenarioView(Value, frozen=True):
     """What hooks get to know of a scenario.
 
     ``path`` is its file, relative to the rootdir; ``metadata`` what it says under keys ``x-...``,
@@ -349,7 +288,7 @@ class ScenarioView:
 
     name: str
     path: str
-    metadata: Mapping[str, Any] = field(default_factory=nothing)
+    metadata: Mapping[str, Any] = NOTHING
     variant: str = ""
 
     @classmethod
@@ -365,13 +304,3 @@ def title_of(name: str, variant: str) -> str:
     ('support-bot', 'support-bot::dense')
     """
     return f"{name}{SEPARATOR}{variant}" if variant else name
-
-
-def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
-    if plain is None:
-        return None
-    return Comparing(plain["baseline"], tuple(plain["metrics"]), SignificanceTest(**plain["test"]))
-
-
-def _finite(end: float) -> float | None:
-    return end if math.isfinite(end) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from pytest_rageval.model.names import WEIGHTED_SCORE, Cause
+from pytest_rageval.model.value import Value
 
 BEST: Final = "best"
 """The name of the gate that compares the variants of a scenario."""
@@ -15,8 +15,7 @@ SEPARATOR: Final = "::"
 """What separates a scenario's name from that of its variant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Value, frozen=True):
     """The variants of a scenario in the order of its file, and how they are compared.
 
     They are ranked by the metric ``of``. ``at_least`` is the variant than which none may be
@@ -39,14 +38,8 @@ class Contest:
         """The variant that the others are described against: ``at_least``, else the first."""
         return self.at_least or self.names[0]
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Contest:
-        """Return what ``asdict`` took apart."""
-        return cls(**{**plain, "names": tuple(plain["names"])})
 
-
-@dataclass(frozen=True, slots=True)
-class RankedVariant:
+class RankedVariant(Value, frozen=True):
     """A variant's mean of the metric over the common samples, with its interval.
 
     ``n`` counts these samples. Variants that share one of the ``letters`` cannot be told apart;
@@ -61,8 +54,7 @@ class RankedVariant:
     letters: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VariantPair:
+class VariantPair(Value, frozen=True):
     """Two variants over the common samples; ``diff`` is the mean of ``a`` minus that of ``b``.
 
     ``a`` ranks above ``b``. The interval is that of this pair alone. ``p_value`` is the raw
@@ -87,8 +79,7 @@ class VariantPair:
     smallest_detectable: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CauseChange:
+class CauseChange(Value, frozen=True):
     """How many low answers of one cause a variant mends and adds, against the reference.
 
     ``mended``: low for this cause in ``reference`` and not low in ``variant``; ``new``: the other
@@ -102,8 +93,7 @@ class CauseChange:
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Value, frozen=True):
     """The variants of a scenario by the mean of ``metric``, best first.
 
     ``common`` samples of ``total`` have a score in every variant: means and pairs are about these,
@@ -134,9 +124,3 @@ class Ranking:
         """Return the pair of two variants, in whichever order; None where they were not tested."""
         names = {one, other}
         return next((pair for pair in self.pairs if {pair.a, pair.b} == names), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-plain, as ``variants.json`` has it."""
-        plain = asdict(self)
-        plain["variants"] = {one.pop("name"): one for one in map(dict, plain["variants"])}
-        return {"schema": 1, **plain}

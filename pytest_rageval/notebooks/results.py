@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
 
 from pytest_rageval.model import ScenarioResult
-from pytest_rageval.notebooks.columns import columns_of
-from pytest_rageval.notebooks.frames import frame_of
+from pytest_rageval.notebooks.frames import columns_of, frame_of
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class EvaluationResult(ScenarioResult):
+class EvaluationResult(ScenarioResult, frozen=True):
     """A result with ``to_frame``; notebooks show its means, gates and worst samples."""
 
-    library: str = field(default="", compare=False)
+    library: str = ""
     """The library of the data frame that the rows came from, as ``pandas``; empty without one."""
 
     @classmethod
@@ -36,7 +34,7 @@ class EvaluationResult(ScenarioResult):
 
     def __repr__(self) -> str:
         # Not at the top: scripts print no results, and need nothing of the reports.
-        from pytest_rageval.notebooks.words import result_text
+        from pytest_rageval.notebooks.html import result_text
 
         return f"<{type(self).__name__} {result_text(self)}>"
 

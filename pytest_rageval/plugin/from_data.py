@@ -29,7 +29,6 @@ from pytest_rageval.first_scenario.workflow import (
 from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, cut, pad
 from pytest_rageval.text.printable import one_line, printable
@@ -154,8 +153,7 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
     """
     given: dict[str, Any] = {}
     target = ""
-    for text in SET.values(config):
-        override = set_override(SET.flag, text)
+    for override in SET.overrides(config):
         match override.path:
             case ("dataset", "key_map", name):
                 given.setdefault("key_map", {})[name] = override.value
@@ -168,7 +166,7 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
                     "with --rag-from, only keys of 'dataset' but 'path' can be set, and 'target': "
                     "my_app.rag:answer, or an address"
                 )
-                raise _misused(f"--rag-set {text}: {message}")
+                raise _misused(f"{override.flag}: {message}")
     return given, target
 
 

@@ -17,11 +17,11 @@ import pytest
 
 from pytest_rageval.plugin.last_word import keep_verdict
 from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
-from pytest_rageval.plugin.options import SCENARIO, add_options
+from pytest_rageval.plugin.options import SCENARIO, add_options, refuse_pairs
 from pytest_rageval.plugin.own_imports import import_as_it_is
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
-from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, is_controller, overrides
+from pytest_rageval.plugin.settings import SETTINGS, Settings, is_controller
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
-    _refuse_two_commands(config)
+    refuse_pairs(config)
     if config.getoption("rag_from") is not None:
         from pytest_rageval.plugin.from_data import write_first_scenario
 
@@ -99,15 +99,6 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     return None
 
 
-def _refuse_two_commands(config: pytest.Config) -> None:
-    """Refuse ``--rag-merge`` beside a command that would exit with 0 in its place."""
-    names = ("from", "init", "import", "schema", "history", "serve", "mcp")
-    other = next((one for one in names if config.getoption(f"rag_{one}") not in (None, False)), "")
-    if config.getoption("rag_merge") and other:
-        message = f"--rag-merge and --rag-{other} are two commands: run one after the other"
-        raise pytest.UsageError(message)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
@@ -121,8 +112,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Undo gc.freeze(). Registered first, it runs last: pytest's own clean-up collects garbage
     # several times, and need not scan all samples.
     config.add_cleanup(gc.unfreeze)
-    overrides(config)  # a mistake in them is a usage error
-    conditions(config)
     _prepare_mode(config, settings)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
@@ -141,7 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_rageval.plugin.configuration import path_unknown_to_workers
         from pytest_rageval.plugin.run.start_session import ensure_session
 
-        lost = path_unknown_to_workers(SCENARIO.values(config), config.getoption("tx", None) or ())
+        lost = path_unknown_to_workers(SCENARIO.texts(config), config.getoption("tx", None) or ())
         if lost:
             raise pytest.UsageError(lost)
 

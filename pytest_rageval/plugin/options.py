@@ -1,29 +1,74 @@
-"""The plugin's options: their names, their help, and how each is read."""
+"""The plugin's options, one row each: name, value, reader, help, and what the option touches.
+
+Help, environment, ini values, settings, overrides, refusals and the docs' table follow the rows.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import pytest
+
+from pytest_rageval.plugin.option_values import (
+    Entry,
+    answer_file,
+    as_entry,
+    as_path,
+    as_text,
+    cache_mode,
+    calls_of,
+    condition,
+    dollars,
+    number_in,
+    parsed_by,
+    part,
+    run_name,
+    runs_to_keep,
+    scenario_files,
+    true_or_false,
+    value_at,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from pytest_rageval.scenario.overrides import Override
+
+T = TypeVar("T")
 
 DEFAULT_PORT = 8760
 AGENTS, ULTRARAG = MCP_PROFILES = ("agents", "ultrarag")
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
 
+_SEVERAL = "..."
+
+Touched = Literal[
+    "how", "cases", "samples", "scores", "scenario", "gates", "baseline", "answers", "files"
+]
+"""What an option touches.
+
+How a run goes; which scenarios and samples are in it; what scores are made of; anything of the
+scenario; whether it is green; a saved run; the file of answers; what is written once for a run.
+"""
+
 
 @dataclass(frozen=True)
-class Option:
+class Option(Generic[T]):
     """A command-line option; the environment variable ``RAGEVAL_<name>`` is its default.
 
-    A repeatable option takes several values from the environment, separated by ``;``.
+    ``read`` turns its text into a value. One whose ``metavar`` ends in ``...`` may be repeated, and
+    takes several values from the environment, separated by ``;``.
     """
 
     name: str
     metavar: str | None
+    read: Callable[[Entry], T]
     help: str
-    repeatable: bool = False
+    touches: Touched = "how"
+    ini: str = ""
+    """The ini value that stands in for it, with paths relative to the rootdir."""
 
     @property
     def flag(self) -> str:
@@ -52,207 +97,294 @@ class Option:
     def _is_absent(self, config: pytest.Config) -> bool:
         return config.getoption(self.dest) in (None, [], False)
 
-    def values(self, config: pytest.Config) -> list[str]:
-        """Return the values that the user gave, [] if none; raises UsageError for an empty one.
+    def is_given(self, config: pytest.Config) -> bool:
+        """Return whether the command line or the environment has it."""
+        return bool(self.texts(config))
+
+    def entries(self, config: pytest.Config) -> list[Entry]:
+        """Return what the user gave, [] if nothing; raises UsageError for an empty text.
 
         Probably a variable of a CI script is not set: no gate may silently disappear with it.
         """
+        here, root, source = config.invocation_params.dir, config.rootpath, self.source(config)
+        texts = [Entry(source, text, here, root) for text in self.texts(config)]
+        ini = config.getini(self.ini) if self.ini and not texts else ""
+        return [Entry(self.ini, ini, root, root)] if ini else texts
+
+    def values(self, config: pytest.Config) -> list[T]:
+        """Return the values that the user gave; raises UsageError for what is none."""
+        return [self.read(entry) for entry in self.entries(config)]
+
+    def value(self, config: pytest.Config) -> T | None:
+        """Return the value of an option that has one, None if it was not given."""
+        return next(iter(self.values(config)), None)
+
+    @property
+    def _expected(self) -> str:
+        return (self.metavar or "true or false").removesuffix(_SEVERAL)
+
+    def texts(self, config: pytest.Config) -> list[str]:
+        """Return the texts that the user gave; raises UsageError for an empty one."""
         if self._is_absent(config):
             return self._of_environment()
-        given = config.getoption(self.dest)
-        texts = [str(value) for value in (given if isinstance(given, list) else [given])]
+        typed = config.getoption(self.dest)
+        texts = [str(value) for value in (typed if isinstance(typed, list) else [typed])]
         if not all(text.strip() for text in texts):
-            raise pytest.UsageError(f"{self.flag}: expected {self.metavar}, found nothing")
+            raise pytest.UsageError(f"{self.flag}: expected {self._expected}, found nothing")
         return texts
 
     def _of_environment(self) -> list[str]:
         text = os.environ.get(self.variable)
         if text is None:
             return []
-        parts = [part.strip() for part in text.split(";")] if self.repeatable else [text]
+        is_several = self.metavar is not None and self.metavar.endswith(_SEVERAL)
+        parts = [part.strip() for part in text.split(";")] if is_several else [text]
         if not all(part.strip() for part in parts):
             where = "" if len(parts) == 1 else " before, after or between ';'"
             raise pytest.UsageError(
-                f"{self.variable}: expected {self.metavar or 'true or false'}, found nothing{where}"
+                f"{self.variable}: expected {self._expected}, found nothing{where}"
                 "; give it a value, or unset it"
             )
         return parts
 
 
+class Overriding(Option["list[Override]"]):
+    """An option that changes values of the scenarios. The rows are applied in their order."""
+
+    def overrides(self, config: pytest.Config) -> list[Override]:
+        """Return what it changes; raises UsageError for a text that is no value."""
+        return [override for several in self.values(config) for override in several]
+
+
 SCENARIO = Option(
     "scenario",
-    "FILE[::ID]",
-    "run this scenario, or all that match 'eval/**/*.yaml' (repeatable)",
-    True,
+    "FILE[::ID]...",
+    scenario_files,
+    "run this scenario, or all that match 'eval/**/*.yaml'",
+    "cases",
 )
-METRIC_WEIGHT = Option("metric-weight", "M=W", "weight of a metric (repeatable)", True)
-DOC_WEIGHT = Option("doc-weight", "D=W", "weight of a document's samples (repeatable)", True)
-THRESHOLD = Option("threshold", "M=X", "least score of a sample (repeatable)", True)
-GATE = Option("gate", "M=X", "bound of a gate, as f1=0.5 or pass_rate=0.9 (repeatable)", True)
-SET = Option(
-    "set", "PATH=VALUE", "any value of the scenario, as dataset.limit=10 (repeatable)", True
+METRIC_WEIGHT = Overriding(
+    "metric-weight", "M=W...", number_in("metric_weights"), "weight of a metric", "scores"
 )
+DOC_WEIGHT = Overriding(
+    "doc-weight", "D=W...", number_in("doc_weights"), "weight of a document's samples", "scores"
+)
+THRESHOLD = Overriding(
+    "threshold", "M=X...", number_in("thresholds"), "least score of a sample", "scores"
+)
+GATE = Overriding(
+    "gate", "M=X...", number_in("gates"), "bound of a gate, as f1=0.5 or pass_rate=0.9", "gates"
+)
+_FALL = (
+    "fail when a metric fell by more than DROP (0.02, 5%%) and more than chance; "
+    "METRIC:DROP:any to ignore chance"
+)
+COMPARE_FAIL = Overriding(
+    "compare-fail", "METRIC:DROP...", parsed_by("compare_fail_override"), _FALL, "gates"
+)
+FAIL_UNDER = Overriding(
+    "fail-under",
+    "X",
+    parsed_by("fail_under_override"),
+    "fail when the mean weighted score is below X",
+    "gates",
+)
+SET = Overriding(
+    "set",
+    "PATH=VALUE...",
+    parsed_by("set_override"),
+    "any value of the scenario, as dataset.limit=10",
+    "scenario",
+)
+COMPARE = Overriding(
+    "compare", "NAME", value_at("compare.baseline", run_name), "compare with a saved run", "scores"
+)
+JUDGE_MODEL = Overriding(
+    "judge-model", "NAME", value_at("judge.model"), "the model (or profile) that judges", "scenario"
+)
+CONCURRENCY = Overriding(
+    "concurrency",
+    "N",
+    calls_of("judge", "embedding"),
+    "calls in flight to a judge, over all workers",
+)
+TARGET_CONCURRENCY = Overriding(
+    "target-concurrency", "N", calls_of("target"), "questions in flight to the system under test"
+)
+LIMIT = Overriding(
+    "limit", "N", value_at("dataset.limit", whole), "use the first N rows; -1 for all", "samples"
+)
+LABELS = Option("labels", "FILE...", as_path, "labels of people, besides human.file", "scores")
 WHERE = Option(
     "where",
-    "FIELD=VALUE",
-    "run only samples whose field is (=), is not (!=) or contains (~) the value (repeatable)",
-    True,
+    "FIELD=VALUE...",
+    condition,
+    "run only samples whose field is (=), is not (!=) or contains (~) the value",
+    "samples",
 )
-LIMIT = Option("limit", "N", "use only the first N rows; -1 for all")
-OUTPUT = Option("output", "DIR", "base folder of the run folders")
-VARIANT = Option("variant", "NAME", "run only this variant of a scenario (repeatable)", True)
-SAVE = Option("save", "NAME", "save this run as a baseline (a name, or the path of a .json file)")
+VARIANT = Option("variant", "NAME...", as_text, "run only this variant of a scenario", "samples")
+OUTPUT = Option("output", "DIR", as_path, "base folder of the run folders", ini="rageval_output")
+SAVE = Option(
+    "save", "NAME", run_name, "save this run as a baseline (a name, or a .json file)", "baseline"
+)
 SAVE_FAILED = Option(
-    "save-failed", "NAME", "save this run as a baseline even if it is red (in place of --rag-save)"
+    "save-failed", "NAME", run_name, "in place of --rag-save: even if the run is red", "baseline"
 )
 SAVE_ANSWERS = Option(
-    "save-answers", "FILE", "write the answers as a data set for offline runs: .jsonl .json .csv"
-)
-COMPARE = Option("compare", "NAME", "compare with a saved run")
-COMPARE_FAIL = Option(
-    "compare-fail",
-    "METRIC:DROP",
-    "fail when a metric fell by more than DROP (0.02, 5%%) and more than chance; "
-    "METRIC:DROP:any to ignore chance (repeatable)",
-    True,
-)
-FAIL_UNDER = Option("fail-under", "X", "fail when the mean weighted score is below X")
-LABELS = Option(
-    "labels", "FILE", "labels of people, besides those of human.file (repeatable)", True
-)
-CONCURRENCY = Option("concurrency", "N", "calls in flight to a judge, over all workers")
-TARGET_CONCURRENCY = Option(
-    "target-concurrency", "N", "concurrent questions to the system under test, across all workers"
+    "save-answers", "FILE", answer_file, "write the answers as .jsonl, .json or .csv", "answers"
 )
 CACHE = Option(
-    "cache", "MODE", "cache of replies and answers: off, read, readwrite (default), refresh, replay"
+    "cache",
+    "MODE",
+    cache_mode,
+    "cache of replies and answers: off, read, readwrite (default), refresh, replay",
 )
-CACHE_DIR = Option("cache-dir", "DIR", "folder of the reply cache")
-JUDGE_MODEL = Option("judge-model", "NAME", "the model (or profile) that judges")
-BUDGET = Option("budget", "USD", "stop asking models before the run costs more than this")
+CACHE_DIR = Option(
+    "cache-dir", "DIR", as_path, "folder of the reply cache", ini="rageval_cache_dir"
+)
+BUDGET = Option("budget", "USD", dollars, "stop asking models before a run costs more than this")
 REPORT = Option(
-    "report", "NAME", "also write this report, for instance html (repeatable, or a,b)", True
+    "report", "NAME...", as_text, "also write this report, for instance html, or a,b", "files"
 )
-SHARD = Option(
-    "shard", "I/N", "run the I-th of N parts of the cases; --rag-merge decides the gates"
+KEEP = Option(
+    "keep",
+    "N",
+    runs_to_keep,
+    "keep the newest N runs of a scenario, remove older ones",
+    "files",
+    "rageval_keep",
 )
-KEEP = Option("keep", "N", "keep the newest N runs of each scenario, and remove older ones")
 ENGINE = Option(
-    "engine", "URL", "compute metrics in other processes: processes://4, dask://host:8786"
+    "engine",
+    "URL",
+    as_entry,
+    "compute metrics in other processes: processes://4, dask://host:8786",
+    ini="rageval_engine",
 )
-NO_FAST = Option("no-fast", None, "run each case through all of pytest's hooks (slower)")
-STRICT = Option("strict", None, "fail gates that a partial run leaves undecided")
+NO_FAST = Option("no-fast", None, true_or_false, "run each case through all of pytest's hooks")
+STRICT = Option("strict", None, true_or_false, "fail gates that are left undecided", "gates")
+SHARD = Option("shard", "I/N", part, "run the I-th of N parts of the cases; see --rag-merge")
 
-ALL_OPTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Option))
+ALL_OPTIONS: tuple[Option[Any], ...] = tuple(
+    row for row in list(globals().values()) if isinstance(row, Option)
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """An option for what runs no tests; ``alone`` is what it means without a value.
+
+    None has a variable: one that is left over in CI would keep every run from judging.
+    """
+
+    name: str
+    metavar: str | None
+    help: str
+    alone: str | None = None
+
+    @property
+    def flag(self) -> str:
+        """The option as it is written on the command line."""
+        return f"--rag-{self.name}"
+
+    def is_given(self, config: pytest.Config) -> bool:
+        """Return whether the user gave it."""
+        return config.getoption(f"rag_{self.name.replace('-', '_')}") not in (None, False)
+
+
+COMMANDS = (
+    Command("merge", "DIR...", "judge the shards in DIR, write their run, and exit"),
+    Command(
+        "init", "DIR", "write a scenario to start from into DIR (default: here), and exit", "."
+    ),
+    Command("import", "FILE", "write a scenario from a promptfoo configuration, beside it"),
+    Command("schema", None, "print the JSON Schema of a scenario file"),
+    Command("history", "SCENARIO", "list the runs of a scenario (default: of each)", ""),
+    Command(
+        "label", "N", "draw N answers of the newest complete run of each scenario to label", ""
+    ),
+    Command("dry-run", None, "say what a run would ask, and what that costs; ask nobody"),
+    Command(
+        "serve",
+        "PORT",
+        f"open the web app on this machine (default: port {DEFAULT_PORT}; 0: any free one)",
+        str(DEFAULT_PORT),
+    ),
+    Command(
+        "mcp",
+        "PROFILE",
+        "serve tools over MCP on stdin and stdout: agents (default) or ultrarag",
+        AGENTS,
+    ),
+)
+"""What a run of pytest does in place of running tests: one of them."""
+WITH_COMMANDS = (
+    Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
+    Command("ci", "SERVICE", "with --rag-from: also write a workflow of this service: github"),
+    Command("merge-commits", None, "with --rag-merge: also merge shards of different commits"),
+)
+
+
+def touching(*kinds: Touched) -> list[Option[Any]]:
+    """Return the options that touch these."""
+    return [option for option in ALL_OPTIONS if option.touches in kinds]
+
+
+def refuse_pairs(config: pytest.Config) -> None:
+    """Raise UsageError for options that cannot be given together."""
+    commands = [command.flag for command in COMMANDS if command.is_given(config)]
+    if len(commands) > 1:
+        names = " and ".join(commands)
+        raise pytest.UsageError(f"{names} are two commands: run one after the other")
+    if SAVE.is_given(config) and SAVE_FAILED.is_given(config):
+        raise pytest.UsageError(f"{SAVE.flag} and {SAVE_FAILED.flag}: give one of them")
+    for shard in SHARD.entries(config):
+        late = touching("baseline", "answers", "files")
+        sources = [option.source(config) for option in late if option.is_given(config)]
+        if sources:
+            message = "a shard is a part of a run; give it to pytest --rag-merge"
+            raise pytest.UsageError(f"{', '.join(sources)}: {message}")
+        if config.getoption("rag_merge"):
+            raise shard.refused("a merge runs no cases; leave it out")
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare the options and ini values."""
     group = parser.getgroup("rageval", "RAG evaluation (pytest-rageval)")
     for option in ALL_OPTIONS:
-        kwargs: dict[str, Any] = {"dest": option.dest, "help": option.help}
-        if option.metavar is None:
-            kwargs |= {"action": "store_true", "default": None}
-        else:
-            kwargs |= {"metavar": option.metavar, "default": None}
-            kwargs |= {"action": "append"} if option.repeatable else {}
-        group.addoption(option.flag, **kwargs)
-    _add_commands(group)
+        _declare(group, option, {"action": "append"})
+    for command in (*COMMANDS, *WITH_COMMANDS):
+        _declare(group, command, {"action": "extend", "nargs": "+"}, command.alone)
     _add_ini_values(parser)
 
 
-def _add_commands(group: pytest.OptionGroup) -> None:
-    """Declare the options that run no tests."""
-    group.addoption(
-        "--rag-init",
-        metavar="DIR",
-        nargs="?",
-        const=".",
-        help="write a scenario to start from into DIR (default: here), and exit",
-    )
-    group.addoption(
-        "--rag-from",
-        metavar="FILE",
-        help="with --rag-init: write a scenario for the rows of this file",
-    )
-    group.addoption(
-        "--rag-ci",
-        metavar="SERVICE",
-        help="with --rag-from: also write a workflow that runs the scenario; SERVICE is github",
-    )
-    group.addoption(
-        "--rag-import",
-        metavar="FILE",
-        help="write a scenario from a promptfoo configuration, beside it, and exit",
-    )
-    group.addoption(
-        "--rag-merge",
-        metavar="DIR",
-        nargs="+",
-        action="extend",
-        help="bring the shards in DIR together: decide gates, write the run, and exit (repeatable)",
-    )
-    group.addoption(
-        "--rag-merge-commits",
-        action="store_true",
-        help="with --rag-merge: also merge shards of different commits",
-    )
-    group.addoption(
-        "--rag-schema",
-        action="store_true",
-        help="print the JSON Schema of a scenario file, and exit",
-    )
-    group.addoption(
-        "--rag-history",
-        metavar="SCENARIO",
-        nargs="?",
-        const="",
-        help="list the runs of a scenario (default: of each) with their means, and exit",
-    )
-    group.addoption(
-        "--rag-label",
-        metavar="N",
-        nargs="?",
-        const="",
-        help="draw N answers of each scenario's newest complete run for people to label, and exit",
-    )
-    # Without a variable: one that is left over in CI would keep every run from judging.
-    group.addoption(
-        "--rag-dry-run",
-        action="store_true",
-        help="say what a run would ask, and what that costs; ask nobody, judge nothing, and exit",
-    )
-    group.addoption(
-        "--rag-serve",
-        metavar="PORT",
-        nargs="?",
-        const=str(DEFAULT_PORT),
-        help=f"open the web app on this machine (default: port {DEFAULT_PORT}; 0 for any free one)",
-    )
-    group.addoption(
-        "--rag-mcp",
-        metavar="PROFILE",
-        nargs="?",
-        const=AGENTS,
-        help="serve tools over MCP on stdin and stdout: agents (default), or ultrarag for "
-        "UltraRAG's evaluation tools",
-    )
+def _declare(
+    group: pytest.OptionGroup,
+    row: Option[Any] | Command,
+    several: dict[str, Any],
+    alone: str | None = None,
+) -> None:
+    how: dict[str, Any] = {"action": "store_true"}
+    if row.metavar is not None:
+        how = {"metavar": row.metavar.removesuffix(_SEVERAL)}
+    if alone is not None:
+        how |= {"nargs": "?", "const": alone}
+    help_text = row.help
+    if row.metavar is not None and row.metavar.endswith(_SEVERAL):
+        how, help_text = how | several, f"{row.help} (repeatable)"
+    group.addoption(row.flag, default=None, help=help_text, **how)
 
 
 def _add_ini_values(parser: pytest.Parser) -> None:
+    for option in ALL_OPTIONS:
+        if option.ini:
+            parser.addini(option.ini, f"as {option.flag}: {option.help}")
     patterns = list(DEFAULT_PATTERNS)
-    on_github = "step summary and annotations on GitHub Actions"
     parser.addini("rageval_files", "file name patterns of scenarios", "args", patterns)
-    parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
-    parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
-    parser.addini(
-        "rageval_engine", "other processes that compute metrics, for instance processes://4"
-    )
-    parser.addini(
-        "rageval_fast", "cases that need nothing of pytest take a short way", "bool", default=True
-    )
-    parser.addini("rageval_keep", "how many runs of each scenario are kept (default: all)")
     parser.addini("rageval_reports", "reports to write as well", "args", [])
+    short_way = "cases that need nothing of pytest take a short way"
+    parser.addini("rageval_fast", short_way, "bool", default=True)
+    on_github = "step summary and annotations on GitHub Actions"
     parser.addini("rageval_github", on_github, "bool", default=True)
     parser.addini("rageval_strict", "undecided gates fail", "bool", default=False)

@@ -12,19 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.plugin import options
 from pytest_rageval.plugin.last_word import end_with
+from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.text.printable import printable
 
-_QUALITY = (
-    options.FAIL_UNDER,
-    options.GATE,
-    options.COMPARE_FAIL,
-    options.SAVE,
-    options.SAVE_FAILED,
-    options.STRICT,
-)
 _ADDOPTS = "PYTEST_ADDOPTS"
 _MOST_FOLDERS = 500
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
@@ -42,11 +34,11 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     config = session.config
     if has_scenario or session.exitstatus not in _GREEN or hasattr(config, "workerinput"):
         return
-    if config.getoption("collectonly", False) or config.getoption("rag_dry_run"):
+    is_told = config.getoption("collectonly", False) or config.getoption("rag_dry_run")
+    if is_told or config.getoption("rag_label") is not None:
         return
-    if config.getoption("rag_label") is not None:
-        return
-    typed = [option.flag for option in _QUALITY if option.is_typed(config)]
+    asking = touching("gates", "baseline")
+    typed = [option.flag for option in asking if option.is_typed(config)]
     if not typed:
         return
     end_with(session, pytest.ExitCode.USAGE_ERROR)

@@ -15,8 +15,6 @@ from pytest_rageval.serving.project import Project
 def serve(config: pytest.Config) -> int:
     """Serve the web app, or tools over MCP, until the end; return pytest's exit status."""
     port, profile = config.getoption("rag_serve"), config.getoption("rag_mcp")
-    if port is not None and profile is not None:
-        raise pytest.UsageError("--rag-serve and --rag-mcp: give one of them")
     try:
         return _serve_tools(config, profile) if port is None else _serve_app(config, _port(port))
     except (UserError, MissingExtraError) as error:

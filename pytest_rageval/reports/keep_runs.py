@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from pytest_rageval.reports.base import REPORT_REGISTRY
-from pytest_rageval.reports.history import HistoryError, forget, trend_of
+from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import read_head
-from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import base_of
 from pytest_rageval.stats.wording import counted
 
@@ -60,7 +59,6 @@ def remove_old_runs(
     if gone:
         span = gone[0] if len(gone) == 1 else f"{gone[0]} to {gone[-1]}"
         yield f"keep {keep}: {counted(len(gone), 'older run')} removed: {span}"
-        yield from _forgotten(base, home, gone)
     if foreign:
         listed = ", ".join(foreign[:_LISTED]) + ", …" * (len(foreign) > _LISTED)
         yield (
@@ -90,12 +88,7 @@ def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:
     # By their ids: a clock that was set back must not turn this run into an old one.
     others = sorted((run_id, folder) for folder, run_id in runs.items() if run_id != session)
     most = max(keep - of_session, 0)
-    # Read again: the history may know a run whose file is another's by now.
-    return [
-        folder
-        for _, folder in others[: max(len(others) - most, 0)]
-        if read_point(base, folder.relative_to(base).as_posix()) is not None
-    ]
+    return [folder for _, folder in others[: max(len(others) - most, 0)]]
 
 
 def _is_run(folder: Path) -> bool:
@@ -106,11 +99,9 @@ def _is_run(folder: Path) -> bool:
 def _scenario_path(folder: Path) -> str | None:
     """Return which scenario file a run is of, None where its results do not say."""
     try:
-        scenario = read_head(folder / "results.json")["scenario"]
-    except (OSError, ValueError, LookupError, TypeError):
+        return read_head(folder / "results.json").scenario.path
+    except (OSError, ValueError):
         return None
-    found = scenario.get("path") if isinstance(scenario, Mapping) else None
-    return found if isinstance(found, str) else None
 
 
 def _foreign(folder: Path) -> str:
@@ -143,10 +134,3 @@ def _linked(base: Path, home: Path) -> Iterator[Path]:
             yield entry
         elif entry.name == "latest" and entry.is_file():  # where there are no links
             yield home / entry.read_text("utf-8", "replace").strip()
-
-
-def _forgotten(base: Path, home: Path, names: Iterable[str]) -> Iterator[str]:
-    try:
-        forget(base, [(home / name).relative_to(base).as_posix() for name in names])
-    except HistoryError as error:
-        yield f"{error}"

@@ -27,9 +27,8 @@ from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
 from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
-from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.stats.verdict import badness, is_judged, shortfalls, shown_errors
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import count_groups, is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 from pytest_rageval.text.printable import one_line
 

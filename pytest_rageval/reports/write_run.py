@@ -24,7 +24,7 @@ _CACHE_TAG = (
 _RUN_ID = re.compile(r"\d{8}T\d{6}-")
 _CLEANED = 100
 # A folder of runs may begin with these: the user's own .gitignore, cached replies, the history.
-_FIRST = (".gitignore", ".cache", "history.sqlite")
+_FIRST = (".gitignore", ".cache", "history.csv", "history.sqlite")
 
 
 def write_run(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
-from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pytest_rageval.model import Contest, GateResult, Ranking, ScenarioResult
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.text.codec import plain, to_json
 
 RANKING: Final = "variants.json"
 SIDE_BY_SIDE: Final = "variants.html"
+
+
+def ranking_dict(ranking: Ranking) -> dict[str, Any]:
+    """Return a ranking as ``variants.json`` has it: variants by name, best first."""
+    found = plain(ranking)
+    return {"schema": 1, **found, "variants": {one.pop("name"): one for one in found["variants"]}}
 
 
 def write_variants(
@@ -30,8 +35,7 @@ def write_variants(
     leaves it. ``contest`` is how they were ranked, if that is not what the scenario says. Raises
     OSError.
     """
-    plain = {**ranking.to_dict(), "gate": None if gate is None else asdict(gate)}
-    text = json.dumps(plain, ensure_ascii=False, indent=1)
+    text = to_json({**ranking_dict(ranking), "gate": gate}, indent=1)
     write_atomically(folder / RANKING, [text, "\n"])
     if PAGE not in requested:
         if ranking.complete:

@@ -5,56 +5,126 @@ Except for ``run``, equal runs give equal bytes, and ``diff`` can compare two ru
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.model import (
     CAUSES,
+    NOTHING,
     WEIGHTED_SCORE,
     Agreement,
+    Bound,
+    Cause,
     Comparison,
+    ControlVerdict,
+    Counts,
     GateResult,
     MetricColumn,
-    MetricComparison,
+    MetricSummary,
     RunInfo,
     SampleResult,
     ScenarioResult,
+    Value,
+    WeightedSummary,
     json_plain,
 )
-from pytest_rageval.stats.groups import count_groups
-from pytest_rageval.stats.replies import reply_counts
-from pytest_rageval.text.limits import MAX_DEPTH, read_json
+from pytest_rageval.stats.aggregate import reply_counts
+from pytest_rageval.stats.weights import count_groups
+from pytest_rageval.text.codec import from_json, plain, to_json
 
 RESULTS_SCHEMA: Final = 1
 """The version that is written, and the newest that is read."""
 
-DEEPEST: Final = 2 * MAX_DEPTH
-"""How deep the file may be nested: its rows are ``MAX_DEPTH`` deep at most."""
-
 _SAMPLES_BEGIN: Final = '"samples": [\n'
+
+
+class Scale(Value, frozen=True):
+    """How the scores of a metric enter the weighted score; None is an end of an open range."""
+
+    range: tuple[float | None, float | None] = (0.0, 1.0)
+    higher_is_better: bool = True
+    as_is: bool = False
+
+
+class SavedScenario(Value, frozen=True, kw_only=True):
+    """What a run says of its scenario; earlier versions did not save what has a default."""
+
+    name: str
+    path: str
+    snapshot_sha256: str = ""
+    dataset_sha256: str = ""
+    overridden: tuple[str, ...] = ()
+    judgements_sha256: str = ""
+    measured: Mapping[str, Any] = NOTHING
+    definitions: Mapping[str, str] = NOTHING
+    scales: Mapping[str, Scale] | None = None
+    thresholds: Mapping[str, Bound] = NOTHING
+
+
+class Grouping(Value, frozen=True):
+    """By which field samples depend on each other."""
+
+    field: str
+
+
+class SavedHead(Value, frozen=True, kw_only=True):
+    """What the file says of a run, without its samples; what has a default may be missing."""
+
+    schema: int
+    scenario: SavedScenario
+    run: RunInfo
+    complete: bool
+    counts: Counts
+    metrics: Mapping[str, MetricSummary]
+    weighted_score: WeightedSummary
+    gates: tuple[GateResult, ...]
+    variant: str = ""
+    groups: Grouping | None = None
+    causes: Mapping[Cause, int] | None = None
+    """How many low answers have which cause; None where nobody asked for causes."""
+    controls: Mapping[str, ControlVerdict] = NOTHING
+
+    @property
+    def columns(self) -> tuple[MetricColumn, ...]:
+        """The metrics; one of an earlier version, without a scale, is taken to be from 0 to 1."""
+        scales, definitions = self.scenario.scales or NOTHING, self.scenario.definitions
+        return tuple(
+            MetricColumn(
+                name,
+                metric.weight,
+                (scale := scales.get(name, Scale())).range,
+                scale.higher_is_better,
+                definition=definitions.get(name, ""),
+                as_is=scale.as_is,
+            )
+            for name, metric in self.metrics.items()
+        )
+
+
+class ResultsFile(SavedHead, frozen=True, kw_only=True):
+    """The whole file."""
+
+    samples: Sequence[SampleResult]
 
 
 def results_chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     """Yield the text of the file in parts."""
     yield "{\n"
     for key, value in _head(result, run).items():
-        yield f"{_dump(key)}: {_dump(value)},\n"
+        yield f"{to_json(key)}: {to_json(value, 0)},\n"
     yield _SAMPLES_BEGIN
     last = len(result.samples) - 1
     for at, sample in enumerate(result.samples):
-        yield _dump(sample_dict(sample)) + ("\n" if at == last else ",\n")
+        yield to_json(sample_dict(sample), 0) + ("\n" if at == last else ",\n")
     yield "]}\n"
 
 
-def read_head(path: Path) -> Mapping[str, Any]:
-    """Return what ``results_chunks`` wrote, with an empty list of samples.
+def read_head(path: Path) -> SavedHead:
+    """Return what ``results_chunks`` wrote but for the samples, which are not read.
 
-    Raises OSError, ValueError or LookupError for a file that this version did not write.
+    Raises OSError or ValueError for a file that this version did not write.
     """
     lines: list[str] = []
     with path.open(encoding="utf-8-sig") as stream:
@@ -63,9 +133,9 @@ def read_head(path: Path) -> Mapping[str, Any]:
                 lines.append('"samples": []}')
                 break
             lines.append(line)
-    head: Mapping[str, Any] = read_json("".join(lines), depth=DEEPEST)
-    if head["schema"] != RESULTS_SCHEMA:
-        raise ValueError(f"schema {head['schema']!r}")
+    head = from_json("".join(lines), SavedHead)
+    if head.schema != RESULTS_SCHEMA:
+        raise ValueError(f"schema {head.schema}")
     return head
 
 
@@ -74,82 +144,46 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
     return {
         "schema": RESULTS_SCHEMA,
         **({"variant": info.variant} if info.variant else {}),
-        "scenario": {
-            "name": info.name,
-            "path": info.path,
-            "snapshot_sha256": info.snapshot_sha256,
-            "dataset_sha256": info.dataset_sha256,
-            "overridden": list(info.overridden),
-            "judgements_sha256": info.judgements_sha256,
-            "measured": dict(info.measured),
-            "definitions": {column.name: column.definition for column in info.metrics},
-            "scales": {column.name: _scale(column) for column in info.metrics},
-            "thresholds": {name: asdict(bound) for name, bound in info.thresholds.items()},
-        },
+        "scenario": SavedScenario(
+            name=info.name,
+            path=info.path,
+            snapshot_sha256=info.snapshot_sha256,
+            dataset_sha256=info.dataset_sha256,
+            overridden=info.overridden,
+            judgements_sha256=info.judgements_sha256,
+            measured=info.measured,
+            definitions={column.name: column.definition for column in info.metrics},
+            scales={
+                column.name: Scale(column.ends, column.higher_is_better, column.as_is)
+                for column in info.metrics
+            },
+            thresholds=info.thresholds,
+        ),
         "run": {
             "id": run.id,
             "started_at": run.started_at,
             "finished_at": run.finished_at,
             "version": run.version,
             "workers": run.workers,
-            "latency_s": dict(run.latency_s),
-            "answer_latency_s": _plain(run.answer_latency_s),
-            "usage": _plain(run.usage),
+            "latency_s": run.latency_s,
+            "answer_latency_s": run.answer_latency_s,
+            "usage": run.usage,
         },
         "complete": result.complete,
-        "counts": asdict(result.counts),
+        "counts": result.counts,
         **_causes(result),
         **_groups(result),
         "metrics": {
-            name: {**asdict(summary), **_corrected(result, name), **_replies(result, name)}
+            name: {**plain(summary), **_corrected(result, name), **_replies(result, name)}
             for name, summary in result.metrics.items()
         },
-        "weighted_score": {**asdict(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
+        "weighted_score": {**plain(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": comparison_dict(result.comparison),
         **_controls(result),
         **_agreement(result),
     }
-
-
-def _scale(column: MetricColumn) -> dict[str, Any]:
-    """Return how a score enters the weighted score; None is an end of an unbounded range."""
-    return {
-        "range": [end if math.isfinite(end) else None for end in column.range],
-        "higher_is_better": column.higher_is_better,
-        "as_is": column.as_is,
-    }
-
-
-def read_columns(head: Mapping[str, Any]) -> tuple[MetricColumn, ...]:
-    """Return the metrics of a saved run, from what ``read_head`` returns; raises as it does.
-
-    A run of an earlier version has no ``scales``: its metrics are taken for those from 0 to 1.
-    """
-    scenario = head["scenario"]
-    return tuple(
-        _column(
-            name,
-            found["weight"],
-            scenario.get("definitions", {}).get(name, ""),
-            scenario.get("scales", {}).get(name, _scale(MetricColumn(name))),
-        )
-        for name, found in head["metrics"].items()
-    )
-
-
-def _column(name: str, weight: float, definition: str, scale: Mapping[str, Any]) -> MetricColumn:
-    low, high = scale["range"]
-    ends = (-math.inf if low is None else low, math.inf if high is None else high)
-    return MetricColumn(
-        name,
-        weight,
-        ends,
-        scale["higher_is_better"],
-        definition=definition,
-        as_is=scale["as_is"],
-    )
 
 
 def _groups(result: ScenarioResult) -> dict[str, Any]:
@@ -169,9 +203,7 @@ def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
     """Return the mean of a metric that labels correct, {} where it has none."""
     if name not in result.corrected:
         return {}
-    plain = asdict(result.corrected[name])
-    plain["lambda"] = plain.pop("share")
-    return {"corrected": plain}
+    return {"corrected": result.corrected[name]}
 
 
 def _replies(result: ScenarioResult, name: str) -> dict[str, Any]:
@@ -185,7 +217,7 @@ def _agreement(result: ScenarioResult) -> dict[str, Any]:
         return {}
     return {
         "agreement": {
-            name: {**asdict(found), "cells": _cells(found, result)}
+            name: {**plain(found), "cells": _cells(found, result)}
             for name, found in result.agreement.items()
         }
     }
@@ -194,7 +226,7 @@ def _agreement(result: ScenarioResult) -> dict[str, Any]:
 def _controls(result: ScenarioResult) -> dict[str, Any]:
     if not result.controls:
         return {}
-    return {"controls": {name: found.to_dict() for name, found in result.controls.items()}}
+    return {"controls": result.controls}
 
 
 def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:
@@ -206,37 +238,22 @@ def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:
     }
 
 
-def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if values is None else dict(values)
-
-
 def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:
     """Return a comparison in the layout of the file, with UltraRAG's names for the two means."""
     if comparison is None:
         return None
-    return {
-        "baseline": comparison.baseline,
-        "test": comparison.test,
-        "alpha": comparison.alpha,
-        "correction": comparison.correction,
-        "metrics": {name: _metric_dict(found) for name, found in comparison.metrics.items()},
-        "only_here": list(comparison.only_a),
-        "only_in_baseline": list(comparison.only_b),
-    }
-
-
-def _metric_dict(found: MetricComparison) -> dict[str, Any]:
-    plain = asdict(found)
-    if found.groups is None:
-        del plain["groups"]
-    return {"A_mean": plain.pop("a_mean"), "B_mean": plain.pop("b_mean"), **plain}
+    found: dict[str, Any] = plain(comparison)
+    for metric in found["metrics"].values():
+        if metric["groups"] is None:
+            del metric["groups"]
+    return found
 
 
 def gate_dict(gate: GateResult) -> dict[str, Any]:
     """Return a gate in the layout of the file."""
-    plain = asdict(gate)
-    del plain["margin"]
-    return plain
+    found: dict[str, Any] = plain(gate)
+    del found["margin"]
+    return found
 
 
 def sample_dict(sample: SampleResult) -> dict[str, Any]:
@@ -262,7 +279,3 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         **({"replies": sample.replies} if sample.replies else {}),
         **({"cause": sample.cause, "cause_reason": sample.cause_reason} if sample.cause else {}),
     }
-
-
-# json.dumps with these arguments would make an encoder for every sample.
-_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str).encode

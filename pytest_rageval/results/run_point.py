@@ -5,29 +5,27 @@ A point is made of a result, or read from the ``results.json`` of an earlier run
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from pytest_rageval.model import (
+    NOTHING,
     WEIGHTED_SCORE,
     Counts,
     MetricSummary,
     RunInfo,
     ScenarioResult,
+    Value,
     WeightedSummary,
     title_of,
 )
-from pytest_rageval.model.plain import nothing
 from pytest_rageval.results.layout import read_head
-from pytest_rageval.text.limits import MAX_INT, read_json
+from pytest_rageval.text.codec import from_json
 
 
-@dataclass(frozen=True, slots=True)
-class RunPoint:
+class RunPoint(Value, frozen=True):
     """One run of a scenario.
 
     ``folder`` is the run's folder below the base of all runs: ``bot/20261121T093011-123456``.
@@ -50,7 +48,7 @@ class RunPoint:
     gates_skipped: int = 0
     overridden: tuple[str, ...] = ()
     commit: str | None = None
-    definitions: Mapping[str, str] = field(default_factory=nothing)
+    definitions: Mapping[str, str] = NOTHING
     """What each metric measures, as ``MetricColumn.definition``; empty in runs of old versions."""
 
     @property
@@ -124,82 +122,38 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
     Only the head of ``results.json`` is read, not its samples.
     """
     try:
-        return _point(read_head(base / folder / "results.json"), folder, _commit(base / folder))
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        ArithmeticError,
-        LookupError,
-        AttributeError,
-    ):
-        # In any of these cases, this version did not write the file.
-        return None
+        head = read_head(base / folder / "results.json")
+        f"{head.run.id}{head.run.started_at}".encode()  # of ours, none has half of a character
+    except (OSError, ValueError):
+        return None  # this version did not write the file
+    title = title_of(head.scenario.name, head.variant)
+    commit = _commit(base / folder)
+    ended = Counter(gate.outcome for gate in head.gates)
+    return RunPoint(
+        folder=folder,
+        run_id=head.run.id,
+        scenario=title,
+        started_at=head.run.started_at,
+        complete=head.complete,
+        counts=head.counts,
+        weighted_score=head.weighted_score,
+        metrics=head.metrics,
+        gates_passed=ended["passed"],
+        gates_failed=ended["failed"],
+        gates_skipped=ended["skipped"],
+        overridden=head.scenario.overridden,
+        commit=commit,
+        definitions=head.scenario.definitions,
+    )
+
+
+class _Metadata(Value, frozen=True):
+    commit: str | None = None
 
 
 def _commit(folder: Path) -> str | None:
     """Return the commit that ``metadata.json`` names; that file may be missing or damaged."""
     try:
-        found = read_json((folder / "metadata.json").read_text("utf-8"), depth=None)
+        return from_json((folder / "metadata.json").read_bytes(), _Metadata).commit
     except (OSError, ValueError):
         return None
-    commit = found.get("commit") if isinstance(found, dict) else None
-    return commit if isinstance(commit, str) else None
-
-
-def _point(head: Mapping[str, Any], folder: str, commit: str | None) -> RunPoint:
-    ended = Counter(gate["outcome"] for gate in head["gates"])
-    return RunPoint(
-        folder=folder,
-        run_id=_unicode(head["run"]["id"]),
-        scenario=title_of(_text(head["scenario"]["name"]), _text(head.get("variant", ""))),
-        started_at=_unicode(head["run"]["started_at"]),
-        complete=head["complete"] is True,
-        counts=_figures(Counts, head["counts"]),
-        weighted_score=_figures(WeightedSummary, head["weighted_score"]),
-        metrics={
-            _text(name): _figures(MetricSummary, found) for name, found in head["metrics"].items()
-        },
-        gates_passed=ended["passed"],
-        gates_failed=ended["failed"],
-        gates_skipped=ended["skipped"],
-        overridden=tuple(map(_text, head["scenario"]["overridden"])),
-        commit=commit,
-        definitions={
-            _text(name): _text(said)
-            for name, said in head["scenario"].get("definitions", {}).items()
-        },
-    )
-
-
-_NEWER: Final = {Counts: "in_figures", WeightedSummary: "failed", MetricSummary: "failed"}
-
-Figures = TypeVar("Figures", Counts, WeightedSummary, MetricSummary)
-
-
-def _figures(kind: type[Figures], found: Mapping[str, Any]) -> Figures:
-    """Return a record of numbers; raises if one is missing or is not a number.
-
-    Runs of earlier versions lack the figures in ``_NEWER``.
-    """
-    found = {_NEWER[kind]: 0, **found}
-    return kind(**{field.name: _number(found[field.name]) for field in fields(kind)})
-
-
-def _number(value: Any) -> Any:
-    if value is None or (type(value) is float and math.isfinite(value)):
-        return value
-    if type(value) is int and -MAX_INT <= value < MAX_INT:  # as the history has them
-        return value
-    raise ValueError(f"{value!r} is not a number")
-
-
-def _unicode(value: Any) -> str:
-    _text(value).encode()  # of ours, none has half of a character
-    return str(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not text")
-    return value

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_rageval.errors import Problem, ScenarioError
-from pytest_rageval.redaction import looks_secret
+from pytest_rageval.redaction import looks_secret, names_secret
 from pytest_rageval.scenario.dialects.rag_eval import is_said
 from pytest_rageval.scenario.in_memory import Changes, plain_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
@@ -23,8 +23,7 @@ from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_na
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import ABSENT, short_key, value_at, widen, widened
 from pytest_rageval.scenario.variants import VARIANTS
-from pytest_rageval.scenario.yaml.edit import edited, same
-from pytest_rageval.scenario.yaml.positions import EditError
+from pytest_rageval.scenario.yaml.edit import EditError, edited, same
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 
 if sys.platform != "win32":
@@ -38,11 +37,7 @@ _NO_EFFECT = (
 )
 # Sections that say how a model or a target is reached: keys may get into them by mistake.
 _WITH_KEYS = ("judge", "embedding", "models", "target")
-_SECRET_NAME = re.compile(
-    r"(?:x-)?(?:api|access|secret|auth)?[-_]?(?:key|token|secret|password|passwd|cookie)"
-    r"|(?:proxy-)?authorization",
-    re.IGNORECASE,
-)
+_PLACE = re.compile(r"\{\w+\}")  # of a variable, or of a field of the row
 _AUTHORIZATION = re.compile(r"\b(?:bearer|basic)\s+(?!\$\{)\S{8,}", re.IGNORECASE)
 
 Steps = tuple[str, ...]
@@ -237,8 +232,8 @@ def _secrets(path: Steps, value: Any) -> Iterator[tuple[Steps, str]]:
 def _looks_secret(name: str, value: str) -> bool:
     if looks_secret(value) or _AUTHORIZATION.search(value):
         return True
-    if _SECRET_NAME.fullmatch(name):
-        return bool(value) and "${" not in value
+    if names_secret(name):
+        return bool(value) and not _PLACE.search(value)
     try:
         return bool(urlsplit(value).password) and "${" not in value
     except ValueError:

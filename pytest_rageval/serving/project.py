@@ -13,16 +13,17 @@ from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.children import OUTPUT, started
 
 _GOOD = (0, 5)  # 5: nothing was collected
-_PLUGINS = "pytest_rageval.plugin.child"
+_PLUGIN = "pytest_rageval.plugin.child"
 
-ASIDE: Final = ("-o", f"cache_dir=${OUTPUT}.cache", "-p", f"{_PLUGINS}.aside")
+ASIDE: Final = ("-o", f"cache_dir=${OUTPUT}.cache", "--rag-child=aside")
 """Options of a child beside the project's runs: --lf selects nothing, and nothing is saved."""
 
 _SHARED: Final = (
     "{0.shown}: name: {0.name!r} is also the name of {1}: both would share run folder, history and "
     "baselines. Give one of them another 'name' or 'output_dir'"
 )
-_LOOKING = ("--collect-only", "-q", *ASIDE)
+LOOKING: Final = ("--collect-only", "-q", *ASIDE)
+"""Options of a child that runs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ScenarioEntry:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What is known of a scenario before it is run, as plugin/child/outline.py says.
+    """What is known of a scenario before it is run, as plugin/child.py says.
 
     ``figures`` are by variant, under "" where the scenario has none. They are empty, and
     ``problems`` say with file and line why, where it cannot be run.
@@ -81,20 +82,14 @@ class Project:
     """Where replies and answers are kept, also those of runs with another output folder."""
 
     def command(
-        self,
-        plugin: str,
-        *more: str,
-        scenarios: Sequence[Path] = (),
-        variants: Sequence[str] = (),
+        self, *more: str, scenarios: Sequence[Path] = (), variants: Sequence[str] = ()
     ) -> list[str]:
-        """Return the command of a child with one of our plugins for children.
+        """Return the command of a child that says what happens in it.
 
         ``more`` are further options; ``scenarios`` are the only files to collect, and ``variants``
         the only ones to run of them: all that they have where none is named.
         """
-        start = [self.python, "-m", "pytest", "-p", f"{_PLUGINS}.{plugin}"]
-        if scenarios:
-            start += ["-p", f"{_PLUGINS}.only"]
+        start = [self.python, "-m", "pytest", "-p", _PLUGIN]
         only = [f"--rag-{name}={path}" for path in scenarios for name in ("scenario", "only")]
         only += [f"--rag-only-variant={name}" for name in variants]
         return [*start, *self.arguments, *more, *only]
@@ -104,7 +99,7 @@ class Project:
 
         The text is what pytest has printed if it could not collect all of the project.
         """
-        async with started(self.command("scenario_list", *_LOOKING), self.folder) as child:
+        async with started(self.command("--rag-child=list", *LOOKING), self.folder) as child:
             status = await child.wait()
             found = [
                 replace(
@@ -112,6 +107,7 @@ class Project:
                     variants=tuple(found["variants"]),
                 )
                 for found in child.events
+                if found["event"] == "file"
             ]
             problem = f"pytest ended with exit status {status}:\n{child.terminal()}"
         return self._checked(found), None if status in _GOOD else problem
@@ -132,7 +128,7 @@ class Project:
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         """Return what pytest knows of a scenario once it has read its data."""
-        command = self.command("outline", *_LOOKING, scenarios=[scenario.path])
+        command = self.command(*LOOKING, scenarios=[scenario.path])
         async with started(command, self.folder) as child:
             status = await child.wait()
             figures = {one["variant"]: one for one in child.events if one["event"] == "scenario"}

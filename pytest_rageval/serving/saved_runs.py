@@ -13,23 +13,21 @@ from pytest_rageval.engine.scoring.score_sample import weigh_scores
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.errors import BaselineError, Problem, shorten
 from pytest_rageval.model import (
-    CAUSES,
+    NOTHING,
     TOLERANCE,
     WEIGHTED_SCORE,
     Baseline,
-    Bound,
     Comparing,
     MetricColumn,
     SampleResult,
-    ScenarioInfo,
     ScenarioResult,
     SignificanceTest,
 )
 from pytest_rageval.model.measured import CODE, code_differences, setting_differences
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.results.layout import comparison_dict, read_columns, read_head
-from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range, reading
-from pytest_rageval.results.typed import checked
+from pytest_rageval.results.layout import SavedHead, comparison_dict
+from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
+from pytest_rageval.results.stored_result import stored_info
 from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
 from pytest_rageval.stats.aggregate import summarize_scenario
@@ -79,11 +77,18 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
 class StoredRun:
     """A run as its file has it; ``plan`` has no more than its metrics and groups."""
 
-    head: Mapping[str, Any]
     saved: SavedRun
     plan: Plan
-    samples: Sequence[SampleResult]
-    """Without texts, but for the question."""
+
+    @property
+    def head(self) -> SavedHead:
+        """What the file says of the run."""
+        return self.saved.head
+
+    @property
+    def samples(self) -> list[SampleResult]:
+        """The samples in their order."""
+        return list(self.saved.samples.values())
 
 
 def read_run(run: Path) -> StoredRun:
@@ -93,58 +98,13 @@ def read_run(run: Path) -> StoredRun:
     """
     file = run / "results.json" if run.is_dir() else run
     saved = load_baseline(run.stem, file, "", (), run.stem)
-    with reading(run.stem):
-        head = read_head(file)
-        info = ScenarioInfo(
-            saved.scenario,
-            head["scenario"]["path"],
-            saved.scenario,
-            read_columns(head),
-            thresholds={
-                name: Bound(**ends) for name, ends in head["scenario"].get("thresholds", {}).items()
-            },
-            group_by=head.get("groups", {}).get("field"),
-        )
-        checked(info)
-        _check_head(head)
-        samples = [checked(_sample(plain)) for plain in saved.samples.values()]
-    found = StoredRun(head, saved, Plan(info, (), (), frozenset()), samples)
-    odd = out_of_range(saved, info.metrics)
+    found = StoredRun(saved, Plan(stored_info(saved.head), (), (), frozenset()))
+    odd = out_of_range(saved, found.plan.info.metrics)
     if not odd and not _is_weighed(found):
         odd = "an earlier version did not save the ranges of its metrics; run it again"
     if odd:
         raise BaselineError([Problem("", f"run {run.stem}: {odd}")])
     return found
-
-
-def _check_head(head: Mapping[str, Any]) -> None:
-    """Raise TypeError or LookupError if what is said of a run is not of its type."""
-    counts = head["counts"]
-    kinds: tuple[tuple[Any, type], ...] = (
-        (head["complete"], bool),
-        (head["run"]["started_at"], str),
-        (counts["ran"], int),
-        (counts["samples"], int),
-    )
-    for value, kind in kinds:
-        if type(value) is not kind:
-            raise TypeError(f"{value!r} is no {kind.__name__}")
-
-
-def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:
-    """Return the samples of a run as ``results.json`` has them; raises as ``read_run`` does."""
-    return list(read_run(run).saved.samples.values())
-
-
-def causes_of(head: Mapping[str, Any]) -> dict[str, int] | None:
-    """Return how many low answers of a run have which cause; None where nobody asked for causes.
-
-    ``head`` is that of its ``results.json``.
-    """
-    found = head.get("causes")
-    if not isinstance(found, dict):
-        return None
-    return {cause: n for cause in CAUSES if isinstance(n := found.get(cause), int)}
 
 
 def compare_saved(
@@ -185,7 +145,7 @@ def _is_weighed(run: StoredRun) -> bool:
 
     Earlier versions did not say which metrics have other ranges, or are better when lower.
     """
-    if "scales" in run.head["scenario"]:
+    if run.head.scenario.scales is not None:
         return True
     names = [column.name for column in run.plan.info.metrics]
     weighed = [
@@ -227,10 +187,9 @@ def _without(saved: SavedRun, metrics: Mapping[str, str]) -> SavedRun:
     return replace(
         saved,
         samples={
-            sample_id: {
-                **sample,
-                "scores": {k: v for k, v in sample["scores"].items() if k not in metrics},
-            }
+            sample_id: replace(
+                sample, scores={k: v for k, v in sample.scores.items() if k not in metrics}
+            )
             for sample_id, sample in saved.samples.items()
         },
     )
@@ -243,29 +202,9 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
         compare=Comparing(baseline.name, test=test),
         baselines={baseline.name: baseline},
     )
-    result = summarize_scenario(info, ours.samples, complete=ours.head["complete"])
+    result = summarize_scenario(info, ours.samples, complete=ours.head.complete)
     n = len(ours.samples)
     return decide_gates(result, Extent(n, n, n))
-
-
-def _sample(plain: Mapping[str, Any]) -> SampleResult:
-    cause = plain.get("cause")
-    return SampleResult(
-        sample_id=plain["id"],
-        index=plain["index"],
-        outcome=plain["outcome"],
-        sample_weight=plain["sample_weight"],
-        weighted_score=plain["weighted_score"],
-        doc_name=plain["doc_name"],
-        question=plain["question"],
-        metadata=plain["metadata"],
-        scores=plain["scores"],
-        reasons=plain["reasons"],
-        details=plain["details"],
-        errors=plain["errors"],
-        cause=None if cause is None else CAUSES[CAUSES.index(cause)],
-        cause_reason=str(plain.get("cause_reason", "")),
-    )
 
 
 def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str, Any]:
@@ -301,16 +240,16 @@ def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str
 def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iterator[str]:
     found = result.comparison
     assert found is not None
-    if ours.head["run"]["started_at"] < theirs.head["run"]["started_at"]:
+    if ours.head.run.started_at < theirs.head.run.started_at:
         yield "A is older than B"
     yield from _remarks_on_metrics(ours, theirs)
     if WEIGHTED_SCORE not in result.info.baselines[found.baseline].scores:
         yield "weighted_score is not compared: B has not all metrics that it follows from"
     yield from _remarks_on_data(ours, theirs)
     for which, run, ids in (("A", ours, found.only_a), ("B", theirs, found.only_b)):
-        if not run.head["complete"]:
-            counts = run.head["counts"]
-            yield f"{which} is partial: {counts['ran']} of {counts['samples']} samples ran"
+        if not run.head.complete:
+            counts = run.head.counts
+            yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():
@@ -340,21 +279,27 @@ def _remarks_on_data(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
         yield text
     for changed_code in code_differences(was_so.get(CODE, {}), is_so.get(CODE, {})):
         yield f"the code of {changed_code} has changed"
-    about = (ours.head["scenario"], theirs.head["scenario"])
     for key, what in _DIGESTS.items():
-        if about[0].get(key) != about[1].get(key):
+        if getattr(ours.head.scenario, key) != getattr(theirs.head.scenario, key):
             yield what
     was = theirs.saved.samples
     shared = [(one, was[name]) for name, one in ours.saved.samples.items() if name in was]
     for key, what in _CHANGES.items():
         changed = [
-            now["id"]
+            now.sample_id
             for now, then in shared
-            if None not in (now.get(key), then.get(key)) and now[key] != then[key]
+            if None not in (is_so := _on_record(now, key), was_so := _on_record(then, key))
+            and is_so != was_so
         ]
         if changed:
             share = f"{len(changed)} of {len(shared)} shared samples"
             yield f"{share} have {what}: {_listed(changed)}"
+
+
+def _on_record(sample: SampleResult, key: str) -> Any:
+    """Return a field of a sample; None where the run did not save it."""
+    value = getattr(sample, key)
+    return None if value == NOTHING else value
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any
 
-from pytest_rageval.model import GateOutcome, RankedVariant, VariantPair
+from msgspec import convert
+
+from pytest_rageval.model import Count, GateResult, Value, VariantPair
 from pytest_rageval.reports.write_variants import RANKING
-from pytest_rageval.text.limits import read_json
-
-_GATE: Final = ("name", "outcome", "observed", "bound", "message")
-_FIGURES: Final = ("metric", "alpha", "common", "total", "complete")
+from pytest_rageval.text.codec import from_json, plain
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -52,41 +50,40 @@ def _is_shared(name: str, found: Sequence[Mapping[str, Any]]) -> bool:
     return all(name in one and one[name] == found[0][name] for one in found)
 
 
-def contest_of(plain: Mapping[str, Any]) -> dict[str, Any]:
+class _Variant(Value, frozen=True):
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n: Count
+    letters: str
+
+
+class _Contest(Value, frozen=True):
+    """What the page and the tools show of ``variants.json``."""
+
+    metric: str
+    alpha: float
+    common: Count
+    total: Count
+    complete: bool
+    undecided: str
+    remarks: list[str]
+    variants: dict[str, _Variant]
+    pairs: list[VariantPair]
+    gate: GateResult | None
+
+
+def contest_of(ranking: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ranking as ``variants.json`` has it, with what the page and the tools show of it.
 
     Variants are a list, best first; ``gate`` is None where nothing asks for ``best``. Raises
-    LookupError, TypeError or ValueError for a file of another kind.
+    ValueError for a file of another kind.
     """
+    found: dict[str, Any] = plain(convert(ranking, _Contest))
     return {
-        **{key: plain[key] for key in _FIGURES},
-        "undecided": str(plain["undecided"]),
-        "remarks": [str(text) for text in plain["remarks"]],
-        "variants": [
-            {"name": str(name), **_typed(RankedVariant, one)}
-            for name, one in plain["variants"].items()
-        ],
-        "pairs": [_typed(VariantPair, one) for one in plain["pairs"]],
-        "gate": None if plain["gate"] is None else _gate(plain["gate"]),
+        **found,
+        "variants": [{"name": name, **one} for name, one in found["variants"].items()],
     }
-
-
-def _gate(plain: Mapping[str, Any]) -> dict[str, Any]:
-    if plain["outcome"] not in get_args(GateOutcome):
-        raise ValueError(f"{plain['outcome']!r} is no outcome")
-    return {**{key: plain[key] for key in _GATE}, "message": str(plain["message"])}
-
-
-def _typed(kind: type[RankedVariant | VariantPair], plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record; raises TypeError where a figure is none."""
-    found = {one.name: plain[one.name] for one in fields(kind) if one.name in plain}
-    for name, value in found.items():
-        if name not in _TEXTS and not (value is None or isinstance(value, int | float)):
-            raise TypeError(f"{name}: {value!r} is not a number")
-    return found
-
-
-_TEXTS: Final = ("a", "b", "letters", "method")
 
 
 def read_contest(folder: Path) -> dict[str, Any] | None:
@@ -96,8 +93,8 @@ def read_contest(folder: Path) -> dict[str, Any] | None:
     """
     file = folder / RANKING
     try:
-        found = contest_of(read_json(file.read_text("utf-8"), depth=None))
+        found = contest_of(from_json(file.read_bytes(), dict[str, Any]))
         written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError):
         return None  # not there, or not ours
     return {**found, "written_at": written.isoformat()}

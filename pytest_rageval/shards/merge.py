@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from pytest_rageval.model import ControlVerdict, ScenarioInfo, wire_text
+from pytest_rageval.model import ControlVerdict, ScenarioInfo
 from pytest_rageval.model.measured import CODE, code_differences
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
@@ -290,12 +290,10 @@ _HINT: Final = "Merge the shards of one run only; delete those of other runs"
 
 def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:
     """Return what two shards do not have in common, in words, "" if they are of one run."""
-    plain_one, plain_two = one.to_dict(), two.to_dict()
-    # As texts: NaN is not equal to itself.
     differing = {
-        name
-        for name, value in plain_one.items()
-        if name not in _LOCAL and wire_text(value) != wire_text(plain_two[name])
+        field.name
+        for field in fields(one)
+        if field.name not in _LOCAL and getattr(one, field.name) != getattr(two, field.name)
     }
     if not differing:
         return ""

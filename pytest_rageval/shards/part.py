@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pytest_rageval.model import Value
 
 _WRITTEN = re.compile(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Part:
+class Part(Value, frozen=True, order=True):
     """Shard ``index`` (from 1) of ``of``.
 
     >>> part = Part.parse("2/5")
@@ -20,14 +20,17 @@ class Part:
     index: int
     of: int
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.index <= self.of < 10**6:
+            raise ValueError(f"no part of a run: {self}")
+
     @classmethod
     def parse(cls, text: str) -> Part:
         """Return what ``I/N`` says; raises ValueError for what is no part of a run."""
         found = _WRITTEN.fullmatch(text)
-        part = cls(*map(int, found.groups())) if found else cls(0, 0)
-        if not 1 <= part.index <= part.of:
+        if not found:
             raise ValueError(f"no part of a run: {text}")
-        return part
+        return cls(*map(int, found.groups()))
 
     def takes(self, position: int) -> bool:
         """Return whether the case at ``position`` (from 0) of the whole run is in this shard."""

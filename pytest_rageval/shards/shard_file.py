@@ -6,25 +6,15 @@ gates as they were bound, rows and lines of the cases.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args
+from typing import Final, Literal, TypeVar
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import (
-    NOTHING,
-    ControlVerdict,
-    Outcome,
-    SampleResult,
-    ScenarioInfo,
-    wire_text,
-)
-from pytest_rageval.results.typed import checked, field_checks
+from pytest_rageval.model import NOTHING, ControlVerdict, Outcome, SampleResult, ScenarioInfo, Value
 from pytest_rageval.shards.part import Part
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.codec import from_json, to_json
 
 SHARD_FILE: Final = "shard.jsonl"
 
@@ -32,26 +22,11 @@ STARTED: Final = "shard-started-*.json"
 """Files that say that a shard began, until it knows its scenarios: it may end before."""
 
 _KIND: Final = "pytest-rageval shard"
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _BLOCK: Final = 1 << 16
-_FIELDS: Final = [found.name for found in fields(SampleResult)]
-_OUTCOME: Final = _FIELDS.index("outcome")
-_CHECKS: Final = field_checks(SampleResult)
-_REPORTED: Final = ("", *get_args(Outcome))
-_MAPPINGS: Final = tuple(
-    _FIELDS.index(name)
-    for name in ("metadata", "scores", "reasons", "details", "errors", "judged_by")
-)
 
 
-_DAMAGED: Final = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-)
-"""What reading raises where a file is not what was written."""
+T = TypeVar("T")
 
 
 class ShardError(UserError):
@@ -61,8 +36,15 @@ class ShardError(UserError):
         super().__init__([Problem(where, message)])
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Kind(Value, frozen=True):
+    """What the first line of every version says."""
+
+    kind: Literal["pytest-rageval shard"]
+    schema: int
+    version: str = ""
+
+
+class Head(Value, frozen=True):
     """What a shard is a part of. ``info.selected`` counts the cases of the whole run.
 
     ``ci_run`` is the run of all jobs, where a CI service names it, and ``attempt`` which one of it;
@@ -80,9 +62,11 @@ class Head:
     scenarios: tuple[str, ...]
     selection: str
     info: ScenarioInfo
+    kind: str = _KIND
+    schema: int = _SCHEMA
 
 
-class Failure(NamedTuple):
+class Failure(Value, frozen=True, omit_defaults=True):
     """What was red and no outcome of a case shows.
 
     A teardown, a subtest, an earlier attempt, another test, a file (``when`` is ``collect``).
@@ -95,8 +79,7 @@ class Failure(NamedTuple):
     crash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Value, frozen=True, tag_field="kind", tag="end"):
     """How a shard ended: it ran ``rows`` of the ``selected`` cases that are its own.
 
     ``lost`` names cases without a result, ``controls`` are the verdicts on its judges by metric.
@@ -109,7 +92,7 @@ class End:
     failures: tuple[Failure, ...] = ()
     workers: int = 0
     usage: Mapping[str, float | None] | None = None
-    controls: Mapping[str, ControlVerdict] = field(default_factory=dict)
+    controls: Mapping[str, ControlVerdict] = NOTHING
 
     @property
     def is_whole(self) -> bool:
@@ -117,7 +100,7 @@ class End:
         return self.rows >= self.selected
 
 
-class CaseRow(NamedTuple):
+class CaseRow(Value, frozen=True, omit_defaults=True):
     """A case as it ran: its node id, its result, and what was reported of one that did not pass.
 
     ``reported`` is the outcome that pytest showed, where it is not that of the case: the test of a
@@ -127,7 +110,7 @@ class CaseRow(NamedTuple):
     nodeid: str
     result: SampleResult
     text: str = ""
-    reported: str = ""
+    reported: Outcome | Literal[""] = ""
     crash: str = ""
 
     @property
@@ -136,8 +119,7 @@ class CaseRow(NamedTuple):
         return self.reported or self.result.outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Value, frozen=True):
     """A shard as its file says; ``end`` is None when the file is cut off."""
 
     path: Path
@@ -151,128 +133,86 @@ class Shard:
 
 
 def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
-    """Yield the lines of the file: ASCII, so that any text survives."""
+    """Yield the lines of the file."""
     yield head_line(head)
     for row in rows:
-        # A test function with other parameters is several scenarios: their ids are no beginnings.
-        is_below = row.nodeid.startswith(head.info.nodeid)
-        named = row.nodeid.removeprefix(head.info.nodeid) if is_below else [row.nodeid]
-        told = [row.text, row.reported, row.crash]
-        while told and not told[-1]:
-            told.pop()
-        yield wire_text([named, row.result.to_row(), *told]) + "\n"
-    yield wire_text({"end": asdict(end)}) + "\n"
+        yield f"{to_json(row)}\n"
+    yield f"{to_json(end)}\n"
 
 
 def head_line(head: Head) -> str:
     """Return the first line: alone, it is the file of a shard that runs, or was killed."""
-    said = {"kind": _KIND, "schema": _SCHEMA}
-    said |= {found.name: getattr(head, found.name) for found in fields(head)}
-    return wire_text({**said, "part": str(head.part), "info": head.info.to_dict()}) + "\n"
+    return f"{to_json(head)}\n"
 
 
 def started_file(part: Part, at: str) -> tuple[str, str]:
     """Return the name and the text of the file that says when a shard began (ISO 8601)."""
-    return STARTED.replace("*", f"{part.index}-{part.of}"), wire_text([str(part), at]) + "\n"
+    return STARTED.replace("*", f"{part.index}-{part.of}"), f"{to_json((part, at))}\n"
 
 
 def read_started(path: Path) -> tuple[Part, str]:
     """Return which shard began, and when; raises ShardError."""
     try:
-        part, at = read_json(path.read_bytes(), depth=None)
+        part, at = from_json(path.read_bytes(), tuple[Part, str])
         datetime.fromisoformat(at)
-        return Part.parse(part), at
-    except (*_DAMAGED, OSError) as error:
-        raise ShardError(str(path), "is damaged; run its shard again, or delete it") from error
+    except (ValueError, OSError) as error:
+        message = f"is damaged ({error}); run its shard again, or delete it"
+        raise ShardError(str(path), message) from error
+    return part, at
 
 
 def read_shard(path: Path) -> Shard:
     """Return what a file says of itself, its cases unread; raises ShardError."""
     try:
         with path.open("rb") as stream:
-            head = _head(read_json(stream.readline(), depth=None), path)
-            return Shard(path, head, _end(_last_line(path), path))
-    except ShardError:
-        raise
+            line = stream.readline()
+        return Shard(path, _head(line, path), _end(_last_line(path), path))
     except OSError as error:
         raise ShardError(str(path), error.strerror or str(error)) from error
-    except _DAMAGED as error:
-        message = "is not the file of a shard, or its first line is damaged"
-        raise ShardError(str(path), message) from error
 
 
 def case_rows(shard: Shard) -> Iterator[CaseRow]:
     """Yield the cases of a shard whose file is whole; raises ShardError for a line that is not."""
     assert shard.end is not None
-    prefix, number = shard.head.info.nodeid, 1
+    number = 1
     with shard.path.open("rb") as stream:
         stream.readline()
         for number, line in enumerate(stream, start=2):
-            try:
-                plain = read_json(line, depth=None)
-                if isinstance(plain, dict):
-                    break
-                row = _row(plain, prefix)
-            except _DAMAGED as error:
-                raise ShardError(f"{shard.path}:{number}", "the line is damaged") from error
-            yield row
+            if line.startswith(_END):
+                break
+            yield _read(line, CaseRow, f"{shard.path}:{number}", "the line is damaged")
     if number - 2 != shard.end.rows:
         message = f"expected {shard.end.rows} cases, as its end says, found {number - 2}"
         raise ShardError(str(shard.path), message)
 
 
-def _row(plain: list[Any], prefix: str) -> CaseRow:
-    named, row, *told = plain
-    nodeid = prefix + named if isinstance(named, str) else named[0]
-    for check, value in zip(_CHECKS, row, strict=True):
-        if not check(value):
-            raise TypeError(value)
-    found = CaseRow(nodeid, SampleResult.from_row(_shared(row)), *told)
-    if set(map(type, (nodeid, *told))) != {str} or found.reported not in _REPORTED:
-        raise TypeError(told)
-    return found
-
-
-def _shared(row: list[Any]) -> list[Any]:
-    """Return the row with what is the same in many rows kept once: it halves their memory."""
-    row[_OUTCOME] = sys.intern(row[_OUTCOME])
-    for at in _MAPPINGS:
-        row[at] = {sys.intern(key): value for key, value in row[at].items()} or NOTHING
-    return row
-
-
-def _head(plain: Mapping[str, Any], path: Path) -> Head:
-    if plain["kind"] != _KIND:
-        raise ValueError(plain["kind"])
-    if plain["schema"] != _SCHEMA:
+def _head(line: bytes, path: Path) -> Head:
+    damaged = "is not the file of a shard, or its first line is damaged"
+    kind = _read(line, Kind, str(path), damaged)
+    if kind.schema != _SCHEMA:
         message = (
-            f"is of schema {plain['schema']}, written by version {plain.get('version')}; expected "
-            f"schema {_SCHEMA}. Use one version of pytest-rageval for the shards and the merge"
+            f"is of schema {kind.schema}, written by version {kind.version}; expected schema "
+            f"{_SCHEMA}. Use one version of pytest-rageval for the shards and the merge"
         )
         raise ShardError(str(path), message)
-    known = {found.name: plain[found.name] for found in fields(Head)}
-    known["part"] = Part.parse(plain["part"])
-    known["scenarios"] = tuple(plain["scenarios"])
-    known["info"] = ScenarioInfo.from_dict(plain["info"])
-    return checked(Head(**known))
+    return _read(line, Head, str(path), damaged)
 
 
 def _end(line: bytes, path: Path) -> End | None:
     """Return what the last line says, None if it is not an end; raises ShardError."""
-    try:
-        plain = read_json(line, depth=None)
-    except _DAMAGED:
+    if not line.startswith(_END):
         return None
-    if not isinstance(plain, dict) or "end" not in plain:
-        return None
+    return _read(line, End, str(path), "its last line is damaged")
+
+
+_END: Final = b'{"kind":"end"'
+
+
+def _read(line: bytes, kind: type[T], where: str, message: str) -> T:
     try:
-        said = plain["end"]
-        failures = tuple(Failure(*one) for one in said["failures"])
-        controls = {name: ControlVerdict.from_dict(one) for name, one in said["controls"].items()}
-        known = {"lost": tuple(said["lost"]), "failures": failures, "controls": controls}
-        return checked(End(**{**said, **known}))
-    except _DAMAGED as error:
-        raise ShardError(str(path), "its last line is damaged") from error
+        return from_json(line, kind)
+    except ValueError as error:
+        raise ShardError(where, f"{message} ({error})") from error
 
 
 def _last_line(path: Path) -> bytes:

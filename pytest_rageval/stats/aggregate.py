@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from pytest_rageval.model import (
+    FAULTS,
+    NOT_ASKED,
+    USABLE,
     WEIGHTED_SCORE,
     Counts,
     MetricColumn,
@@ -16,10 +19,9 @@ from pytest_rageval.model import (
     ScenarioResult,
     WeightedSummary,
 )
-from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.summary import Groups, summarize
 from pytest_rageval.stats.verdict import has_failed
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored
 
 
 def summarize_scenario(
@@ -97,3 +99,48 @@ def _weighted_summary(
 def _failed(name: str, samples: Sequence[SampleResult], unscored: int) -> int:
     """Return how many samples have no score because something failed."""
     return sum(has_failed(sample, name) for sample in samples) if unscored else 0
+
+
+def reply_counts(samples: Iterable[SampleResult], name: str) -> dict[str, int]:
+    """Return how many replies a metric got: ``usable`` ones, then the others by their fault.
+
+    {} where all that are on record could be used.
+    """
+    found: Counter[str] = Counter()
+    for sample in samples:
+        found.update(sample.replies.get(name) or {})
+    faulty = {fault: found[fault] for fault in FAULTS if found[fault]}
+    return {USABLE: found[USABLE], **faulty} if faulty else {}
+
+
+def judge_failure(sample: SampleResult) -> str:
+    """Return why a judge scored nothing of a sample, equal for equal kinds of replies.
+
+    "" where it did, or where anything else went wrong.
+    """
+    said = []
+    for name, error in sample.errors.items():
+        found = sample.replies.get(name) or {}
+        kinds = [words for fault, words in FAULTS.items() if found.get(fault)]
+        if error.startswith(NOT_ASKED):
+            kinds = ["not asked"]
+        if not kinds or sample.scores.get(name) is not None:
+            return ""
+        said.append(f"{name}: {', '.join(kinds)}")
+    return "; ".join(said)
+
+
+def replies_text(counts: Mapping[str, int]) -> str:
+    """Return in words what ``reply_counts`` found.
+
+    >>> replies_text({"usable": 6, "example": 3, "cut_off": 1})
+    "4 of 10 replies could not be used (40 %): repeats the prompt's example 3, cut off 1"
+    """
+    asked = sum(counts.values())
+    bad = asked - counts[USABLE]
+    kinds = ", ".join(f"{said} {counts[one]}" for one, said in FAULTS.items() if one in counts)
+    return f"{bad} of {asked} replies could not be used ({_percent(bad, asked)}): {kinds}"
+
+
+def _percent(part: int, whole: int) -> str:
+    return "< 1 %" if 100 * part < whole else f"{100 * part // whole} %"

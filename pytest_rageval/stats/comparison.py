@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     NOTHING,
     WEIGHTED_SCORE,
     Baseline,
     Comparison,
+    MetricColumn,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
     SignificanceTest,
+    value_text,
 )
-from pytest_rageval.stats.common import weighted_alike
-from pytest_rageval.stats.groups import group_numbers
+from pytest_rageval.model.measured import SETTINGS, Setting, shown_setting
 from pytest_rageval.stats.paired import compare_paired, correction_used
-from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.summary import Groups, weighted_interval
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import field_value, group_numbers, is_scored, weighted_mean
+from pytest_rageval.stats.wording import counted
 
 
 def compare_runs(
@@ -122,3 +128,238 @@ def _shifted(
 ) -> list[float | None]:
     by = shifts.get(name, 0.0)
     return scores if by == 0.0 else [None if one is None else one - by for one in scores]
+
+
+_Scores = Sequence[float | None]
+_Row = Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The samples that count: those with a score in every run that has any.
+
+    ``total`` counts the samples of which some run was to have a score, ``lacking`` by run those of
+    them that it has none of. ``scores`` are those of each run that has any, by variant. ``partly``
+    counts the samples whose weighted scores leave out a metric that applies in only some runs.
+    """
+
+    total: int
+    lacking: Mapping[str, int]
+    scores: Mapping[str, Sequence[float]]
+    weights: Sequence[float]
+    groups: Groups
+    partly: int
+
+    @property
+    def count(self) -> int:
+        """How many samples all runs scored: none, if one has no score at all."""
+        return len(self.weights) if len(self.scores) == len(self.lacking) else 0
+
+
+def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str) -> Common:
+    """Return what the runs have in common, weighed and grouped as ``leading`` has it."""
+    wanted = {result.info.variant: wanted_samples(result) for result in results}
+    scored = {
+        variant: {name: one for name, one in found.items() if is_scored(score_of(one, metric))}
+        for variant, found in wanted.items()
+    }
+    total = len(set().union(*wanted.values()))
+    some = {variant: found for variant, found in scored.items() if found}
+    leads = scored[leading.info.variant] or next(iter(some.values()), {})
+    columns = _counted(results, leading.info) if metric == WEIGHTED_SCORE else ()
+    anew = bool(columns) and len({tuple(weights_of(one.info).items()) for one in results}) > 1
+    kept: list[SampleResult] = []
+    table: list[Sequence[float]] = []
+    partly = 0
+    for name in leads:
+        samples = [found[name] for found in some.values() if name in found]
+        rows = [one.scores for one in samples]
+        scores = weighted_alike(columns, rows, [score_of(one, metric) for one in samples], anew)
+        found = list(filter(is_scored, scores))
+        if len(found) == len(some):
+            kept.append(leads[name])
+            table.append(found)
+            partly += apply_unlike(columns, rows)
+    return Common(
+        total=total,
+        lacking={variant: total - len(found) for variant, found in scored.items()},
+        scores={variant: [row[at] for row in table] for at, variant in enumerate(some)},
+        weights=[sample.sample_weight for sample in kept],
+        groups=group_numbers(leading.info, kept),
+        partly=partly,
+    )
+
+
+def wanted_samples(result: ScenarioResult) -> dict[str, SampleResult]:
+    """Return by id the samples with a weight that were to have a score.
+
+    Those before which the run stopped asking are among them.
+    """
+    return {
+        sample.sample_id: sample
+        for sample in result.samples
+        if sample.sample_weight > 0.0 and (sample.is_expected or sample.is_left_out)
+    }
+
+
+def weights_of(info: ScenarioInfo) -> dict[str, float]:
+    """Return the weight of each metric that the weighted score follows from, by name, sorted."""
+    found = {column.name: column.weight for column in info.metrics if column.weight > 0.0}
+    return dict(sorted(found.items()))
+
+
+def weighted_alike(
+    columns: Sequence[MetricColumn], rows: Sequence[_Row], own: _Scores, anew: bool = False
+) -> _Scores:
+    """Return the weighted scores of a sample in several runs, over the same metrics in each.
+
+    ``rows`` are its scores in each run, ``own`` its weighted scores: it has one in every run. A
+    metric that applies in only some is left out of all. ``anew``: the runs weigh differently, and
+    all are weighed as ``columns`` say.
+    """
+    if not (anew or apply_unlike(columns, rows)):
+        return own
+    common = [one for one in columns if all(row.get(one.name) is not None for row in rows)]
+    return [weighted_mean(_weighed(common, row)) for row in rows]
+
+
+def _weighed(columns: Sequence[MetricColumn], row: _Row) -> Iterator[tuple[float, float]]:
+    for column in columns:
+        score = row.get(column.name)
+        if score is not None:
+            yield column.to_unit(score), column.weight
+
+
+def apply_unlike(columns: Sequence[MetricColumn], rows: Sequence[_Row]) -> bool:
+    """Return whether one of the metrics has a score in some of the runs only."""
+    return any(len({row.get(one.name) is None for row in rows}) > 1 for one in columns)
+
+
+def _counted(results: Sequence[ScenarioResult], info: ScenarioInfo) -> list[MetricColumn]:
+    """Return the metrics with a weight that all runs have."""
+    known = [{column.name for column in one.info.metrics} for one in results]
+    return [
+        column
+        for column in info.metrics
+        if column.weight > 0.0 and all(column.name in names for names in known)
+    ]
+
+
+_ValueOf = Callable[[SampleResult], Any]
+
+_ANYWAY: Final = "to rank them anyway: 'best: {anyway: true}'"
+
+
+def differences(
+    results: Sequence[ScenarioResult], metric: str, *, weighed: bool = True
+) -> Iterator[str]:
+    """Yield why the scores of ``metric`` do not compare, and what to do about it.
+
+    What a run does not say, as an older saved one may not, counts as no difference. Other weights
+    of samples count where scores are ``weighed`` as in the runs.
+    """
+    infos = [result.info for result in results]
+    same = _same_metrics(results)
+    instead = f"rank by one metric: 'best: {{of: {same[0]}}}'" if same else _ANYWAY
+    measured = [metric]
+    if metric == WEIGHTED_SCORE:
+        yield from _of_runs(infos, "weights", map(_weights, infos), instead)
+        measured = list(weights_of(infos[0]))
+    for name in measured:
+        yield from _of_runs(infos, name, (_definitions(one).get(name) for one in results), instead)
+    yield from _of_runs(infos, "qrels", (one.judgements_sha256[:12] for one in infos), _ANYWAY)
+    for setting in SETTINGS:
+        if setting.refuses and not setting.of_variants:
+            yield from _of_runs(infos, setting.name, map(partial(_set, setting), infos), _ANYWAY)
+    yield from _of_runs(infos, "group_by", (one.group_by or "nothing" for one in infos), _ANYWAY)
+    if weighed:
+        yield from _changed(results, "another weight", lambda one: one.sample_weight)
+    for what, value_of in _readers(results):
+        yield from _changed(results, what, value_of)
+
+
+def metrics_in_all(results: Sequence[ScenarioResult]) -> list[str]:
+    """Return the metrics that all runs have, in the order of the first."""
+    return [
+        column.name
+        for column in results[0].info.metrics
+        if all(column.name in _definitions(one) for one in results)
+    ]
+
+
+def _same_metrics(results: Sequence[ScenarioResult]) -> list[str]:
+    """Return the metrics that all runs have and measure in the same way."""
+    return [
+        name
+        for name in metrics_in_all(results)
+        if len({_definitions(one)[name] for one in results} - {""}) < 2
+    ]
+
+
+def _definitions(result: ScenarioResult) -> dict[str, str]:
+    return {column.name: column.definition for column in result.info.metrics}
+
+
+def _set(setting: Setting, info: ScenarioInfo) -> str:
+    """Return the value of a setting, "" for one that a saved run has not on record."""
+    known = info.measured
+    return shown_setting(known[setting.name]) if setting.name in known else ""
+
+
+def _weights(info: ScenarioInfo) -> str:
+    return ", ".join(f"{name} {weight:g}" for name, weight in weights_of(info).items())
+
+
+def _of_runs(
+    infos: Sequence[ScenarioInfo], what: str, values: Iterable[str | None], advice: str
+) -> Iterator[str]:
+    """Yield the first two runs that know the value and have another one."""
+    known = [(one.variant, value) for one, value in zip(infos, values, strict=True) if value]
+    for variant, now in known[1:]:
+        first, was = known[0]
+        if now != was:
+            yield f"{what}: {was} in {first}, but {now} in {variant}; {advice}"
+            return
+
+
+def _readers(results: Sequence[ScenarioResult]) -> Iterator[tuple[str, _ValueOf]]:
+    """Yield what must be the same in all runs of a sample, in words, and how to read it."""
+    yield "another question", lambda one: one.question
+    yield "other references", lambda one: None if one.references is None else list(one.references)
+    if not any(one.info.judgements_sha256 for one in results):  # else compared as a whole
+        for field in sorted(
+            {name for one in results for row in one.samples for name in row.judged_by}
+        ):
+            yield f"other {field}", partial(_digest, field)
+    if results[0].info.group_by is not None:
+        yield f"another {results[0].info.group_by}", partial(_group, results[0].info.group_by)
+
+
+def _digest(field: str, sample: SampleResult) -> str | None:
+    return sample.judged_by.get(field)
+
+
+def _group(field: str, sample: SampleResult) -> str:
+    """Return what makes a group: the text of the value; a sample without one is its own."""
+    value = field_value(sample, field)
+    return "" if value is None else value_text(value)
+
+
+def _changed(results: Sequence[ScenarioResult], what: str, value_of: _ValueOf) -> Iterator[str]:
+    """Yield how many samples have different values, and the first of them."""
+    known: dict[str, tuple[str, Any]] = {}
+    changed: dict[str, str] = {}
+    for result in results:
+        for sample in result.samples:
+            value = None if sample.invalid is not None else value_of(sample)
+            if value is None:
+                continue
+            variant, theirs = known.setdefault(sample.sample_id, (result.info.variant, value))
+            if theirs != value and sample.sample_id not in changed:
+                there, here = shorten(repr(theirs), 60), shorten(repr(value), 60)
+                changed[sample.sample_id] = f"{there} in {variant}, {here} in {result.info.variant}"
+    if changed:
+        name, values = next(iter(changed.items()))
+        have = "has" if len(changed) == 1 else "have"
+        total = counted(len(changed), "sample")
+        yield f"{total} {have} {what} (first: {shorten(name)!r}, {values}); {_ANYWAY}"

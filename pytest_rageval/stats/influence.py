@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.summary import Groups
 
 Table = Sequence[Sequence[float]]

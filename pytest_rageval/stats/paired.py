@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.model import Correction, MetricComparison, TestName
-from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import Groups, mean_error, weighted_interval
 from pytest_rageval.stats.weights import tame, weighted_mean
 from pytest_rageval.stats.wording import counted

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+import string
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
 from pytest_rageval.model import (
+    CAUSES,
     TOLERANCE,
     WEIGHTED_SCORE,
+    CauseChange,
     Contest,
     MetricComparison,
     RankedVariant,
     Ranking,
+    SampleResult,
     ScenarioInfo,
     ScenarioResult,
     VariantPair,
 )
-from pytest_rageval.stats.cause_changes import cause_changes
-from pytest_rageval.stats.common import Common, join, wanted_samples
-from pytest_rageval.stats.letters import letters_of
+from pytest_rageval.stats.comparison import (
+    Common,
+    differences,
+    join,
+    metrics_in_all,
+    wanted_samples,
+)
 from pytest_rageval.stats.paired import compare_paired
 from pytest_rageval.stats.summary import summarize
-from pytest_rageval.stats.unlike import differences, metrics_in_all
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 
 # A pair is here two variants.
@@ -221,3 +231,112 @@ def _remarks(
     if common.count < common.total and not undecided:
         left_out = counted(common.total - common.count, "sample")
         yield f"{left_out} of {common.total} left out: {_who_lacks(common)}"
+
+
+_ALPHABET: Final = string.ascii_lowercase + string.ascii_uppercase
+
+# They may double with each pair, and their comparison takes the square of their number.
+_MOST_COLUMNS: Final = 200
+
+_Column = frozenset[int]
+
+
+def letters_of(
+    ranked: Sequence[str], significant: Collection[tuple[str, str]]
+) -> dict[str, str] | None:
+    """Return the letters of each name in ``ranked``, best first; None where 52 are too few.
+
+    ``significant`` are the pairs that can be told apart, in whichever order. The best has the
+    letter "a". After "z" come "A" to "Z". Variants that differ within families but not between
+    them need too many to be read. By Piepho (2004): insert and absorb, then sweep. Only whole
+    letters are swept: one name's part of a letter may be redundant, too, but without it neighbours
+    would read "ab", "ac", "bc" in place of "ab", "abc", "bc".
+
+    >>> letters_of(["gpt", "dense", "bm25"], [("gpt", "bm25")])
+    {'gpt': 'a', 'dense': 'ab', 'bm25': 'b'}
+    """
+    place = {name: at for at, name in enumerate(ranked)}
+    apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in significant)
+    columns: list[_Column] = [frozenset(place.values())] if place else []
+    for one, other in apart:
+        columns = _absorbed(_inserted(columns, one, other))
+        if len(columns) > _MOST_COLUMNS:
+            return None
+    kept = sorted(_swept(sorted(columns, key=sorted)), key=sorted)
+    if len(kept) > len(_ALPHABET):
+        return None
+    columns_by_letter = list(zip(_ALPHABET, kept, strict=False))
+    return {
+        name: "".join(letter for letter, column in columns_by_letter if at in column)
+        for name, at in place.items()
+    }
+
+
+def _inserted(columns: Iterable[_Column], one: int, other: int) -> Iterator[_Column]:
+    """Yield the columns, with two in place of each that holds both of a significant pair."""
+    for column in columns:
+        if one in column and other in column:
+            yield column - {one}
+            yield column - {other}
+        else:
+            yield column
+
+
+def _absorbed(columns: Iterable[_Column]) -> list[_Column]:
+    """Return the columns that are no part of another."""
+    distinct = set(columns)
+    return [column for column in distinct if not any(column < other for other in distinct)]
+
+
+def _swept(columns: Sequence[_Column]) -> list[_Column]:
+    """Return the columns without those all of whose pairs share another one; the last go first."""
+    kept = list(columns)
+    for column in reversed(columns):
+        others = [other for other in kept if other is not column]
+        if all(any(pair <= other for other in others) for pair in _joined(column)):
+            kept = others
+    return kept
+
+
+def _joined(column: _Column) -> Iterator[frozenset[int]]:
+    """Yield what only a letter can say: its pairs, or that a name stands alone."""
+    yield from map(frozenset, combinations(column, 2) if len(column) > 1 else [column])
+
+
+def cause_changes(
+    results: Sequence[ScenarioResult], reference: ScenarioResult
+) -> Iterator[CauseChange]:
+    """Yield for each other run and cause how many low answers it mends and adds.
+
+    Samples count that both runs judged: where a score is missing, an answer is neither low nor
+    mended. Nothing of runs that do not look for causes.
+    """
+    before = _causes(reference)
+    for result in results:
+        if result is reference or None in (result.info.diagnose, reference.info.diagnose):
+            continue
+        now = _causes(result)
+        shared = [(before[name], now[name]) for name in before if name in now]
+        mended = Counter(was for was, found in shared if found is None)
+        new = Counter(found for was, found in shared if was is None)
+        for cause in CAUSES:
+            yield CauseChange(
+                result.info.variant, reference.info.variant, cause, mended[cause], new[cause]
+            )
+
+
+def _causes(result: ScenarioResult) -> dict[str, str | None]:
+    """Return the cause of each sample that was judged, None where it is not low."""
+    return {
+        sample.sample_id: sample.cause
+        for sample in result.samples
+        if _is_judged(result.info, sample)
+    }
+
+
+def _is_judged(info: ScenarioInfo, sample: SampleResult) -> bool:
+    """Return whether it is known that the answer is low, or that it is not."""
+    names = info.thresholds or (WEIGHTED_SCORE,)
+    return sample.outcome not in ("error", "skipped") and all(
+        is_scored(score_of(sample, name)) for name in names
+    )

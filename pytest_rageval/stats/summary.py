@@ -6,12 +6,12 @@ All sums are ``math.fsum`` in the order given, so that the same scores always gi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pytest_rageval.stats.mean_bounds import mean_bounds
-from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, mean_bounds, t_quantile
 from pytest_rageval.stats.weights import tame, weighted_mean
 
 # The relative error of a running sum of a million weights is at most 1e-10.
@@ -258,3 +258,28 @@ def _ratio_mean_and_variance(
     residuals = group_sums([weight * (value - mean) / total for value, weight in pairs], groups)
     squares = math.fsum(residual * residual for residual in residuals)
     return mean, squares * count / (count - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Figures of ``n`` times, in seconds."""
+
+    n: int
+    median_s: float
+    p95_s: float
+    max_s: float
+
+
+def latency(seconds: Iterable[float]) -> Latency | None:
+    """Return the figures of these times, None without any.
+
+    The percentile is the nearest rank: the shortest time that 95 of 100 do not exceed.
+
+    >>> latency([0.3, 0.1, 0.2])
+    Latency(n=3, median_s=0.2, p95_s=0.3, max_s=0.3)
+    """
+    ordered = sorted(seconds)
+    if not ordered:
+        return None
+    rank = math.ceil(0.95 * len(ordered))
+    return Latency(len(ordered), statistics.median(ordered), ordered[rank - 1], ordered[-1])

@@ -6,16 +6,17 @@ To add a kind of target, write a module here with ``TARGETS = (TargetDefinition(
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.errors import RagevalError
+from pytest_rageval.errors import RagevalError, shorten
 from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
@@ -183,3 +184,40 @@ class TargetDefinition:
 TARGET_REGISTRY: Registry[TargetDefinition] = Registry(
     "target type", "pytest_rageval.targets", "TARGETS"
 )
+
+
+_OWN: Final = str(Path(__file__).resolve().parent.parent)
+_FRAMES = 3
+_LONGEST = 500
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return type and text of ``error`` in one line, then its last frames, a line each.
+
+    ::
+
+        KeyError: 'chunks'
+          rag.py:31 in search: return index["chunks"]
+    """
+    return "\n".join([_head(error), *(f"  {frame}" for frame in _frames(error))])
+
+
+def _head(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = shorten(" ".join(str(error).split()), _LONGEST)
+    except Exception:  # noqa: BLE001  (an exception whose own text raises)
+        text = ""
+    return f"{name}: {text}" if text else name
+
+
+def _frames(error: BaseException) -> list[str]:
+    """Return the last frames outside of this package."""
+    found = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in found if not frame.filename.startswith(_OWN)]
+    return [_shown(frame) for frame in theirs[-_FRAMES:]]
+
+
+def _shown(frame: traceback.FrameSummary) -> str:
+    place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+    return f"{place}: {shorten(frame.line, 120)}" if frame.line else place

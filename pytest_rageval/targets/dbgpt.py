@@ -25,8 +25,7 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
-from pytest_rageval.targets.http_reply import events_of, json_of
-from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check
+from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check, events_of, json_of
 from pytest_rageval.text.json_path import LostPathError, parse_path
 from pytest_rageval.text.limits import read_json
 

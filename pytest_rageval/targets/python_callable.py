@@ -15,7 +15,6 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.targets.answers import answer_of
-from pytest_rageval.targets.arguments import arguments_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -23,9 +22,10 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
+    describe_exception,
     digests,
 )
-from pytest_rageval.targets.frames import describe_exception
+from pytest_rageval.targets.templates import arguments_of
 
 
 class PythonOptions(TargetOptions):

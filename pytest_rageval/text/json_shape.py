@@ -6,11 +6,13 @@ What is not known here is refused, so that no rule is left out in silence. Nothi
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sized
+from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.text.patterns import check_pattern
 
 Search = Callable[[str, str, bool], bool]
 
@@ -157,3 +159,26 @@ def _whole(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_whole(part) for part in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_LONGEST: Final = 10_000
+
+
+def check_pattern(place: str, pattern: str) -> None:
+    """Raise ValueError for what is no regular expression of Python's ``re``."""
+    problem = _problem(pattern)
+    if problem is not None:
+        raise ValueError(f"{place}: {shorten(repr(pattern))} is no regular expression: {problem}")
+
+
+@lru_cache(maxsize=4096)
+def _problem(pattern: str) -> str | None:
+    if len(pattern) > _LONGEST:
+        return f"longer than {_LONGEST} characters"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what may mean something else in a later Python
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+        return str(error) or type(error).__name__
+    return None

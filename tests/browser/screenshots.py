@@ -161,7 +161,7 @@ def take_app(browser: Browser, folder: Path) -> None:
         page.get_by_role("spinbutton", name="Weight of acc", exact=True).fill("1")
         page.locator("#run").get_by_role("button", name="Run").click()
         page.locator("#run h3", has_text="This run").wait_for()
-        page.locator("#history tbody tr").nth(1).wait_for()
+        page.frame_locator("#report iframe").locator(".card").first.wait_for()
         page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
         page.screenshot(path=IMAGES / "app.png")
         page = in_app(browser, client.url, viewport=PHONE, is_mobile=True, device_scale_factor=1.5)

@@ -7,7 +7,6 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +15,8 @@ from labelled_result import CELLS, CORRECTED, FAITHFULNESS, REASONS, TEXTS, labe
 
 from pytest_rageval.model import CHOSEN, WEIGHTED_SCORE, Corrected, GateResult, answer_digest
 from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet, sheet_csv
-from pytest_rageval.reports.page import gates
 from pytest_rageval.reports.page.label_page import label_page_chunks
-from pytest_rageval.text.csv_text import csv_text
+from pytest_rageval.text.cells import csv_text
 
 ROWS = (
     LabelRow(
@@ -191,16 +189,16 @@ def cells_of(table: Any) -> list[list[str]]:
 
 
 def test_corrected_means_stand_beside_the_judges_and_stay_those_of_the_run(
-    open_report: Any, monkeypatch: pytest.MonkeyPatch
+    open_report: Any,
 ) -> None:
     """Weights of metrics leave metrics alone; those of documents do not. Gates of labels alike."""
     name = "faithfulness.agreement.kappa"
-    gate = SimpleNamespace(name=name, target="faithfulness", human=())
-    monkeypatch.setattr(gates, "make_gates", lambda *_: [gate])
     verdict = GateResult(name, "passed", 0.6591, 0.6, "0.6591 >= 0.6000 (40 labelled answers)")
     whole = Corrected(0.6127, 0.5202, 0.6981, 0.81, 40, None)
     corrected = {WEIGHTED_SCORE: whole, **CORRECTED}
-    page = open_report(replace(labelled_result(), gates=[verdict], corrected=corrected))
+    ran = labelled_result()
+    info = replace(ran.info, gates={"faithfulness": {"agreement": {"kappa": 0.6}}})
+    page = open_report(replace(ran, info=info, gates=[verdict], corrected=corrected))
     card = page.locator('[data-target="faithfulness"]')
     found = CORRECTED["faithfulness"]
     interval = f"({found.ci_low:.4f} – {found.ci_high:.4f})"

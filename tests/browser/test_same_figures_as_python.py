@@ -120,7 +120,6 @@ ASK = """sets => sets.map(([metrics, docs]) => {
         weighted: state.weighted,
         weights: state.sampleWeights,
         gates: state.gates.map((gate) => ({...gate, message: gate.message()})),
-        comparison: state.comparison,
         counts: state.counts,
         verdict: state.verdict,
         outcomes: state.outcomes,
@@ -254,61 +253,6 @@ def test_metrics_that_may_be_missing_give_pythons_verdict(
         ]
 
 
-def compared_info(n: int, rng: random.Random, **options: Any) -> ScenarioInfo:
-    ids = [f"s{index}" for index in range(n + 5) if index % 7]
-    scores = {column.name: {name: made_score(rng, column) for name in ids} for column in COLUMNS}
-    baseline = Baseline("main", ids, {**scores, WEIGHTED_SCORE: dict.fromkeys(ids, 0.0)})
-    gate = {"baseline": "main", "metrics": [WEIGHTED_SCORE, "noise"], **options}
-    return made_info(
-        n,
-        COLUMNS,
-        gates={"no_regression": gate},
-        baselines={"main": baseline},
-        compare=Comparing("main"),
-    )
-
-
-EXACT: list[dict[str, Any]] = [
-    {"mode": "any", "max_drop": 0.03, "min_pairs": 0.5},
-    {"mode": "any", "max_drop": 0.03},
-    {"mode": "non_inferior", "max_drop": 0.4, "min_pairs": 0, "group_by": "level"},
-    {"mode": "any", "max_drop": 0.1, "min_pairs": 0.2, "group_by": "doc_name"},
-    {"mode": "non_inferior", "max_drop": 0.9, "undecided": "pass", "group_by": "level"},
-    {"mode": "any", "max_drop": "5%"},
-    {"mode": "non_inferior", "max_drop": 0.1},
-    {"mode": "non_inferior", "max_drop": "20%", "alpha": 0.2},
-]
-
-
-@pytest.mark.parametrize("options", EXACT, ids=str)
-def test_regressions_that_need_no_test_are_decided(
-    open_report: Any, weigh: Callable[..., ScenarioResult], options: Mapping[str, Any]
-) -> None:
-    rng = random.Random(str(options))
-    samples = made_samples(rng, 40, COLUMNS)
-    group_by = options.get("group_by")
-    asked = {name: value for name, value in options.items() if name != "group_by"}
-    info = replace(compared_info(40, rng, **asked), group_by=group_by)
-    as_run = weigh(info, samples, {column.name: column.weight for column in COLUMNS}, {})
-    page = open_report(as_run)
-    sets = [made_weights(rng, COLUMNS) for _ in range(8)]
-    verdicts = set()
-    for (metrics, docs), found in zip(sets, page.evaluate(ASK, sets), strict=True):
-        wanted = weigh(info, samples, metrics, dict(docs))
-        assert_same(found, wanted)
-        assert not found["verdict"]["isAsRun"]
-        verdicts.add(wanted.gates[0].outcome)
-        assert wanted.comparison is not None
-        # The weighted score is not among them where one metric alone weighs anything.
-        assert [ours["name"] for ours in found["comparison"]] == [*wanted.comparison.metrics]
-        for ours in found["comparison"]:
-            theirs = wanted.comparison.metrics[ours["name"]]
-            for key in ("a_mean", "b_mean", "diff", "ci_low", "ci_high", "smallest_detectable"):
-                assert close(ours[key], getattr(theirs, key)), (key, ours, theirs)
-            assert (ours["n"], ours["n_nonzero"]) == (theirs.n, theirs.n_nonzero)
-    assert verdicts  # of random weights; which ones they are is the seed's
-
-
 @pytest.mark.parametrize("n", [10, 20, 30])
 def test_a_share_that_just_suffices_is_enough_in_the_page(
     open_report: Any, weigh: Callable[..., ScenarioResult], n: int
@@ -328,74 +272,6 @@ def test_a_share_that_just_suffices_is_enough_in_the_page(
         assert [gate["outcome"] for gate in found["gates"]][:2] == ["passed", "passed"]
 
 
-def test_slices_that_are_new_since_the_baseline_are_left_out_in_the_page(
-    open_report: Any, weigh: Callable[..., ScenarioResult]
-) -> None:
-    """a is in both runs; b too, and unscored in the older one; c to i came later."""
-    docs = "abcdefghi"
-    samples = [
-        SampleResult(name, at, scores={"f1": 0.5}, doc_name=name) for at, name in enumerate(docs)
-    ]
-    scores: dict[str, float | None] = {"a": 0.9, "b": None}
-    gate = {"baseline": "main", "mode": "any", "metrics": ["f1"]}
-    verdicts = []
-    gate["min_pairs"] = 0
-    for dropped in ("a", "b", "ab"):
-        kept = {name: score for name, score in scores.items() if name not in dropped} or {"z": 0.5}
-        info = made_info(
-            len(docs),
-            (MetricColumn("f1"),),
-            gates={"by": {"doc_name": {"no_regression": {**gate, "max_drop": 0.5}}}},
-            thresholds={},
-            baselines={"main": Baseline("main", list(kept), {"f1": kept})},
-            compare=Comparing("main"),
-        )
-        page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
-        (found,) = page.evaluate(ASK, [[{"f1": 1}, [["a", 2], ["b", 2]]]])
-        wanted = weigh(info, samples, {"f1": 1.0}, {"a": 2.0, "b": 2.0})
-        assert_same(found, wanted)
-        ours, theirs = found["gates"][0]["message"], wanted.gates[0].message
-        assert ours.rpartition("; not in")[2] == theirs.rpartition("; not in")[2] != theirs
-        verdicts.append((found["gates"][0]["outcome"], ours.rpartition("left out: ")[2]))
-    assert verdicts == [
-        ("failed", "a, c, d, e, f, and 3 more"),
-        ("passed", "b, c, d, e, f, and 3 more"),
-        ("failed", "a, b, c, d, e, and 4 more"),
-    ]
-
-
-def test_a_significance_that_only_a_test_can_tell_stays_as_run(
-    open_report: Any, weigh: Callable[..., ScenarioResult]
-) -> None:
-    """A is 0.6 and 0.2 against 0.5 and 0.5 of B: f1 alone is a gain, em alone a drop of 0.3."""
-    columns = (MetricColumn("f1", 1.0), MetricColumn("em", 0.0))
-    ids = [f"s{index}" for index in range(12)]
-    samples = [
-        SampleResult(name, index, scores={"f1": 0.6, "em": 0.2}) for index, name in enumerate(ids)
-    ]
-    half = dict.fromkeys(ids, 0.5)
-    info = made_info(
-        12,
-        columns,
-        gates={"no_regression": {"baseline": "main", "max_drop": 0.05}},
-        thresholds={},
-        baselines={"main": Baseline("main", ids, {"f1": half, "em": half, WEIGHTED_SCORE: half})},
-    )
-    page = open_report(weigh(info, samples, {"f1": 1.0, "em": 0.0}, {}))
-    assert page.locator(".gates tr", has_text="no_regression").locator(".as-run").count() == 0
-
-    gain, drop = page.evaluate(ASK, [[{"f1": 3, "em": 1}, []], [{"f1": 0, "em": 1}, []]])
-
-    # (3 * 0.6 + 0.2) / 4 = 0.5, against 0.5: no drop, and so no need of a test.
-    assert close(gain["gates"][0]["observed"], 0.0)
-    assert (gain["gates"][0]["outcome"], gain["verdict"]["isAsRun"]) == ("passed", False)
-    assert close(drop["gates"][0]["observed"], -0.3)
-    assert (drop["gates"][0]["outcome"], drop["verdict"]["isAsRun"]) == ("passed", True)
-    row = page.locator(".gates tr", has_text="no_regression")
-    row.locator(".as-run").wait_for()
-    assert "needs a new run" in row.inner_text()
-
-
 @pytest.fixture
 def fallen() -> tuple[ScenarioInfo, list[SampleResult]]:
     """A run in which f1 fell by 0.4 and em rose by 1, in each of 12 samples."""
@@ -407,7 +283,11 @@ def fallen() -> tuple[ScenarioInfo, list[SampleResult]]:
     info = made_info(
         12,
         (MetricColumn("f1", 1.0), MetricColumn("em", 0.01)),
-        gates={"weighted_score": 0.0},
+        gates={
+            "weighted_score": 0.0,
+            "no_regression": {"baseline": "main"},
+            "by": {"level": {"no_regression": {"baseline": "main", "metrics": ["f1"]}}},
+        },
         thresholds={},
         baselines={"main": Baseline("main", ids, {**then, WEIGHTED_SCORE: {}})},
         compare=Comparing("main"),
@@ -415,43 +295,43 @@ def fallen() -> tuple[ScenarioInfo, list[SampleResult]]:
     return info, samples
 
 
-def compared_row(page: Any, name: str) -> str:
-    row = page.locator(".comparison tbody tr").filter(has_text=name)
-    return " ".join(row.inner_text().split()) if row.count() else ""
-
-
-def test_a_difference_that_turns_takes_a_new_run(
+def test_what_takes_a_test_stays_as_run_and_says_so(
     open_report: Any, weigh: Callable[..., ScenarioResult], fallen: Any
 ) -> None:
-    """The run was significantly worse: (-0.4 + 0.01) / 1.01. With em at 50 it is not known."""
-    page = open_report(weigh(*fallen, {"f1": 1.0, "em": 0.01}, {}))
-    assert "-0.3861" in compared_row(page, "Weighted score")
-    assert "▼ worse" in compared_row(page, "Weighted score")
+    """(-0.4 + 0.01) / 1.01 = -0.3861 in the run; with em at 2 a run would find +0.5333."""
+    ran = weigh(*fallen, {"f1": 1.0, "em": 0.01}, {})
+    page = open_report(ran)
+    marked = page.locator(".gates tr", has=page.locator(".as-run")).locator("th")
+    verdict = page.locator("#overview .verdict")
+    compared = " ".join(page.locator(".comparison tbody").inner_text().split())
+    assert "-0.3861" in compared
+    assert page.locator(".as-run, .stale").count() == 0
 
     page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("2")
-    page.locator(".comparison .as-run").first.wait_for()
-    turned = compared_row(page, "Weighted score")
-    assert "+0.5333" in turned  # (-0.4 + 2) / 3
-    assert "needs a new run" in turned
-    assert "better" not in turned
-    assert "worse as run" in compared_row(page, "f1")
+    page.locator("#comparison .as-run").wait_for()
+    assert " ".join(page.locator(".comparison tbody").inner_text().split()) == compared
+    assert marked.all_inner_texts() == ["no_regression"]  # f1, by level, has the scores of the run
+    state = page.evaluate("rageval.state()")
+    assert state["summaries"][WEIGHTED_SCORE]["weighted_mean"] == pytest.approx(2.2 / 3)
+    assert (state["verdict"]["outcome"], state["verdict"]["isAsRun"]) == ("failed", True)
+    assert "as run" in verdict.inner_text()
+    assert [gate["outcome"] for gate in state["gates"]] == [gate.outcome for gate in ran.gates]
 
-    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0.1")
-    page.get_by_text("-0.2727").first.wait_for()  # (-0.4 + 0.1) / 1.1
-    assert "worse as run" in compared_row(page, "Weighted score")
+    page.evaluate("rageval.weigh({metrics: {f1: 1, em: 0.01}, docs: [['a.pdf', 2]]})")
+    page.locator("#comparison .as-run").wait_for(state="detached")  # no sample is of this document
 
 
-def test_the_weighted_score_is_compared_where_it_is_more_than_one_metric(
+def test_weights_of_documents_change_what_every_test_looks_at(
     open_report: Any, weigh: Callable[..., ScenarioResult], fallen: Any
 ) -> None:
-    """As in a run: it comes and goes with the second weight, and has no p of this run then."""
-    page = open_report(weigh(*fallen, {"f1": 1.0, "em": 0.0}, {}))
-    assert compared_row(page, "Weighted score") == ""
-    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0.1")
-    page.get_by_text("-0.2727").first.wait_for()
-    assert "needs a new run" in compared_row(page, "Weighted score")
-    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0")
-    page.locator(".comparison tr", has_text="Weighted score").wait_for(state="detached")
+    info, samples = fallen
+    samples[0] = replace(samples[0], doc_name="a.pdf")
+    ran = weigh(info, samples, {"f1": 1.0, "em": 0.01}, {})
+    page = open_report(ran)
+    page.evaluate("rageval.weigh({metrics: {f1: 1, em: 0.01}, docs: [['a.pdf', 2]]})")
+    page.locator("#comparison .as-run").wait_for()
+    marked = page.locator(".gates tr", has=page.locator(".as-run")).locator("th")
+    assert marked.all_inner_texts() == ["no_regression", "by.level.no_regression"]
 
 
 @pytest.mark.parametrize(

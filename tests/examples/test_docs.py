@@ -31,7 +31,7 @@ from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.editor_schema import editor_schema
-from pytest_rageval.engine.planning.bind_custom import said_of_metrics
+from pytest_rageval.engine.planning.bind_metrics import said_of_metrics
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.gates.agreement import AgreementSpec
 from pytest_rageval.gates.base import GATE_REGISTRY
@@ -222,22 +222,20 @@ def test_scenario_page_names_every_coefficient_of_agreement() -> None:
     assert undocumented("scenario-file.md", AgreementSpec.model_fields) == []
 
 
-def test_command_line_page_names_every_option(pytestconfig: pytest.Config) -> None:
-    flags = [
-        f"--{name.replace('_', '-')}"
-        for name in vars(pytestconfig.option)
-        if name.startswith("rag_")
-    ]
-    assert len(flags) >= 11
+def test_command_line_page_has_a_row_for_every_option_and_no_other() -> None:
+    """With its variable; commands have none."""
     text = prose(REFERENCE / "command-line.md")
-    assert [flag for flag in flags if not re.search(rf"`{flag}[` \[]", text)] == []
+    rows = re.findall(r"^\| `(--rag-[a-z-]+)[^`|]*` \| (?:`(\w+)`)? ?\| ", text, re.MULTILINE)
+    expected = {(option.flag, option.variable) for option in options.ALL_OPTIONS}
+    commands = (*options.COMMANDS, *options.WITH_COMMANDS)
+    assert set(rows) == expected | {(command.flag, "") for command in commands}
 
 
-def test_command_line_page_names_every_variable_and_ini_value() -> None:
-    variables = [option.variable for option in options.ALL_OPTIONS]
+def test_command_line_page_names_every_ini_value() -> None:
     ini = re.findall(r'addini\(\s*"(\w+)"', inspect.getsource(options))
-    assert len(ini) >= 3
-    assert undocumented("command-line.md", [*variables, *ini]) == []
+    ini += [option.ini for option in options.ALL_OPTIONS if option.ini]
+    assert len(ini) >= 10
+    assert undocumented("command-line.md", ini) == []
 
 
 def test_command_line_page_names_every_mode_of_the_cache() -> None:

@@ -75,8 +75,8 @@ def changed(path: Path, at: int, **values: object) -> None:
     """Change values of a line of a shard's file: of its head (0), or of its end (-1)."""
     lines = path.read_text("ascii").splitlines()
     plain = json.loads(lines[at])
-    (plain["end"] if at == -1 else plain).update(values)
-    lines[at] = json.dumps(plain)
+    plain.update(values)
+    lines[at] = json.dumps(plain, separators=(",", ":"))
     path.write_text("\n".join(lines) + "\n", "ascii")
 
 

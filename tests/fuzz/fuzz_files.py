@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import json
 import random
+import sqlite3
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,7 @@ from pytest_rageval.importing.scenario_text import rows_text, scenario_text
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.notebooks.frames import given_rows
 from pytest_rageval.plugin.importer import needed_by
-from pytest_rageval.reports.history import all_runs, record, trend_of
+from pytest_rageval.reports.history import all_runs, trend_of
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks, read_records
 from pytest_rageval.results.run_point import read_point
 from pytest_rageval.results.saved_run import is_saved_run
@@ -343,67 +344,25 @@ def _shard_of_two() -> list[Any]:
     return [json.loads(line) for line in shard_lines(head, rows, end)]
 
 
-def _history(ground: Ground, tree: Any, chance: random.Random) -> None:
-    """The database of a history: a cell of another type, and its bytes."""
+def _history(ground: Ground, raw: bytes, chance: random.Random) -> None:
+    """The file for charts, or the database of an earlier version; a run is added."""
     base = ground.empty("runs")
-    run = runs_of(ground)[0]
-    folder = f"{run.parent.name}/{run.name}"
-    ground.write(f"runs/{folder}/results.json", (run / "results.json").read_bytes())
-    (base / "history.sqlite").write_bytes(ground.once(_database))
-    for name, part in tree.items() if isinstance(tree, dict) else ():
-        _set(base / "history.sqlite", name, part)
-    all_runs(base, timeout_s=0.1)
-    trend_of(base, run.parent.name)
+    (base / chance.choice(["history.csv", "history.sqlite"])).write_bytes(raw)
+    evaluated(ground, SCENARIOS[0], write_to=base)
+    assert len(all_runs(base)) == 1
 
 
-def _set(database: Path, name: str, part: Any) -> None:
-    import sqlite3
+def _histories(ground: Ground) -> list[bytes]:
+    base = ground.empty("runs-before")
+    evaluated(ground, SCENARIOS[0], write_to=base)
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE runs (folder, scenario, started_at, commit_sha, failed)")
+        database.execute("CREATE TABLE metrics (folder, name, position, mean, failed)")
+        database.execute("INSERT INTO runs VALUES ('s/1', 's', '2026-01-01', 'abc', 2)")
+        database.execute("INSERT INTO metrics VALUES ('s/1', 'em', 0, 0.5, 1)")
+        database.commit()
+        return [(base / "history.csv").read_bytes(), database.serialize()]
 
-    table, _, column = name.rpartition(".")
-    connection = sqlite3.connect(database, isolation_level=None)
-    with contextlib.closing(connection), contextlib.suppress(sqlite3.Error, *_UNSTORED):
-        connection.execute("PRAGMA synchronous=OFF")
-        connection.execute("PRAGMA ignore_check_constraints=ON")
-        text = json_text(part) if isinstance(part, list | dict) else part
-        connection.execute(f"UPDATE {table or 'runs'} SET {column} = ?", (text,))
-
-
-_UNSTORED: Final = (OverflowError, ValueError, RecursionError)
-
-
-def _database(ground: Ground) -> bytes:
-    run = runs_of(ground)[0]
-    base = ground.empty("runs-of-one")
-    ground.write(f"runs-of-one/{run.parent.name}/{run.name}/results.json", b"")
-    (base / run.parent.name / run.name / "results.json").write_bytes(
-        (run / "results.json").read_bytes()
-    )
-    point = read_point(base, f"{run.parent.name}/{run.name}")
-    assert point is not None
-    record(base, point)
-    return (base / "history.sqlite").read_bytes()
-
-
-def _damaged_history(ground: Ground, raw: bytes, _: random.Random) -> None:
-    base = ground.empty("runs")
-    (base / "history.sqlite").write_bytes(raw)
-    run = runs_of(ground)[0]
-    name = f"{run.parent.name}/{run.name}"
-    ground.write(f"runs/{name}/results.json", (run / "results.json").read_bytes())
-    all_runs(base, timeout_s=0.1)
-    trend_of(base, run.parent.name)
-    point = read_point(base, name)
-    assert point is not None
-    record(base, point, timeout_s=0.1)
-
-
-_CELLS: Final[list[Any]] = [
-    {"overridden": ["a"], "definitions": {"em": "x"}},
-    {"samples": 2, "weighted_score": 0.5, "gates_passed": 1},
-    {"started_at": "2026-01-01T00:00:00Z", "commit_sha": "abc"},
-    {"metrics.mean": 0.5, "metrics.weight": 1.0, "metrics.n": 2},
-    {"complete": 1, "scenario": "qa"},
-]
 
 FORMS: Final[dict[str, Form]] = {
     "jsonl": as_lines,
@@ -427,7 +386,6 @@ _SECOND: Final[list[Any]] = [[{"id": one["id"], "response": one.get("answer")} f
 
 def file_readers(ground: Ground) -> list[Reader]:
     """Return the readers of files; the ground has a saved run to begin with."""
-    history = ground.once(_database)
     about = json.loads((runs_of(ground)[0] / "metadata.json").read_bytes())
     return [
         Reader("scenario", SCENARIOS, _scenario, as_yaml, turns=SLOW),
@@ -460,8 +418,7 @@ def file_readers(ground: Ground) -> list[Reader]:
         Reader("run folder", [about, PROJECT_KEYS], _beside_run, as_json),
         Reader("draws", [_drawn()], _draws, as_json, turns=QUICK),
         Reader("shard", [_shard_of_two()], _shard, as_lines, turns=QUICK),
-        Reader("history rows", _CELLS, _history, OBJECTS),
-        Reader("history file", [history], _damaged_history, as_is),
+        Reader("history", ground.once(_histories), _history, as_is),
     ]
 
 

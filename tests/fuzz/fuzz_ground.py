@@ -21,7 +21,7 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.evaluation import Handed, plan_of
 from pytest_rageval.model import RunInfo
-from pytest_rageval.plugin.child.outline import outline
+from pytest_rageval.plugin.child import outline
 from pytest_rageval.reports.base import RunFolder
 from pytest_rageval.reports.dbgpt_rows import REPORTS as DBGPT_ROWS
 from pytest_rageval.results.layout import results_chunks

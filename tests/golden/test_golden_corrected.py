@@ -10,7 +10,7 @@ import pytest
 from others_data import others_data
 from people_and_judges import Both
 
-from pytest_rageval.stats.corrected import Judged, corrected_mean
+from pytest_rageval.stats.labels.corrected import Judged, corrected_mean
 
 Case = dict[str, Any]
 

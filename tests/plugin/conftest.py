@@ -27,7 +27,7 @@ from pytest_rageval.reports.base import REPORT_REGISTRY
 # itself, and C extensions cannot be imported twice in a process.
 for _module in pkgutil.walk_packages(pytest_rageval.__path__, "pytest_rageval."):
     importlib.import_module(_module.name)
-for _name in ("sqlite3", "ir_measures", "pytrec_eval", "rouge_score.rouge_scorer", "yaml"):
+for _name in ("ir_measures", "pytrec_eval", "rouge_score.rouge_scorer", "yaml"):
     importlib.import_module(_name)
 # Nor may the first inner run that asks be the one whose environment decides what there is.
 for _registry in (READER_REGISTRY, GATE_REGISTRY, METRIC_REGISTRY, REPORT_REGISTRY):

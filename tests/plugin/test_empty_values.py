@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.plugin.options import ALL_OPTIONS
-
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
@@ -75,14 +73,12 @@ def test_null_in_words_removes_the_gate(
     assert project.pytest().ret == pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize("option", ALL_OPTIONS, ids=lambda option: option.variable)
-@pytest.mark.parametrize("text", ["", " "])
+@pytest.mark.parametrize("variable", ["RAGEVAL_GATE", "RAGEVAL_STRICT", "RAGEVAL_SHARD"])
 def test_an_empty_variable_is_wrong_use(
-    project: Project, monkeypatch: pytest.MonkeyPatch, option: object, text: str
+    project: Project, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """V4: each, as an option with an empty value is; the message says how to take it away."""
-    variable = option.variable  # type: ignore[attr-defined]
-    monkeypatch.setenv(variable, text)
+    """V4: as an option with an empty value is; the message says how to take it away."""
+    monkeypatch.setenv(variable, "")
     result = project.pytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{variable}: expected *, found nothing*unset it*"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+import csv
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,12 +28,11 @@ def scenario(project: Project) -> Project:
     return project
 
 
-def kept(project: Project) -> list[tuple[str, float]]:
-    """Return the runs in the database, as (folder, em)."""
-    with closing(sqlite3.connect(project.path / ".rageval" / "history.sqlite")) as database:
-        return database.execute(
-            "SELECT folder, weighted_mean FROM metrics WHERE name = 'em' ORDER BY folder"
-        ).fetchall()
+def kept(project: Project) -> list[tuple[str, str, str]]:
+    """Return folder, em and its definition of the runs in the file."""
+    with (project.path / ".rageval" / "history.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "em"]
+    return [(row["folder"], row["weighted_mean"], row["definition"]) for row in rows]
 
 
 # What a run leaves
@@ -46,60 +44,37 @@ def test_every_run_is_added(scenario: Project, run: Run) -> None:
     scenario.rows([RIGHT, RIGHT])
     run()
     first, second = (f"qa/{folder.name}" for folder in scenario.folders())
-    assert kept(scenario) == [(first, 0.5), (second, 1.0)]
+    em = "em v1 (tokenizer=auto)"
+    assert kept(scenario) == [(first, "0.5", em), (second, "1.0", em)]
     assert {entry.name for entry in (scenario.path / ".rageval").iterdir()} == {
         ".gitignore",
         "CACHEDIR.TAG",
-        "history.sqlite",
+        "history.csv",
         "qa",
     }
 
 
 def test_a_history_that_cannot_be_kept_is_a_remark(scenario: Project, run: Run) -> None:
     """The run is as green as it was, its files are there, and the file is left alone."""
-    path = scenario.path / ".rageval" / "history.sqlite"
+    path = scenario.path / ".rageval" / "history.csv"
     path.parent.mkdir()
     content = b"notes of mine\n" * 300
     path.write_bytes(content)
     result = run()
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
-        ["gate em.mean *", "run  *", "not in history.sqlite: *is damaged, or no history*"]
+        ["gate em.mean *", "run  *", "this run is not in *history.csv: its first line *"]
     )
     assert scenario.results()["weighted_score"]["mean"] == 0.75
     assert path.read_bytes() == content
 
 
-def test_a_locked_history_is_picked_up_later(
-    scenario: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By --rag-history, or by whatever needs the trend."""
-    scenario.pytest()
-    path = scenario.path / ".rageval" / "history.sqlite"
-    monkeypatch.setattr("pytest_rageval.reports.history.record.__kwdefaults__", {"timeout_s": 0.05})
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("BEGIN IMMEDIATE")
-        result = scenario.pytest()
-    result.stdout.fnmatch_lines(["not in history.sqlite: *another process keeps it locked*"])
-    assert result.ret == pytest.ExitCode.OK
-    assert len(kept(scenario)) == 1
-    scenario.pytest("--rag-history").stdout.fnmatch_lines(["qa: 2 runs"])
-    assert len(kept(scenario)) == 2
-
-
-def test_without_a_scenario_no_database_is_loaded(project: Project) -> None:
-    """[E13] Not even its package; nor is it by a run that only collects."""
-    project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: a, references: [a]}]")
-    project.conftest(
-        """
-        import sys
-
-        def pytest_unconfigure(config):
-            print("loaded:", "sqlite3" in sys.modules, file=sys.stderr)
-        """
-    )
-    result = project.pytester.runpytest_subprocess("--collect-only", "-p", "no:langsmith_plugin")
-    result.stderr.fnmatch_lines(["loaded: False"])
+def test_older_runs_that_are_removed_stay_in_the_file(scenario: Project) -> None:
+    """``--rag-keep`` shortens the list, not the chart."""
+    for _ in range(3):
+        scenario.pytest("--rag-keep=1")
+    assert len(kept(scenario)) == 3
+    scenario.pytest("--rag-history").stdout.fnmatch_lines(["qa: 1 run"])
 
 
 # --rag-history
@@ -140,7 +115,7 @@ def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
         scenario.file("pytest.ini", "[pytest]\nrageval_output = elsewhere\n")
     args = ["--rag-output=elsewhere"] if place == "option" else []
     scenario.pytest(*args)
-    assert (scenario.path / "elsewhere" / "history.sqlite").is_file()
+    assert (scenario.path / "elsewhere" / "history.csv").is_file()
     assert scenario.wrote_nothing
     scenario.pytest("--rag-history", *args).stdout.fnmatch_lines(["qa: 1 run"])
     result = scenario.pytest("--rag-history=qb", *args)

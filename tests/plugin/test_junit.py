@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.engine.batch_scores import BatchScores
+from pytest_rageval.engine.plan import BatchScores
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run

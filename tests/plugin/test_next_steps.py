@@ -1,9 +1,7 @@
-"""E22: a red run ends with the command to run next and the place of the page."""
+"""E22: a red run ends with how to change the command, and with the place of the page."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,16 +10,12 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
 SCENARIO = "name: qa\ndataset: qa.jsonl\nmetrics: [em]\nthresholds: {em: 0.5}\n"
-
-
-@pytest.fixture(autouse=True)
-def _started_as_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/usr/bin/pytest"])
+HINT = "the same command "
 
 
 @pytest.fixture
 def scenario(project: Project) -> Project:
-    """Return a project whose scenario has a name for the shell to quote, and two of three wrong."""
+    """Return a project whose scenario has two of three answers wrong."""
     project.file("my bot.yaml", SCENARIO)
     project.rows(
         [{"id": f"q{at}", "answer": text, "references": ["x"]} for at, text in enumerate("xyz")]
@@ -38,22 +32,21 @@ def last_lines(result: pytest.RunResult) -> list[str]:
 
 
 def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -> None:
-    """[E22] Taken from the terminal and given to the shell, it runs the two samples."""
+    """[E22] Changed as the line says, it runs the two samples."""
     result = run("my bot.yaml", "--rag-strict")
-    command, page = last_lines(result)
-    assert command == "pytest 'my bot.yaml' --lf"
-    assert page == "pytest 'my bot.yaml' --rag-strict --rag-report=html"
-    again = plain(*shlex.split(command)[1:], "--rag-report=html")
+    hint, page = last_lines(result)
+    assert hint == HINT + "with --lf, without --rag-strict"
+    assert page == HINT + "with --rag-report=html"
+    again = plain("my bot.yaml", "--lf", "--rag-report=html")
     again.assert_outcomes(failed=2)
-    command, page = last_lines(again)
-    assert command == "pytest 'my bot.yaml' --rag-report=html --lf"
+    hint, page = last_lines(again)
+    assert hint == HINT + "with --lf"
     assert page == f".rageval/qa/{scenario.folders()[-1].name}/report.html"
     assert (scenario.path / page).is_file()
     assert last_lines(plain("my bot.yaml", "-qq")) == []
     # The web app and the tools for agents say it in their own way.
-    assert last_lines(plain("my bot.yaml", "-p", "pytest_rageval.plugin.child.aside")) == []
-    stopped = last_lines(plain("my bot.yaml", "-x"))
-    assert stopped[0] == "pytest 'my bot.yaml' -x --ff"
+    assert last_lines(plain("my bot.yaml", "-p", "pytest_rageval.plugin.child")) == []
+    assert last_lines(plain("my bot.yaml", "-x"))[0] == HINT + "with --ff"
     # Without pytest's cache there is no --lf.
     assert len(last_lines(plain("my bot.yaml", "-p", "no:cacheprovider"))) == 1
 
@@ -66,19 +59,17 @@ def test_a_failed_gate_alone_runs_its_scenario_again(
     Answers from a file do not change by themselves: the page, on which they are, comes first.
     """
     scenario.file("my bot.yaml", SCENARIO.replace("thresholds: {em: 0.5}", "gates: {em: 0.5}"))
-    page, command = last_lines(plain("my bot.yaml"))
-    assert page == "pytest 'my bot.yaml' --rag-report=html"
-    again = plain(*shlex.split(command)[1:])
+    page, hint = last_lines(plain("my bot.yaml"))
+    assert (page, hint) == (HINT + "with --rag-report=html", HINT + "with --lf")
+    again = plain("my bot.yaml", "--lf")
     again.assert_outcomes(passed=4, failed=1)
     assert scenario.gates() == {"em.mean": "failed", "unscored": "passed"}
     part = plain("my bot.yaml::q0", "-k", "q0", "--rag-strict")
-    assert last_lines(part) == ["pytest 'my bot.yaml' --rag-strict"]
+    assert last_lines(part) == [HINT + "without -k and names of samples"]
     monkeypatch.setenv("RAGEVAL_LIMIT", "1")
-    scenario.file("args.txt", "--rag-strict\n--rag-limit=1\n-W\nignore::UserWarning\n")
+    scenario.file("args.txt", "--rag-strict\n-k\nq0\n-W\nignore::UserWarning\n")
     part = plain("my bot.yaml", "@args.txt")
-    assert last_lines(part)[0] == (
-        "env -u RAGEVAL_LIMIT pytest 'my bot.yaml' --rag-strict -W ignore::UserWarning"
-    )
+    assert last_lines(part) == [HINT + "without -k and RAGEVAL_LIMIT"]
 
 
 def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
@@ -86,13 +77,12 @@ def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
 ) -> None:
     """[E22] Another file's error is not ours to comment."""
     scenario.file("my bot.yaml", SCENARIO.replace("em", "emm"))
-    assert last_lines(plain("my bot.yaml")) == ["pytest 'my bot.yaml' --rag-dry-run"]
+    assert last_lines(plain("my bot.yaml")) == [HINT + "with --rag-dry-run"]
     assert last_lines(plain("my bot.yaml", "--rag-dry-run")) == []
     scenario.file("my bot.yaml", SCENARIO)
     assert last_lines(plain("my bot.yaml", "--rag-where", "topik=a")) == []
     scenario.rows([{"question": "is it?", "references": ["x"]}])
-    asks = "pytest 'my bot.yaml' --rag-set=target=MODULE:FUNCTION"
-    assert last_lines(plain("my bot.yaml")) == [asks]
+    assert last_lines(plain("my bot.yaml")) == [HINT + "with --rag-set=target=MODULE:FUNCTION"]
     scenario.file("test_other.py", "import nothing_of_this_name\n")
     scenario.rows([{"id": "a", "answer": "x", "references": ["x"]}])
     assert last_lines(plain("my bot.yaml", "test_other.py")) == []

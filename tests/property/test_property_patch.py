@@ -6,11 +6,8 @@ import json
 from copy import deepcopy
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("ruamel.yaml")
 
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.edit import edited, same

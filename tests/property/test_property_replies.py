@@ -12,8 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.rubric import METRICS, RubricOptions
-from pytest_rageval.metrics.rubric_prompts import TEMPLATES, fill_prompt
+from pytest_rageval.metrics.rubric import METRICS, TEMPLATES, RubricOptions, fill_prompt
 from pytest_rageval.model import Sample
 from pytest_rageval.text.reply import (
     UnreadableReplyError,

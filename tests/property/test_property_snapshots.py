@@ -245,7 +245,7 @@ def facts(plan: Plan) -> list[Any]:
     target = plan.target and replace(plan.target, make=None, from_value=None, preload=None)
     metrics = [replace(metric, metric=None) for metric in plan.metrics]
     return [
-        info.to_dict(),
+        info,
         metrics,
         [replace(one, line=None) if isinstance(one, InvalidRow) else one for one in plan.cases],
         plan.required,

@@ -16,7 +16,6 @@ from fake_openai import FakeOpenAI
 from web_client import Reply, WebClient, served
 
 pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
-pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
 
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.project import Project, ScenarioEntry

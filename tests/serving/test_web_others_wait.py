@@ -14,7 +14,6 @@ import pytest
 from web_client import WebClient, served
 
 pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
-pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
 
 from pytest_rageval.serving.web import dbgpt
 

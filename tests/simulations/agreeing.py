@@ -12,8 +12,8 @@ import numpy as np
 import people_and_judges
 from people_and_judges import Both
 
-from pytest_rageval.stats.agreement import Rated, agreement
-from pytest_rageval.stats.rank_correlation import area_under_curve
+from pytest_rageval.stats.labels.agreement import Rated, agreement
+from pytest_rageval.stats.labels.rank_correlation import area_under_curve
 
 Groups = Sequence[Sequence[Rated]]
 

@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 import populations
 
-from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.summary import weighted_interval
 
 UNIT = (0.0, 1.0)

@@ -31,7 +31,7 @@ from simulated import (
     stopped,
 )
 
-from pytest_rageval.stats.agreement import agreement
+from pytest_rageval.stats.labels.agreement import agreement
 
 others_data("data/openqa-eval")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import pickle
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.notebooks.results import EvaluationResult
+from pytest_rageval.text.codec import from_json, to_json
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_a_bound_reads_as_signs(bound: Bound, text: str, end: float) -> None:
     [
         (MetricColumn("f1"), 0.3, 0.3),
         (MetricColumn("noise", higher_is_better=False), 0.25, 0.75),
-        (MetricColumn("rubric", range=(1.0, 5.0)), 4.0, 0.75),
-        (MetricColumn("rubric", range=(0.0, 5.0), higher_is_better=False), 5.0, 0.0),
-        (MetricColumn("cost", range=(-math.inf, math.inf)), 42.0, 42.0),
+        (MetricColumn("rubric", ends=(1.0, 5.0)), 4.0, 0.75),
+        (MetricColumn("rubric", ends=(0.0, 5.0), higher_is_better=False), 5.0, 0.0),
+        (MetricColumn("cost", ends=(None, None)), 42.0, 42.0),
     ],
 )
 def test_a_score_enters_the_weighted_score_in_the_unit_range(
@@ -113,13 +113,13 @@ def test_a_result_survives_json() -> None:
         judged_by={"reference_ids": "0a"},
         expected=["wanted"],
     )
-    assert SampleResult.from_row(json.loads(json.dumps(found.to_row()))) == found
+    assert from_json(to_json(found), SampleResult) == found
 
 
 def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
     made = info(
         MetricColumn("f1", 2.0),
-        MetricColumn("cost", range=(0.0, math.inf), higher_is_better=False, version=3),
+        MetricColumn("cost", ends=(0.0, None), higher_is_better=False, version=3),
         thresholds={"f1": Bound(min=0.5), "cost": Bound(max=3.0)},
         gates={"f1": {"mean": 0.5}},
         overridden=("gates.f1",),
@@ -133,7 +133,7 @@ def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
             "main": Baseline("main", ["a::1", "b"], {"f1": {"a::1": 0.5, "b": None}}, {"f1": ["b"]})
         },
     )
-    assert ScenarioInfo.from_dict(json.loads(json.dumps(made.to_dict(), allow_nan=False))) == made
+    assert from_json(to_json(made), ScenarioInfo) == made
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ OPEN = MetricColumn("length", 0.0, (-math.inf, math.inf))
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        ([MetricColumn("f1"), MetricColumn("marks", range=(1.0, 5.0))], (0.0, 1.0)),
+        ([MetricColumn("f1"), MetricColumn("marks", ends=(1.0, 5.0))], (0.0, 1.0)),
         # Three parts from 0, one from -1.
         ([MetricColumn("f1", 3.0), COSINE], (-0.25, 1.0)),
         ([MetricColumn("noise", 3.0, higher_is_better=False), COSINE], (-0.25, 1.0)),
@@ -198,7 +198,7 @@ OPEN = MetricColumn("length", 0.0, (-math.inf, math.inf))
         ([MetricColumn("f1"), OPEN, replace(COSINE, weight=0.0)], (0.0, 1.0)),
         ([MetricColumn("f1", 1e150), replace(OPEN, weight=1e-200)], (0.0, 1.0)),
         ([MetricColumn("f1"), replace(OPEN, weight=0.1)], (-math.inf, math.inf)),
-        ([MetricColumn("loss", range=(0.0, math.inf), higher_is_better=False)], (-math.inf, 1.0)),
+        ([MetricColumn("loss", ends=(0.0, None), higher_is_better=False)], (-math.inf, 1.0)),
         ([OPEN], (0.0, 1.0)),
     ],
 )

@@ -137,7 +137,7 @@ def test_names_that_differ_are_folders_that_differ(names: tuple[str, ...]) -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["CON", "nul.txt", "com1", "LPT9", "history.sqlite", "history.sqlite-wal", "CACHEDIR.TAG"],
+    ["CON", "nul.txt", "com1", "LPT9", "history.csv", "history.sqlite-wal", "CACHEDIR.TAG"],
 )
 def test_a_name_that_is_taken_gets_a_folder_of_its_own(name: str) -> None:
     """G11: by Windows, or by a file of ours."""

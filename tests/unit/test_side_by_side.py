@@ -147,7 +147,7 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BaselineError, match="no saved run 'b': .* is no run folder, and no file"):
         compare_saved_runs({"a": one, "b": tmp_path / "nowhere.json"})
     (tmp_path / "bad.json").write_text("{}", "utf-8")
-    with pytest.raises(BaselineError, match="is not a results.json"):
+    with pytest.raises(BaselineError, match="cannot be read as a results.json"):
         compare_saved_runs({"a": one, "b": tmp_path / "bad.json"})
 
 

@@ -20,8 +20,8 @@ from pytest_rageval.clients.errors import (
     RefusedError,
     ServerError,
 )
-from pytest_rageval.clients.http.bodies import BodyError
 from pytest_rageval.clients.http.transport import (
+    BodyError,
     HttpReply,
     Transport,
     UnsendableError,

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pytest_rageval.clients.accounting.estimates import estimate_tokens
+from pytest_rageval.clients.accounting.habits import estimate_tokens
 from pytest_rageval.clients.base import Usage, Vector, Vectors
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.settings import ClientSettings

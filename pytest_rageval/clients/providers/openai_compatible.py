@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_rageval.clients.accounting.estimates import estimate_tokens
+from pytest_rageval.clients.accounting.habits import estimate_tokens
 from pytest_rageval.clients.base import (
     ChatProvider,
     ChatRequest,

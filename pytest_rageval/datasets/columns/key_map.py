@@ -112,7 +112,7 @@ class KeyMap:
         layout = self._layout(tuple(row.fields))
         sample_id = f"sample-{row.number}"
         try:
-            values = layout.values(row.fields, self.lost, self.clashes)
+            values = self._values(layout, row.fields)
             self._fall_back(values, row.fields)
         except BadValueError as error:
             return _invalid(sample_id, index, row, {}, _metadata(layout, row.fields), str(error))
@@ -128,6 +128,56 @@ class KeyMap:
             return _sample(sample_id, index, row, values, metadata)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
+
+    def _values(self, layout: _Layout, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the fields that are neither absent, null nor NaN.
+
+        Of several columns the first that is filled counts; ``clashes`` counts rows where another
+        one has a different value. A path that finds a value is removed from ``lost``; for others,
+        ``lost`` says what was found instead. Raises BadValueError if items of a list lack a path.
+        """
+        values = {}
+        for name, column in layout.plain:
+            value = fields[column]
+            if not is_missing(value):
+                values[name] = value
+        if self.lost:
+            for _, column in layout.plain:
+                self.lost.pop(column, None)
+        for name, columns in layout.sources:
+            read = [(column, self._value(layout, fields, name, column)) for column in columns]
+            known = [(column, value) for column, value in read if not is_missing(value)]
+            filled = [(column, value) for column, value in known if _is_filled(value)]
+            if known:
+                values[name] = (filled or known)[0][1]
+            self.clashes.update(
+                (name, filled[0][0], column)
+                for column, value in filled[1:]
+                if str(value) != str(values[name])
+            )
+        return values
+
+    def _value(self, layout: _Layout, fields: Mapping[str, Any], name: str, column: str) -> Any:
+        if column in fields:
+            self.lost.pop(column, None)
+            return fields[column]
+        path = layout.paths.get(column)
+        if path is None:
+            return None
+        root = path.root or ""
+        cell = fields.get(root)
+        if isinstance(cell, str) and (spelled := value_in_text(cell, root)) is not None:
+            fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
+        try:
+            value = path.pick(fields)
+        except LostPathError as error:
+            if error.in_list:
+                raise BadValueError(f"{name}: {error} (key_map)") from None
+            if column in self.lost:
+                self.lost[column] = str(error)
+            return None
+        self.lost.pop(column, None)
+        return value
 
     def _fall_back(self, values: dict[str, Any], fields: Mapping[str, Any]) -> None:
         """Fill fields without a value from their fallback columns."""
@@ -182,90 +232,20 @@ class _Layout:
         used = {column for candidates in found.values() for column in candidates}
         used |= present & set(fallbacks.values())
         self.metadata = tuple(column for column in columns if column not in used or column in kept)
-        self._paths = {column: path_in(column) for column in used - present - likely}
+        self.paths = {column: path_in(column) for column in used - present - likely}
         self.parts: dict[str, list[tuple[str | int, ...]]] = {}
         """By metadata column, the paths in it that became fields: for ``meta.source``, source."""
-        for path in self._paths.values():
+        for path in self.paths.values():
             if path is not None and path.root in self.metadata:
                 self.parts.setdefault(path.root, []).append(path.steps[1:])
-        self._plain = [
+        self.plain = [
             (name, candidates[0])
             for name, candidates in found.items()
             if len(candidates) == 1 and candidates[0] in present
         ]
         """Fields with one column, which is present: nearly all fields."""
-        plain = {name for name, _ in self._plain}
-        self._sources = [(name, many) for name, many in found.items() if name not in plain]
-
-    def values(
-        self,
-        fields: Mapping[str, Any],
-        lost: dict[str, str],
-        clashes: Counter[tuple[str, str, str]],
-    ) -> dict[str, Any]:
-        """Return the values of the fields that are neither absent, null nor NaN.
-
-        Of several columns the first that is filled counts; ``clashes`` counts rows where another
-        one has a different value. A path that finds a value is removed from ``lost``; for others,
-        ``lost`` says what was found instead. Raises BadValueError if items of a list lack a path.
-        """
-        found = {}
-        for name, column in self._plain:
-            value = fields[column]
-            if not is_missing(value):
-                found[name] = value
-        if lost:
-            for _, column in self._plain:
-                lost.pop(column, None)
-        self._add_others(found, fields, lost, clashes)
-        return found
-
-    def _add_others(
-        self,
-        found: dict[str, Any],
-        fields: Mapping[str, Any],
-        lost: dict[str, str],
-        clashes: Counter[tuple[str, str, str]],
-    ) -> None:
-        """Add the fields that a path leads to, or that several columns may hold."""
-        for name, columns in self._sources:
-            if len(columns) == 1:
-                value = self._value(fields, name, columns[0], lost)
-                if not is_missing(value):
-                    found[name] = value
-                continue
-            known = [(column, self._value(fields, name, column, lost)) for column in columns]
-            known = [(column, value) for column, value in known if not is_missing(value)]
-            filled = [one for one in known if _is_filled(one[1])]
-            if known:
-                found[name] = (filled or known)[0][1]
-            for column, value in filled[1:]:
-                if str(value) != str(found[name]):
-                    clashes[name, filled[0][0], column] += 1
-
-    def _value(
-        self, fields: Mapping[str, Any], name: str, column: str, lost: dict[str, str]
-    ) -> Any:
-        if column in fields:
-            lost.pop(column, None)
-            return fields[column]
-        path = self._paths.get(column)
-        if path is None:
-            return None
-        root = path.root or ""
-        cell = fields.get(root)
-        if isinstance(cell, str) and (spelled := value_in_text(cell, root)) is not None:
-            fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
-        try:
-            value = path.pick(fields)
-        except LostPathError as error:
-            if error.in_list:
-                raise BadValueError(f"{name}: {error} (key_map)") from None
-            if column in lost:
-                lost[column] = str(error)
-            return None
-        lost.pop(column, None)
-        return value
+        plain = {name for name, _ in self.plain}
+        self.sources = [(name, many) for name, many in found.items() if name not in plain]
 
     def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.

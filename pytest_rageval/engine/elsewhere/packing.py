@@ -5,21 +5,21 @@ Both sides have the same version of this package: the first thing that a worker 
 
 from __future__ import annotations
 
-import json
 import pickle
+import threading
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from math import copysign
 from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
 from pytest_rageval.engine.module_digests import digests_of
-from pytest_rageval.engine.scoring.score_sample import describe_error
-from pytest_rageval.model import Sample, Score, json_plain, wire_text
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
+from pytest_rageval.model import Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
+from pytest_rageval.text.codec import plain
 
 Remark = tuple[str | None, Any, str | None]
 """Of a score: its reason, details and error."""
@@ -97,31 +97,20 @@ class Scored:
                     self.values[at][place] = None
                     said = f"what it returned cannot be told: {describe_error(error)}"
                     self.remarks[at, place] = (None, None, said)
-            elif score.value == 0.0 and copysign(1.0, score.value) < 0.0:
-                self.remarks[at, place] = (None, None, None)  # made anew, not as an equal 0.0
 
     def scores(self, at: int, names: Sequence[str]) -> dict[str, Score]:
         """Return the scores of sample ``at`` by the ``names`` of the metrics."""
-        remarks = self.remarks
         return {
-            name: Score(name, value, *remarks[at, place])
-            if (at, place) in remarks
-            else _bare(name, value)
+            name: Score(name, value, *self.remarks.get((at, place), ()))
             for place, (name, value) in enumerate(zip(names, self.values[at], strict=True))
         }
 
 
 def _remark(score: Score) -> Remark:
     """Return reason, details and error as plain objects, whatever a user's metric made them of."""
-    details = None if score.details is None else json.loads(wire_text(json_plain(score.details)))
+    details = None if score.details is None else plain(json_plain(score.details))
     reason = None if score.reason is None else str(score.reason)
     return reason, details, None if score.error is None else str(score.error)
-
-
-@lru_cache(maxsize=4096)
-def _bare(name: str, value: float | None) -> Score:
-    """Return a score without remarks; most values come again and again, and making one is slow."""
-    return Score(name, value)
 
 
 _row_of: Final = attrgetter(*(found.name for found in fields(Sample)))
@@ -156,3 +145,15 @@ def _loaded(packed: bytes, kind: type[Recipe]) -> Recipe:
     found = pickle.loads(packed)  # noqa: S301  (of our own main process)
     assert isinstance(found, kind)
     return found
+
+
+_LOCK: Final = threading.Lock()
+
+
+def scores_alone(plan: Plan, sample: Sample) -> list[Score]:
+    """Return the scores of metrics of the user's own, one thread of this process at a time.
+
+    They share their modules, and few are written for several threads.
+    """
+    with _LOCK:
+        return computed_scores(plan, sample)

@@ -7,30 +7,32 @@ takes no other along. What fails by itself is lost, and said to be.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from math import ceil
 from queue import Empty, SimpleQueue
 from typing import Final
 
 import pytest_rageval
-from pytest_rageval.engine.elsewhere.chunks import ChunkSize
-from pytest_rageval.engine.elsewhere.comparison import Comparison
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
     Scored,
     pack_samples,
+    scores_alone,
     unpack_reply,
 )
 from pytest_rageval.engine.elsewhere.worker import score_packed
+from pytest_rageval.engine.module_digests import own_metrics
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.errors import Problem, RagevalError, ScenarioError, shorten
 from pytest_rageval.executors.base import Workers
-from pytest_rageval.model import Sample
+from pytest_rageval.metrics.base import missing_fields
+from pytest_rageval.model import PASSING, TOLERANCE, Sample, Score
 
 _POLL_S: Final = 0.5
 # The next chunk is there when a worker has done one.
@@ -290,3 +292,91 @@ def _why(error: BaseException) -> str:
         own = f"pytest-rageval {pytest_rageval.__version__}"
         return f"{text} (a worker needs {own}, too, and the modules of all metrics)"
     return text
+
+
+_FIRST_SIZE: Final = 16
+_MOST: Final = 2048
+_GROWTH: Final = 8
+_SECONDS: Final = 0.25
+# Dask warns of more than 10 MB at once; a lost chunk is done again from its beginning.
+_BYTES: Final = 500_000
+
+
+class ChunkSize:
+    """The size of the next chunk, learned from those that are done; the first ones may mislead."""
+
+    def __init__(self) -> None:
+        self._size = _FIRST_SIZE
+
+    def next(self, left: int, workers: int) -> int:
+        """Return how many of the samples that are ``left`` the next chunk has.
+
+        At the end, no worker is to have much more than another; nor are there to be many chunks.
+        """
+        return min(self._size, max(ceil(self._size / 4), ceil(left / workers)), max(1, left))
+
+    def learn(self, samples: int, seconds: float, packed: int) -> None:
+        """Take in what a chunk took, and how many bytes it was; a small rest teaches nothing."""
+        if samples < self._size // 2:
+            return
+        by_time = int(samples * _SECONDS / seconds) if seconds > 0.0 else _MOST
+        by_bytes = samples * _BYTES // max(1, packed)
+        self._size = max(1, min(_GROWTH * samples, by_time, by_bytes, _MOST))
+
+
+_COMPARED: Final = 3
+
+
+class Comparison:
+    """Compares some samples that have what a metric needs, for each of the user's own.
+
+    They are the first ones, the one in the middle and the last.
+    """
+
+    def __init__(self, plan: Plan, samples: Sequence[Sample]) -> None:
+        self._plan = plan
+        self._due: dict[int, set[str]] = {}
+        for one in own_metrics(plan.runs_elsewhere):
+            whole = [sample.index for sample in samples if not missing_fields(sample, one.info)]
+            for index in (*whole[:_COMPARED], *whole[len(whole) // 2 :][:1], *whole[-1:]):
+                self._due.setdefault(index, set()).add(one.column.name)
+
+    def difference(self, sample: Sample, scores: Mapping[str, Score]) -> str:
+        """Return how a worker's scores of a sample differ from ours, "" for no difference."""
+        names = self._due.pop(sample.index, None)
+        if names is None:
+            return ""
+        due = tuple(one for one in self._plan.metrics if one.column.name in names)
+        own = scores_alone(replace(self._plan, metrics=due), sample)
+        for here in own:
+            there = scores[here.metric]
+            if not _is_same(there, here):
+                return (
+                    f"{here.metric} of {sample.id} is {_shown(there)} in the worker and "
+                    f"{_shown(here)} here: a metric must give the same score for the same sample, "
+                    "in every process; what it reads besides (environment, files, what "
+                    "conftest.py sets) must be the same there, or run without the engine"
+                )
+        return ""
+
+
+def _is_same(there: Score, here: Score) -> bool:
+    if (there.error is None, _passing(there)) != (here.error is None, _passing(here)):
+        return False
+    if there.value is None or here.value is None:
+        return there.value is here.value
+    return abs(there.value - here.value) <= TOLERANCE * max(1.0, abs(here.value))
+
+
+def _passing(score: Score) -> bool | None:
+    """Return whether the metric itself passes the sample, None where it does not say."""
+    passing = score.details.get(PASSING) if isinstance(score.details, Mapping) else None
+    return None if passing is None else bool(passing)
+
+
+def _shown(score: Score) -> str:
+    text = f"{score.value:.12g}" if score.value is not None else "none"
+    passing = _passing(score)
+    said = [f"passing {passing}"] if passing is not None else []
+    said += [str(score.error)] if score.error else []
+    return f"{text} ({', '.join(said)})" if said else text

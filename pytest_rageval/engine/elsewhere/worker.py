@@ -10,12 +10,12 @@ from typing import Final
 import pytest_rageval
 from pytest_rageval.collector import rare_collections
 from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.elsewhere.own_code import scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
     Scored,
     pack_reply,
+    scores_alone,
     unpack_samples,
 )
 from pytest_rageval.engine.module_digests import other_module, own_metrics

@@ -20,7 +20,6 @@ from pytest_rageval.errors import (
 )
 from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate
 from pytest_rageval.model import (
-    NOTHING,
     WEIGHTED_SCORE,
     Baseline,
     Case,
@@ -218,7 +217,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
         *_data_differences(saved, plan.cases),
         *_judged_differences(saved, plan, use.metrics),
     ]
-    judged_by = {plan.info.judgements_sha256, saved.judgements_sha256}
+    judged_by = {plan.info.judgements_sha256, saved.head.scenario.judgements_sha256}
     if len(judged_by) > 1 and "" not in judged_by:
         differences.append("it was judged by other qrels")
     for difference in differences:
@@ -245,7 +244,7 @@ def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
 
 
 def _present(saved: SavedRun) -> set[str]:
-    return {name for sample in saved.samples.values() for name in sample["scores"]}
+    return {name for sample in saved.samples.values() for name in sample.scores}
 
 
 def _absent(saved: SavedRun, plan: Plan) -> list[str]:
@@ -255,7 +254,7 @@ def _absent(saved: SavedRun, plan: Plan) -> list[str]:
 
 def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
     for column in plan.info.metrics:
-        before = saved.definitions.get(column.name)
+        before = saved.head.scenario.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
             yield f"{column.name} was {before}, and is {column.definition} now"
 
@@ -269,7 +268,8 @@ def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> 
     for changed in code_differences(was, shown):
         yield f"the code of {changed} has changed"
     for column in plan.info.metrics:
-        before = saved.weights.get(column.name, column.weight)
+        metric = saved.head.metrics.get(column.name)
+        before = column.weight if metric is None else metric.weight
         if (before == 0.0) != (column.weight == 0.0):
             change = f"was {before:g}, and is {column.weight:g} now"
             yield f"the weight of {column.name} {change} (both runs are weighed as it is now)"
@@ -277,7 +277,7 @@ def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> 
     zero = [
         one.id
         for one in shared
-        if (saved.samples[one.id].get("sample_weight", 1.0) == 0.0)
+        if (saved.samples[one.id].sample_weight == 0.0)
         != (resolve_weight(weights, one.doc_name) == 0.0)
     ]
     if zero:
@@ -296,7 +296,9 @@ def _data_differences(saved: SavedRun, cases: Sequence[Case]) -> Iterator[str]:
     if cases and saved.samples and not shared:
         yield "it has no sample in common with this data set"
     for what, name in (("another question", "question"), ("other references", "references")):
-        pairs = [(one.id, saved.samples[one.id].get(name), _plain(one, name)) for one in shared]
+        pairs = [
+            (one.id, getattr(saved.samples[one.id], name), _plain(one, name)) for one in shared
+        ]
         changed = [pair for pair in pairs if _differs(*pair[1:])]
         if changed:
             first, was, now = changed[0]
@@ -314,10 +316,10 @@ def _plain(sample: Sample, name: str) -> Any:
 
 def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
     """Yield the fields that metrics judge by whose digest in the file is another one now."""
-    if saved.judgements_sha256 or plan.info.judgements_sha256:
+    if saved.head.scenario.judgements_sha256 or plan.info.judgements_sha256:
         return  # compared as a whole
     digests = {case.id: reference_digests(case) for case in _shared(saved, plan.cases)}
-    was = {name: saved.samples[name].get("judged_by") or NOTHING for name in digests}
+    was = {name: saved.samples[name].judged_by for name in digests}
     for field_name in _judged_by(plan, metrics):
         changed = [
             name
@@ -356,16 +358,14 @@ def baseline_of(saved: SavedRun, plan: Plan) -> Baseline:
     present = _present(saved)
     samples = saved.samples.items()
     scores = {
-        name: {sample_id: sample["scores"].get(name) for sample_id, sample in samples}
+        name: {sample_id: sample.scores.get(name) for sample_id, sample in samples}
         for name in names
         if name in present
     }
     if present.issuperset(_counted(plan.info)):
         scores[WEIGHTED_SCORE] = {
             sample_id: weigh_scores(
-                plan,
-                {name: sample["scores"].get(name) for name in names},
-                sample.get("errors") or NOTHING,
+                plan, {name: sample.scores.get(name) for name in names}, sample.errors
             )
             for sample_id, sample in samples
         }
@@ -379,15 +379,15 @@ def _digests(saved: SavedRun, plan: Plan) -> dict[str, str]:
     if not plan.info.human:
         return {}
     samples = saved.samples.items()
-    return {name: answer_digest(one.get("answer"), one.get("contexts")) for name, one in samples}
+    return {name: answer_digest(one.answer, one.contexts) for name, one in samples}
 
 
 def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
     """Return by metric the samples on which it failed when the run was saved."""
     failed: dict[str, list[str]] = {}
     for sample_id, sample in saved.samples.items():
-        for name in sample.get("errors") or ():
-            if name in names and sample["scores"].get(name) is None:
+        for name in sample.errors:
+            if name in names and sample.scores.get(name) is None:
                 failed.setdefault(name, []).append(sample_id)
     return failed
 

@@ -25,8 +25,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
 )
 from pytest_rageval.scenario.spec import BoundSpec, without_own_keys
-from pytest_rageval.stats.groups import ungrouped
-from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.stats.weights import resolve_weight, ungrouped
 
 
 def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[BoundMetric, ...]:

@@ -5,27 +5,21 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.engine.planning.marks import FIELDS, mark_cases, meets
-from pytest_rageval.errors import (
-    MissingExtraError,
-    Problem,
-    ScenarioError,
-    shorten,
-    unknown_name,
-)
+from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
-from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, value_text
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_OF
-from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.scenario.validation import UNREADABLE
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.text.json_value import json_text
@@ -318,3 +312,86 @@ def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
     if samples and all(resolve_weight(weights, case.doc_name) == 0.0 for case in samples):
         message = "doc_weights: every row weighs 0; at least one document must count"
         binding.problem(message, "doc_weights")
+
+
+def bind_samples(binding: Binding, dataset: Dataset, view: ScenarioView) -> Dataset:
+    """Return the data with the samples that run: metrics, gates and saved runs see only those."""
+    samples = tuple(case for case in dataset.cases if isinstance(case, Sample))
+    left, remarks = binding.change_samples(view, samples)
+    binding.remarks += remarks
+    if left is samples:
+        return dataset
+    binding.is_part = len(left) < len(samples)
+    return _with_samples(dataset, left)
+
+
+def _with_samples(dataset: Dataset, samples: Sequence[Sample]) -> Dataset:
+    invalid = [case for case in dataset.cases if isinstance(case, InvalidRow)]
+    cases: list[Case] = [*samples, *invalid]
+    if all(one.index < other.index for one, other in pairwise(samples)):
+        cases.sort(key=lambda case: case.index)  # else a hook has chosen the order
+    columns = [*dataset.metadata_columns, *(name for one in samples for name in one.metadata)]
+    return replace(
+        dataset,
+        cases=[replace(case, index=at) for at, case in enumerate(cases)],
+        lines=[_line(dataset, case) for case in cases],
+        metadata_columns=tuple(dict.fromkeys(columns)),
+    )
+
+
+def _line(dataset: Dataset, case: Case) -> int | None:
+    """Return the line of a case that was in the data, None for one that was made anew."""
+    known = 0 <= case.index < len(dataset.cases) and dataset.cases[case.index].id == case.id
+    return dataset.lines[case.index] if known else None
+
+
+FIELDS: Final = ("id", "question", "answer", "doc_name")
+"""What a case has besides the further columns of its row."""
+
+
+def mark_cases(
+    cases: Sequence[Case], skip: Sequence[MarkSpec], xfail: Sequence[MarkSpec]
+) -> Sequence[Case]:
+    """Return ``cases`` with the reason of the first condition that each of them meets.
+
+    A reason in the row itself comes before those of the scenario.
+    """
+    if not skip and not xfail:
+        return cases
+    return [_marked(case, skip, xfail) for case in cases]
+
+
+def meets(case: Case, spec: MarkSpec) -> bool:
+    """Return whether all fields that the condition names have one of the values that it wants."""
+    return all(matches(case, name, wanted) for name, wanted in spec.where.items())
+
+
+def _marked(case: Case, skip: Sequence[MarkSpec], xfail: Sequence[MarkSpec]) -> Case:
+    return replace(
+        case,
+        skip=case.skip if case.skip is not None else _reason(case, skip),
+        xfail=case.xfail if case.xfail is not None else _reason(case, xfail),
+    )
+
+
+def _reason(case: Case, specs: Sequence[MarkSpec]) -> str | None:
+    return next((spec.reason for spec in specs if meets(case, spec)), None)
+
+
+def matches(case: Case, name: str, wanted: Any) -> bool:
+    """Return whether a field has a value, or one of several; ``level: 3`` is the "3" of a CSV."""
+    if isinstance(wanted, list):
+        return any(matches(case, name, choice) for choice in wanted)
+    value = value_of(case, name)
+    if value is None or wanted is None:
+        return value is wanted
+    if isinstance(value, bool) or isinstance(wanted, bool):  # True in Python, TRUE in spreadsheets
+        return str(value).lower() == str(wanted).lower()
+    if name == "doc_name":
+        return unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", str(wanted))
+    return bool(value == wanted) or value_text(value) == value_text(wanted)
+
+
+def value_of(case: Case, name: str) -> Any:
+    """Return a field of a case, or a further column of its row; None where it has none."""
+    return getattr(case, name, None) if name in FIELDS else case.metadata.get(name)

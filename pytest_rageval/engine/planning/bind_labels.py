@@ -35,7 +35,7 @@ from pytest_rageval.model import (
 from pytest_rageval.results.draws import DRAWS, known_records, read_records
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.schema import HumanSpec
-from pytest_rageval.stats.label_strata import is_on_record
+from pytest_rageval.stats.labels.strata import is_on_record
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.json_path import LostPathError, head_of, path_in
 

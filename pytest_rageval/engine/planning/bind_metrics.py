@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.planning.bind_custom import is_import_path, said_of_metrics, use_metric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
-from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
+from pytest_rageval.metrics.registry import NotationError, parse_notation
+from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.metric_specs import MetricSpec
@@ -132,7 +132,7 @@ def _metric(
         return None
     column = MetricColumn(
         name,
-        range=info.range,
+        ends=finite_ends(info.range),
         higher_is_better=info.higher_is_better,
         version=info.version,
         definition=_definition_text(definition, info, options) + _by_whom(binding, info),
@@ -204,3 +204,50 @@ def _option_problem(
         where = f"{label}.{option}" if option else label
         message = f"{where}: {reworded(detail)}"
     binding.problem(message, *place)
+
+
+def said_of_metrics() -> list[str]:
+    """Return the keys, apart from options, of a metric that a scenario names by ``use``."""
+    # Not at the top: most scenarios name no metric of their own.
+    from pytest_rageval.metrics.custom.declaration import Declaration
+
+    return [said.name for said in fields(Declaration)]
+
+
+def use_metric(
+    binding: Binding, path: str, spec: MetricSpec
+) -> tuple[MetricSpec, MetricDefinition]:
+    """Return the metric at an import path, and ``spec`` with all of the metric's options.
+
+    Raises ImportPathError or CustomMetricError, with what is wrong.
+    """
+    # Not at the top, either.
+    from pytest_rageval.metrics.custom.declaration import Declaration
+    from pytest_rageval.metrics.custom.from_python import define_metric
+
+    folders = (binding.loaded.path.parent, binding.run_paths.root)
+    found = import_object(path, folders, binding.run_paths.import_mode)
+    said = _said(spec)
+    if isinstance(found, MetricDefinition):
+        # It says all of itself: what is said here can only be meant as its options.
+        options = {**said, **spec.options}
+        return spec.model_copy(update={"options": options}), _at(path, found)
+    return spec, define_metric(found, spec.attribute or path, path, Declaration(**said))
+
+
+def is_import_path(name: str) -> bool:
+    """Return whether ``name`` is written like an import path."""
+    try:
+        split_path(name)
+    except ImportPathError:
+        return False
+    return True
+
+
+def _said(spec: MetricSpec) -> dict[str, Any]:
+    known = {name: getattr(spec, name) for name in said_of_metrics() if name != "name"}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _at(path: str, definition: MetricDefinition) -> MetricDefinition:
+    return definition if definition.source else replace(definition, source=path)

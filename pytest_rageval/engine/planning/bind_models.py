@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_rageval.clients.cache.source_digest import source_digest
 from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.engine.bound import BoundMetric, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.import_path import find_file
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, ModelSpec
+
+if TYPE_CHECKING:
+    from pytest_rageval.run_paths import ImportMode
 
 
 def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
@@ -82,3 +89,29 @@ _IMPORTED = ("python", "callable")
 def _settings(role: str, spec: ModelSpec) -> ClientSettings:
     price = None if spec.price is None else Price(spec.price.input, spec.price.output)
     return carried_over(spec, ClientSettings, role=role, api_key_env=spec.key_variable, price=price)
+
+
+_SEEN: dict[Path, str] = {}
+
+
+def source_digest(path: str, folders: Sequence[Path], mode: ImportMode) -> str:
+    """Return the SHA-256 of the file that ``pkg.mod:attr`` names, "" where there is none.
+
+    Nothing is imported, and what that file imports is not part of the digest. For a loaded module
+    it is that of the file as first seen: a notebook goes on with that code when the file changes.
+    """
+    name = path.partition(":")[0]
+    file = find_file(name, folders, mode)
+    if file is None:
+        return ""
+    if name not in sys.modules or file not in _SEEN:
+        _SEEN[file] = _digest(file)
+    return _SEEN[file]
+
+
+def _digest(file: Path) -> str:
+    try:
+        raw = file.read_bytes()
+    except OSError:  # of a module in an archive
+        return ""
+    return sha256(raw.replace(b"\r\n", b"\n")).hexdigest()

@@ -16,8 +16,7 @@ from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import (
     MetricDefinition,
 )
-from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.model import Sample, ScenarioView, title_of
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.run_paths import RunPaths

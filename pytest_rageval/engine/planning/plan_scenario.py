@@ -6,7 +6,7 @@ reported together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,27 +19,25 @@ from pytest_rageval.engine.bound import BoundMetric, MetricSource, TargetPlan
 from pytest_rageval.engine.empty_answer import without_empty_answers
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
-from pytest_rageval.engine.planning.bind_bounds import (
-    bind_gates,
-    bind_groups,
-)
+from pytest_rageval.engine.planning.bind_bounds import bind_gates, bind_groups
 from pytest_rageval.engine.planning.bind_cases import (
     bind_cases,
     bind_dataset,
+    bind_samples,
     lines_of_data,
     own_names,
 )
 from pytest_rageval.engine.planning.bind_columns import contexts_hint
-from pytest_rageval.engine.planning.bind_diagnosis import check_diagnosed
-from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
+from pytest_rageval.engine.planning.bind_keys import bind_keys, check_diagnosed, with_snapshot
 from pytest_rageval.engine.planning.bind_models import bind_models
-from pytest_rageval.engine.planning.bind_samples import bind_samples
-from pytest_rageval.engine.planning.binding import (
-    Binding,
-    ChangeSamples,
-    metric_name,
+from pytest_rageval.engine.planning.binding import Binding, ChangeSamples, metric_name
+from pytest_rageval.errors import (
+    BaselineError,
+    DuplicateNameError,
+    Problem,
+    ScenarioError,
+    UserError,
 )
-from pytest_rageval.errors import BaselineError, Problem, ScenarioError
 from pytest_rageval.metrics.base import MetricDefinition
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
@@ -53,12 +51,7 @@ from pytest_rageval.model import (
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
-from pytest_rageval.scenario.loader import (
-    LoadedScenario,
-    inspect_scenario,
-    inspect_tree,
-    listed,
-)
+from pytest_rageval.scenario.loader import LoadedScenario, inspect_scenario, inspect_tree, listed
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.scenario.yaml.tree import YamlTree
@@ -364,3 +357,37 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
         gated |= {contest.of}
     required = plan.required | gated or frozenset([WEIGHTED_SCORE, *info.thresholds])
     return replace(plan, info=info, required=required)
+
+
+MakePlan = Callable[[str], Plan]
+"""Returns the plan of the variant of a name; raises UserError."""
+
+
+def plans_of(names: Sequence[str], make: MakePlan) -> list[Plan]:
+    """Return the plans of variants.
+
+    Raises ScenarioError with everything that is wrong with them; BaselineError where all that is
+    wrong is a run to compare with, or a name.
+    """
+    plans: list[Plan] = []
+    found: dict[Problem, list[str]] = {}
+    is_refused = True
+    for name in names:
+        try:
+            plans.append(make(name))
+        except UserError as error:
+            for problem in error.problems:
+                found.setdefault(problem, []).append(name)
+            is_refused = is_refused and isinstance(error, BaselineError | DuplicateNameError)
+    if found:
+        made = BaselineError if is_refused else ScenarioError
+        raise made(_with_variants(found, len(names)))
+    return plans
+
+
+def _with_variants(found: Mapping[Problem, Sequence[str]], total: int) -> Iterator[Problem]:
+    """Yield each problem, with the variants that have it unless all do: its line may be shared."""
+    for problem, names in found.items():
+        of = ", ".join(dict.fromkeys(names))
+        is_shared = len(set(names)) == total or problem.message.startswith("variants.")
+        yield problem if is_shared else replace(problem, message=f"variant {of}: {problem.message}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from unicodedata import normalize
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.marks import FIELDS, matches, value_of
+from pytest_rageval.engine.planning.bind_cases import FIELDS, matches, value_of
 from pytest_rageval.errors import (
     OptionError,
     Problem,

@@ -18,8 +18,7 @@ from pytest_rageval.engine.scoring.answer_cache import AnswerCache, refuse_repla
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import loading
 from pytest_rageval.model import BUDGET, NOTHING, Sample
-from pytest_rageval.targets.base import Answer, ModelTarget, Target, TargetError
-from pytest_rageval.targets.frames import describe_exception
+from pytest_rageval.targets.base import Answer, ModelTarget, Target, TargetError, describe_exception
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.clients import Clients

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -30,6 +29,7 @@ from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.model import BUDGET, REPLAY, ControlVerdict, Sample
 from pytest_rageval.stats.control_rows import slips_allowed
+from pytest_rageval.text.codec import from_json, to_json
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
@@ -58,7 +58,7 @@ def read_verdict(folder: Path | None, digest: str) -> ControlVerdict | None:
         text = verdict_file(folder, digest).read_text("utf-8")
     except OSError:
         return None
-    return ControlVerdict.from_dict(json.loads(text))
+    return from_json(text, ControlVerdict)
 
 
 async def once_a_run(
@@ -97,7 +97,7 @@ def _write(path: Path, verdict: ControlVerdict) -> None:
     part = path.with_suffix(f".{id(verdict)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(verdict.to_dict()), "utf-8")
+        part.write_text(to_json(verdict), "utf-8")
         if not path.exists():
             part.replace(path)
     except OSError:  # this process has it; the run says that there is none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.accounting.habits import TokenGuess
 from pytest_rageval.clients.base import EMBEDDING_REGISTRY
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.engine.plan import Plan

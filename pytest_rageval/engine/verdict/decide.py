@@ -111,8 +111,8 @@ def _with_people(result: ScenarioResult) -> ScenarioResult:
     if not result.info.human:
         return result
     # Not at the top: scenarios without labels need no statistics of them.
-    from pytest_rageval.stats.corrected_means import corrected_of
-    from pytest_rageval.stats.judge_agreement import agreement_of
+    from pytest_rageval.stats.labels.agreement import agreement_of
+    from pytest_rageval.stats.labels.corrected_means import corrected_of
 
     return replace(
         result,

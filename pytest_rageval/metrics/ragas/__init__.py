@@ -83,7 +83,7 @@ def _of_texts(
     """
 
     def make(given: str, options: Any) -> Metric:
-        from pytest_rageval.metrics.ragas.texts import TextMetric
+        from pytest_rageval.metrics.ragas.backend import TextMetric
 
         return TextMetric(given, options, ragas_class, package)
 

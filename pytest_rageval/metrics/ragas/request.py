@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.ragas.judge import Embedder, Judge, Unscorable
-from pytest_rageval.metrics.ragas.replies import Check
+from pytest_rageval.metrics.ragas.judge import Check, Embedder, Judge, Unscorable
 
 _LISTED = 3
 _WIDTH = 120

@@ -14,8 +14,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.engine.planning.plan_variants import plans_of
+from pytest_rageval.engine.planning.plan_scenario import make_plan, plans_of
 from pytest_rageval.engine.stopping import in_asking_order
 from pytest_rageval.errors import (
     BaselineError,
@@ -37,7 +36,7 @@ from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.items import ENGINE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import UNMET, UNMET_OUTPUT, run_settings, shows_warnings
 from pytest_rageval.plugin.run.start_session import note_refusal
-from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
+from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.scenario.loader import variants_in
 from pytest_rageval.scenario.variants import matching_variants, unknown_variant
 from pytest_rageval.text.printable import printable, wrappable
@@ -119,7 +118,7 @@ def _with_engine(plan: Plan, parent: pytest.Collector) -> Plan:
 
 def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
     """Return the cases that ``--rag-where`` asks for, in the order in which they run."""
-    wanted = conditions(config)
+    wanted = config.stash[SETTINGS].conditions
     if not wanted:
         return list(in_asking_order(plan))
     # Not at the top: most runs have no such option.
@@ -130,7 +129,7 @@ def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
 
 def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
     """Refuse fields of ``--rag-where`` that the data lack; note values that no row has."""
-    wanted = conditions(collector.config)
+    wanted = collector.config.stash[SETTINGS].conditions
     if not wanted:
         return
     from pytest_rageval.engine.planning.where import check_fields, unmet
@@ -157,7 +156,7 @@ def scenario_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
 
 def _may_take_a_fixture(path: Path, config: pytest.Config) -> bool:
     """Return whether the target may be a fixture; the file is parsed only later."""
-    if any(override.path[0] == "target" for override in overrides(config)):
+    if any(override.path[0] == "target" for override in config.stash[SETTINGS].overrides):
         return True
     try:
         raw = path.read_bytes()
@@ -174,7 +173,7 @@ def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
     config = file.config
     shown, wanted = _shown(file.path, config), config.stash[SETTINGS].variants
     try:
-        known = variants_in(file.path, overrides(config), shown)
+        known = variants_in(file.path, config.stash[SETTINGS].overrides, shown)
     except UserError:
         return ()  # reported when the scenario is read
     if not wanted:
@@ -232,7 +231,7 @@ def _plan(
     config = collector.config
     plan = make_plan(
         path,
-        overrides(config),
+        config.stash[SETTINGS].overrides,
         shown=_shown(path, config),
         nodeid=nodeid,
         variant=variant,

@@ -13,14 +13,15 @@ from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.executors.base import EngineError, Workers, executor_kind
 from pytest_rageval.model import Sample
+from pytest_rageval.plugin.option_values import Entry
 from pytest_rageval.plugin.run.items import ENGINE, SampleItem
-from pytest_rageval.plugin.settings import EngineUrl, is_controller
+from pytest_rageval.plugin.settings import is_controller
 from pytest_rageval.redaction import without_credentials
 
 _NAME: Final = "rageval-engine"
 
 
-def ensure_engine(config: pytest.Config, engine: EngineUrl) -> None:
+def ensure_engine(config: pytest.Config, engine: Entry) -> None:
     """Register the engine of a run; raises pytest.UsageError for a URL that names none."""
     if is_controller(config):
         raise pytest.UsageError(
@@ -33,10 +34,10 @@ def ensure_engine(config: pytest.Config, engine: EngineUrl) -> None:
 class EngineRun:
     """Sends the samples of this run ahead, and hands each item its scores."""
 
-    def __init__(self, config: pytest.Config, engine: EngineUrl) -> None:
+    def __init__(self, config: pytest.Config, engine: Entry) -> None:
         self._engine = engine
         try:
-            self._kind, self._place = executor_kind(engine.url)
+            self._kind, self._place = executor_kind(engine.text)
         except EngineError as error:
             raise pytest.UsageError(f"{engine}: {error}") from error
         self._opened: Workers | None = None
@@ -46,7 +47,7 @@ class EngineRun:
 
     def pytest_report_header(self) -> str:
         """Say where scores are computed."""
-        return f"rageval: engine {without_credentials(self._engine.url)}"
+        return f"rageval: engine {without_credentials(self._engine.text)}"
 
     def pytest_collectstart(self, collector: pytest.Collector) -> None:
         """Reach the workers before the first scenario; raises pytest.UsageError if none answers."""

@@ -319,7 +319,7 @@ class FixtureItem(SampleItem, pytest.Function):
         return f"fixture {self.fixture!r} ({places[-1]}): {said}"
 
     def _describe(self, error: BaseException) -> str:
-        from pytest_rageval.targets.frames import describe_exception
+        from pytest_rageval.targets.base import describe_exception
 
         return f"fixture {self.fixture!r}: {describe_exception(error).partition(chr(10))[0]}"
 

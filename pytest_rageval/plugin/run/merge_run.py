@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import ControlVerdict, ScenarioInfo
-from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.last_word import end_with, is_green
+from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.session import RagevalSession
-from pytest_rageval.plugin.settings import Settings, overrides
+from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.case_text import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
@@ -30,25 +30,11 @@ from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
+    from pytest_rageval.scenario.overrides import Override
     from pytest_rageval.shards.late_gates import LateGates
 
 # Not in addopts, which often hold them for ordinary tests.
 _SELECTING = ("-k", "-m", "--lf", "--last-failed")
-_OF_THE_SHARDS = (
-    options.SCENARIO,
-    options.METRIC_WEIGHT,
-    options.DOC_WEIGHT,
-    options.THRESHOLD,
-    options.SET,
-    options.WHERE,
-    options.LIMIT,
-    options.VARIANT,
-    options.COMPARE,
-    options.LABELS,
-    options.JUDGE_MODEL,
-)
-"""What they change was decided in the shards; gates can still be given to a merge."""
-
 _SHARDS = pytest.StashKey[list[Shard]]()
 
 
@@ -63,7 +49,7 @@ class MergeSession(RagevalSession):
             self._merged = sorted(merged(shards), key=lambda one: in_file_order(one.info))
         except UserError as error:
             raise _refused(error) from None
-        self._late = _late_gates(config, [one.info for one in self._merged])
+        self._late = _late_gates(settings.overrides, [one.info for one in self._merged])
         strict = settings.strict or any(shard.head.strict for shard in shards)
         super().__init__(config, replace(settings, strict=strict))
 
@@ -157,12 +143,11 @@ class MergeSession(RagevalSession):
 def refuse_other_options(config: pytest.Config) -> None:
     """Refuse what a merge would not obey, and have it run in this process."""
     refuse_left_over(config, "--rag-merge", "--rag-merge=DIR")
-    if config.getoption("rag_label") is not None or config.getoption("rag_dry_run"):
-        message = "--rag-merge judges what ran; leave out --rag-label and --rag-dry-run"
-        raise pytest.UsageError(message)
     words = config.invocation_params.args
     typed = [flag for flag in _SELECTING if any(word.startswith(flag) for word in words)]
-    typed += [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
+    # What these change was decided in the shards; gates can still be given to a merge.
+    decided = touching("cases", "samples", "scores", "scenario")
+    typed += [option.flag for option in decided if option.is_typed(config)]
     if typed:
         message = f"{', '.join(typed)}: a merge judges what ran; give it to the shards"
         raise pytest.UsageError(message)
@@ -224,10 +209,9 @@ def _refused(error: UserError) -> pytest.UsageError:
 
 
 def _late_gates(
-    config: pytest.Config, infos: Sequence[ScenarioInfo]
+    given: Sequence[Override], infos: Sequence[ScenarioInfo]
 ) -> Callable[[ScenarioInfo], LateGates | None]:
     """Return what makes the gates that are given to the merge; raises UsageError."""
-    given = overrides(config)
     known = {source for info in infos for source in info.overridden_by}
     for override in given:
         is_of_gates = override.path[0] == "gates"
@@ -267,5 +251,5 @@ def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
         return CaseRow(row.nodeid, replace(result, outcome="xfailed"), result.xfail)
     result = replace(result, outcome="error")
     # A test function asks at its call.
-    reported = "" if info.is_of_file else "failed"
+    reported: Literal["", "failed"] = "" if info.is_of_file else "failed"
     return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons), reported)

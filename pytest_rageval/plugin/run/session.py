@@ -46,6 +46,7 @@ from pytest_rageval.plugin.show.next_steps import Ended, is_red
 from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
+from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
@@ -347,7 +348,7 @@ class RagevalSession:
 
     def output(self) -> dict[str, str]:
         """Return what a worker of xdist sends to its controller at its end."""
-        return {_UNSENT: transport.encode_scenarios(self._unsent)} if self._unsent else {}
+        return {_UNSENT: to_json(self._unsent)} if self._unsent else {}
 
     def finish_late(self) -> None:
         """Do the same where a hook of others ended the session before ours was called."""
@@ -397,7 +398,7 @@ class RagevalSession:
         """
         unsent = getattr(node, "workeroutput", {}).get(_UNSENT)
         if unsent is not None:
-            self.begin(transport.decode_scenarios(unsent))
+            self.begin(from_json(unsent, list[ScenarioInfo]))
         for key, name in ((PROBLEMS, PROBLEMS_OUTPUT), (UNMET, UNMET_OUTPUT)):
             said = getattr(node, "workeroutput", {}).get(name, ())
             known = self._config.stash.get(key, ())

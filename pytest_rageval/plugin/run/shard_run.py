@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ import pytest
 
 from pytest_rageval import __version__
 from pytest_rageval.engine.verdict.contests import in_file_order
-from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
@@ -41,6 +40,7 @@ from pytest_rageval.shards.shard_file import (
     started_file,
 )
 from pytest_rageval.text.cells import wrapped
+from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import one_line, printable
 
 _OUTPUT = "rageval_scenarios"
@@ -166,7 +166,7 @@ class ShardSession(RagevalSession):
         outcome = yield
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[_OUTPUT] = wire_text([self._selection, self._odd])
+            output[_OUTPUT] = to_json((self._selection, self._odd))
         super().pytest_sessionfinish(session)
         return outcome
 
@@ -176,7 +176,7 @@ class ShardSession(RagevalSession):
         super().pytest_testnodedown(node)
         sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
         if sent is not None:
-            self._selection, odd = json.loads(sent)
+            self._selection, odd = from_json(sent, tuple[str, dict[str, str]])
             self._results.expect_odd(odd)
 
     def finish(self, session: pytest.Session) -> None:

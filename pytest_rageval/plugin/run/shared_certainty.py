@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 from pytest_rageval.clients.cache.jsonl_log import read_bytes
@@ -11,6 +10,7 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.verdict.certainty import Certainty
 from pytest_rageval.model import PASSING, SampleResult
 from pytest_rageval.stats.verdict import passing_of
+from pytest_rageval.text.codec import from_json, to_json
 
 _ERROR_WIDTH = 40
 
@@ -37,7 +37,7 @@ class SharedCertainty:
             whole = raw[: raw.rfind(b"\n") + 1]
             self._read += len(whole)
             for line in whole.splitlines():
-                self._certainty.add(SampleResult.from_row(json.loads(line)))
+                self._certainty.add(from_json(line, SampleResult))
         return self._certainty.is_reached
 
     def add(self, sample: SampleResult) -> None:
@@ -45,11 +45,11 @@ class SharedCertainty:
         self._certainty.add(sample)
         if self._file is None:
             return
-        line = json.dumps(_figures(sample).to_row(), default=dict)
+        line = to_json(_figures(sample))
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("ab", buffering=0) as file:
-                file.write(f"{line}\n".encode("ascii"))  # in one piece, between those of others
+                file.write(f"{line}\n".encode())  # in one piece, between those of others
         except OSError:
             self._file = None
 

@@ -34,7 +34,7 @@ def print_history(base: Path, scenario: str) -> int:
     The name of a scenario with variants stands for all of them, and ``bot::dense`` for one.
     Returns pytest's exit status; an unknown name is a usage error.
     """
-    points, remarks = all_runs(base)
+    points = all_runs(base)
     names = list(
         dict.fromkeys(point.scenario for point in sorted(points, key=attrgetter("scenario")))
     )
@@ -46,7 +46,7 @@ def print_history(base: Path, scenario: str) -> int:
     for name in wanted:
         runs = [point for point in points if point.scenario == name]
         lines += history_lines(runs, _blocks(), len(runs) if scenario else _LISTED)
-    say("".join(printable(line) + "\n" for line in [*lines, *remarks]))
+    say("".join(printable(line) + "\n" for line in lines))
     return int(pytest.ExitCode.OK)
 
 

@@ -10,10 +10,8 @@ import pytest
 from pytest_rageval.engine.verdict.contests import Contested
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.plugin.show import github
-from pytest_rageval.reports.history import DATABASE, HistoryError, record
+from pytest_rageval.reports.history import record
 from pytest_rageval.reports.write_run import latest_remark
-from pytest_rageval.results.run_point import point_of
-from pytest_rageval.run_paths import base_of
 from pytest_rageval.text.printable import printable
 
 
@@ -36,13 +34,7 @@ class Publisher:
             self._runs.append((result, run))
         if isinstance(folder, str):
             return []
-        remarks = latest_remark(folder)
-        base = base_of(folder, result.info.title)
-        try:
-            record(base, point_of(result, run, folder.relative_to(base).as_posix()))
-        except HistoryError as error:
-            remarks.append(f"not in {DATABASE}: {error}")
-        return remarks
+        return [*latest_remark(folder), *record(result, run, folder)]
 
     def finish(self, contests: Sequence[Contested] = ()) -> None:
         """Write the step summary, with the variants of scenarios against each other."""

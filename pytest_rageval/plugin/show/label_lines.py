@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pytest_rageval.reports.labels.draw_labels import HALF_WIDTH, DrawnLabels
-from pytest_rageval.stats.label_strata import CHANGED
+from pytest_rageval.stats.labels.strata import CHANGED
 from pytest_rageval.stats.wording import counted, label_range
 from pytest_rageval.text.printable import one_line
 

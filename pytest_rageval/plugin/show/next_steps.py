@@ -1,4 +1,4 @@
-"""The last lines of a red run: the command to run next, and where the page is."""
+"""The last lines of a red run: what to run next, and where the page is."""
 
 from __future__ import annotations
 
@@ -7,20 +7,36 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, Literal
 
 import pytest
 
 from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
+from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
+from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
 
-if TYPE_CHECKING:
-    from pytest_rageval.plugin.show.next_command import Step, Told
+Step = Literal["failed", "stopped", "whole", "check", "answers", "page"]
+"""What is to be run next.
 
+What failed; that first, then the rest; every sample; a dry run; with a system that answers; the
+same with a page.
+"""
+
+_ADDED: Final[dict[Step, str]] = {
+    "failed": "--lf",
+    "stopped": "--ff",
+    "check": "--rag-dry-run",
+    "answers": "--rag-set=target=MODULE:FUNCTION",
+    "page": "--rag-report=html",
+}
+# Options of pytest that choose some of the cases.
+_CHOOSING: Final = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "lf": "--lf"}
 _CHILD = "pytest_rageval.plugin.child"
 _STRICT = "(strict: undecided fails)"
+_CONTROLS = "controls:"
 # As the messages begin, or go on after the path of the scenario.
 _OPTION_AT_FAULT = re.compile(r"^(?:[^\n:]*: )?(?:--rag-|RAGEVAL_)[^\n:]*: ", re.MULTILINE)
 _LACKS_ANSWERS = re.compile(r"needs 'answer'.*under 'target'", re.DOTALL)
@@ -99,19 +115,16 @@ class NextSteps:
         step = next_step(ended)
         if step is None:
             return
-        # Not at the top: a green run is followed by no command.
-        from pytest_rageval.plugin.show.next_command import Told, next_command
-
-        told = Told.of(self._config)
-        if self._is_shown_otherwise(told) or self._is_of_workers(step):
+        if self._is_shown_otherwise() or self._is_of_workers(step):
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
         needs_cache = step in ("failed", "stopped")
-        command = next_command(told, step) if can_repeat or not needs_cache else None
-        lines = [f"next  {command}"] if command else []
+        hint = next_hint(self._config, step, ended) if can_repeat or not needs_cache else ""
+        lines = [f"next  {hint}"] if hint else []
         if not ended.refusals and step != "answers":
-            # Without the samples that were left out, a page would be of little use.
-            page = self._page(ended) or (next_command(told, "page") if step != "whole" else None)
+            page = self._page(ended)
+            if not page and step != "whole" and PAGE not in self._config.stash[SETTINGS].reports:
+                page = next_hint(self._config, "page", ended)
             lines += [f"page  {page}"] if page else []
         yield from reversed(lines) if is_to_be_read(ended) else lines
 
@@ -119,10 +132,10 @@ class NextSteps:
         """Return whether an engine may have refused: a dry run starts none, and would be green."""
         return step == "check" and self._config.pluginmanager.has_plugin("rageval-engine")
 
-    def _is_shown_otherwise(self, told: Told) -> bool:
+    def _is_shown_otherwise(self) -> bool:
         """Return whether the app or an agent shows the run, or it was a dry run."""
-        is_dry = self._config.getoption("rag_dry_run")
-        return is_dry or any(_CHILD in one for one in told.words)
+        is_child = self._config.pluginmanager.has_plugin(_CHILD)
+        return is_child or bool(self._config.getoption("rag_dry_run"))
 
     def _page(self, ended: Ended) -> str:
         """Return where the page of the first red scenario is, "" if there is none."""
@@ -134,6 +147,41 @@ class NextSteps:
             return ""
         shown = os.path.relpath(page, self._config.invocation_params.dir)
         return printable(str(page) if shown.startswith("..") else shown).replace("\n", " ")
+
+
+def next_hint(config: pytest.Config, step: Step, ended: Ended) -> str:
+    """Return how the command of this run is to be changed for the next step, "" if it is not."""
+    left_out = list(dict.fromkeys(_left_out(config, step, ended)))
+    changes = [f"with {_ADDED[step]}"] if step in _ADDED else []
+    changes += [f"without {' and '.join(left_out)}"] if left_out else []
+    return f"the same command {', '.join(changes)}" if changes else ""
+
+
+def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
+    """Yield what would keep the next step from helping, as the user gave it."""
+    if step == "failed":
+        # A run in part saves nothing, must not take the place of a whole one, leaves undecided.
+        whole_only = [*touching("baseline", "answers"), KEEP]
+        yield from (option.source(config) for option in whole_only if option.is_given(config))
+        is_judge_at_fault = any(gate.name.startswith(_CONTROLS) for gate in _red_gates(ended))
+        if config.stash[SETTINGS].strict and not is_judge_at_fault:
+            yield STRICT.source(config) if STRICT.is_given(config) else "rageval_strict"
+        yield from ("--cache-clear",) if config.getoption("cacheclear", False) else ()
+    elif step in ("check", "answers"):
+        yield from ("--rag-label",) if config.getoption("rag_label") is not None else ()
+    elif step == "stopped":
+        yield from ("--lf",) if config.getoption("lf", False) else ()
+    elif step == "whole":
+        yield from (flag for name, flag in _CHOOSING.items() if config.getoption(name, None))
+        samples = touching("samples")
+        yield from (option.source(config) for option in samples if option.is_given(config))
+        cut = [override for override in config.stash[SETTINGS].overrides if override.limits]
+        if any(override.source == SET.source(config) for override in cut):
+            yield f"the limit in {SET.source(config)}"
+        files = config.getoption("file_or_dir", None) or ()
+        named = [name for name in files if not name.partition("::")[0].endswith(".py")]
+        if any("::" in name for name in (*named, *SCENARIO.texts(config))):
+            yield "names of samples"
 
 
 def next_step(ended: Ended) -> Step | None:

@@ -17,7 +17,7 @@ from pytest_rageval.plugin.show.gate_text import low_line
 from pytest_rageval.plugin.show.table_lines import write_lines
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.missing import missing_figures, stopped_text
-from pytest_rageval.stats.groups import count_groups
+from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
@@ -106,7 +106,7 @@ class ScenarioTable:
         samples, target = self.result.samples, self.result.info.target
         if not target:
             return
-        from pytest_rageval.stats.latency import latency
+        from pytest_rageval.stats.summary import latency
 
         found = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
         lost = sum(TARGET in sample.errors for sample in samples)

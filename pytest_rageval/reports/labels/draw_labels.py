@@ -10,15 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import RANDOM, HumanLabels, ScenarioInfo
+from pytest_rageval.model import RANDOM, HumanLabels, SampleResult, ScenarioInfo
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.labels.label_pairs import OtherRun, Pairs, other_run
-from pytest_rageval.reports.labels.label_population import (
-    SavedSample,
-    label_row,
-    population,
-)
+from pytest_rageval.reports.labels.label_population import label_row, population
 from pytest_rageval.reports.labels.label_sheet import LabelSheet, sheet_csv
 from pytest_rageval.reports.page.label_page import label_page_chunks
 from pytest_rageval.reports.run_info import run_id
@@ -31,10 +27,9 @@ from pytest_rageval.results.draws import (
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
-from pytest_rageval.stats.corrected import Judged
-from pytest_rageval.stats.drawing import Candidate, Drawing, draw
-from pytest_rageval.stats.label_plan import labels_needed
-from pytest_rageval.stats.label_strata import bearing_draws, saved_draws
+from pytest_rageval.stats.labels.corrected import Judged
+from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw, labels_needed
+from pytest_rageval.stats.labels.strata import bearing_draws, saved_draws
 
 HALF_WIDTH: Final = 0.05
 """Of the range of a metric: so exact a mean is worth labels."""
@@ -96,7 +91,7 @@ class _Source:
 
     wanted: Wanted
     run: Path
-    samples: Mapping[str, SavedSample]
+    samples: Mapping[str, SampleResult]
     population: Sequence[Candidate]
     draws: Sequence[DrawRecord]
     other: OtherRun | None

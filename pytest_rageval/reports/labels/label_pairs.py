@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from pytest_rageval.model import WEIGHTED_SCORE, HumanLabels, ScenarioInfo
+from pytest_rageval.model import WEIGHTED_SCORE, HumanLabels, SampleResult, ScenarioInfo
 from pytest_rageval.reports.labels.label_population import (
-    SavedSample,
-    digest_of,
     drawn_labels,
     is_answered,
     label_row,
@@ -20,7 +18,8 @@ from pytest_rageval.reports.labels.label_sheet import LabelRow
 from pytest_rageval.results.draws import DrawRecord, StratumRecord
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.stats.drawing import Candidate
+from pytest_rageval.stats.labels.drawing import Candidate
+from pytest_rageval.stats.labels.strata import digest_of
 
 _LEAST_PAIRS: Final = 10
 _CODE: Final = "s-saved"
@@ -51,7 +50,7 @@ class OtherRun:
     """The answers of a saved run by sample id, and what people say of them."""
 
     name: str
-    samples: Mapping[str, SavedSample]
+    samples: Mapping[str, SampleResult]
     human: HumanLabels
 
     @property

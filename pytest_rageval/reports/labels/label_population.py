@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 from pytest_rageval.model import (
     CHOSEN,
     TOLERANCE,
-    WEIGHTED_SCORE,
     Bound,
     HumanLabels,
     Label,
+    SampleResult,
     ScenarioInfo,
-    answer_digest,
 )
 from pytest_rageval.reports.labels.label_sheet import LabelRow
-from pytest_rageval.stats.drawing import Candidate
-from pytest_rageval.stats.label_scale import Scale, column_of
+from pytest_rageval.stats.labels.drawing import Candidate
+from pytest_rageval.stats.labels.strata import Scale, column_of, digest_of
+from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
-
-SavedSample = Mapping[str, Any]
-"""A sample in the layout of ``results.json``."""
 
 
 def population(
-    info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SavedSample]
+    info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
 ) -> list[Candidate]:
     """Return those of ``samples`` that have an answer and a score, in their order."""
     scores = {
         name: score
         for name, one in samples.items()
-        if is_scored(score := _score(one, human.metric)) and is_answered(one)
+        if is_scored(score := score_of(one, human.metric)) and is_answered(one)
     }
     scale = Scale.of(info, human)
     is_high = _verdict(info, human, scores.values())
@@ -41,7 +37,7 @@ def population(
             name,
             digest := digest_of(samples[name]),
             is_high(score),
-            samples[name].get("sample_weight", 1.0),
+            samples[name].sample_weight,
             _mean([scale.label(one.value) for one in drawn_labels(human, name, digest)]),
             scale.score(score),
             human.labels.get(name, ()),
@@ -50,23 +46,18 @@ def population(
     ]
 
 
-def is_answered(sample: SavedSample) -> bool:
+def is_answered(sample: SampleResult) -> bool:
     """Return whether there is an answer, if only an empty one."""
-    return sample.get("answer") is not None
+    return sample.answer is not None
 
 
-def digest_of(sample: SavedSample) -> str:
-    """Return the digest of the sample's answer."""
-    return answer_digest(sample.get("answer"), sample.get("contexts"))
-
-
-def label_row(sample: SavedSample, drawn: str) -> LabelRow:
+def label_row(sample: SampleResult, drawn: str) -> LabelRow:
     """Return what a person sees of an answered sample."""
     return LabelRow(
-        sample["id"],
-        sample.get("question") or "",
-        sample.get("contexts") or (),
-        sample["answer"],
+        sample.sample_id,
+        sample.question or "",
+        sample.contexts or (),
+        sample.answer or "",
         digest_of(sample),
         drawn,
     )
@@ -80,12 +71,6 @@ def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]
 
 def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
-
-
-def _score(sample: SavedSample, metric: str) -> float | None:
-    scores = sample if metric == WEIGHTED_SCORE else sample["scores"]
-    score: float | None = scores.get(metric)
-    return score
 
 
 def _verdict(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
+from math import isclose
 from typing import Any, Final
 
 from pytest_rageval.gates.base import ends_of
@@ -35,9 +36,8 @@ from pytest_rageval.reports.page.texts import (
     longest_that_fits,
 )
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.stats.groups import group_numbers
-from pytest_rageval.stats.paired import alpha_of_each
-from pytest_rageval.stats.replies import reply_counts
+from pytest_rageval.stats.aggregate import reply_counts
+from pytest_rageval.stats.comparison import paired_scores
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,
@@ -45,7 +45,7 @@ from pytest_rageval.stats.verdict import (
     score_of,
     was_not_asked,
 )
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.text.printable import one_line
 
 _BYTES_A_THOUSAND: Final = 980_000
@@ -69,7 +69,6 @@ def page_data(
         **run_data(result),
         "run": _run(run, trend),
         "comparison": _comparison(result),
-        "baselines": [_baseline(found, result) for found in result.info.baselines.values()],
         **people_data(result),
     }
     (texts,), pool = texts_that_fit([result], plain, taken)
@@ -208,15 +207,14 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
     found = result.comparison
     if found is None:
         return None
-    adjusted = [one for one in found.metrics.values() if one.p_adjusted is not None]
+    baseline = result.info.baselines[found.baseline]
     return {
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
         "correction": found.correction,
-        "alpha_of_each": alpha_of_each(found.alpha, found.correction, len(adjusted)),
-        "compares_all": result.info.compare is not None and not result.info.compare.metrics,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
+        "differences": {name: _differences(result, baseline, name) for name in found.metrics},
         "only_a": _counted(found.only_a),
         "only_b": _counted(found.only_b),
     }
@@ -226,27 +224,14 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
     return {"n": len(ids), "first": [cut(name, _WIDTH) for name in ids[:_LISTED_IDS]]}
 
 
-def _baseline(baseline: Baseline, result: ScenarioResult) -> dict[str, Any]:
-    """Return the other run's scores of this run's samples, in dataset order."""
-    theirs = frozenset(baseline.ids)
-    return {
-        "name": baseline.name,
-        "n": len(baseline.ids),
-        "is_weighed": WEIGHTED_SCORE in baseline.scores,
-        "lacks": [at for at, sample in enumerate(result.samples) if sample.sample_id not in theirs],
-        "scores": {
-            name: [
-                _number(scores.get(sample.sample_id)) if sample.sample_id in theirs else None
-                for sample in result.samples
-            ]
-            for name, scores in baseline.scores.items()
-            if name != WEIGHTED_SCORE
-        },
-        "failed": {
-            name: [at for at, sample in enumerate(result.samples) if sample.sample_id in failed]
-            for name, failed in ((name, set(ids)) for name, ids in baseline.failed.items())
-        },
-    }
+def _differences(result: ScenarioResult, baseline: Baseline, metric: str) -> list[float]:
+    """Return by how much the samples with a score in both runs differ, 0 for mere rounding."""
+    both = (paired_scores(result.info, one, baseline, metric) for one in result.samples)
+    return [
+        0.0 if isclose(ours, theirs, rel_tol=1e-12) else ours - theirs
+        for ours, theirs in both
+        if is_scored(ours) and is_scored(theirs)
+    ]
 
 
 def _columns(result: ScenarioResult) -> dict[str, Any]:

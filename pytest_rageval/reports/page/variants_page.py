@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import Any, Final
@@ -11,20 +11,13 @@ from pytest_rageval.model import Contest, GateResult, Ranking, SampleResult, Sce
 from pytest_rageval.reports.page.assemble import page_of
 from pytest_rageval.reports.page.data import run_data, texts_that_fit
 from pytest_rageval.reports.page.texts import cut
-from pytest_rageval.stats.unlike import differences
 from pytest_rageval.text.printable import one_line
 
 VARIANT_SCRIPTS: Final = (
     "numbers.js",
     "mean_bounds.js",
     "weighing.js",
-    "paired.js",
     "gates.js",
-    "regression.js",
-    "flips.js",
-    "exact_flips.js",
-    "letters.js",
-    "ranking.js",
     "word_diff.js",
     "words.js",
     "run_words.js",
@@ -33,12 +26,10 @@ VARIANT_SCRIPTS: Final = (
     "frame.js",
     "plots.js",
     "overview.js",
-    "yaml.js",
     "panel.js",
     "comparison.js",
     "detail.js",
     "variants.js",
-    "variant_docs.js",
     "variant_rows.js",
     "variants_start.js",
 )
@@ -48,8 +39,6 @@ _WITHOUT_SCRIPT: Final = (
     "This page needs JavaScript. variants.json and the runs of the variants have its data too.",
     "此页面需要 JavaScript；也可查看 variants.json 和各变体的运行结果。",
 )
-ANYWAY: Final = "; compared anyway"
-"""How a remark ends that holds whatever the weights."""
 
 _WIDTH: Final = 300
 
@@ -96,12 +85,7 @@ def _data(
         "title": cut(one_line(ranking.scenario), _WIDTH),
         "description": results[0].info.description[:2000],
         "ranking": asdict(ranking),
-        "contest": {
-            **asdict(contest),
-            "reference": contest.reference,
-        },
-        "kept_remarks": [text for text in ranking.remarks if text.endswith(ANYWAY)],
-        "unlike": _unlike(results),
+        "contest": {"names": contest.names, "reference": contest.reference},
         "best": None if best is None else [best.outcome, best.message],
         "variants": [_variant(result) for result in results],
         "rows": _rows([result.samples for result in results]),
@@ -110,46 +94,14 @@ def _data(
     return {**plain, "variant_texts": texts, "texts": pool}
 
 
-def _unlike(results: Sequence[ScenarioResult]) -> dict[str, Any]:
-    """Return why the runs do not compare: whatever the weights, and by metric if that weighs."""
-    always = list(differences(results, "", weighed=False))
-    known: dict[str, set[str]] = {}
-    for column in chain.from_iterable(result.info.metrics for result in results):
-        known.setdefault(column.name, set()).add(column.definition)
-    differing = [name for name, found in known.items() if len(found - {""}) > 1]
-    return {
-        "all": always,
-        "metrics": {
-            name: next(
-                text for text in differences(results, name, weighed=False) if text not in always
-            )
-            for name in differing
-        },
-    }
-
-
 def _variant(result: ScenarioResult) -> dict[str, Any]:
     """Return a run without those that it was compared with: here it is compared with others."""
-    plain = run_data(result)
-    gates = [_as_run(gate) if _has_baseline(gate) else gate for gate in plain["gates"]]
     return {
         "name": result.info.variant,
-        **plain,
-        "gates": gates,
+        **run_data(result),
         "comparison": None,
-        "baselines": [],
         "left_out": [at for at, sample in enumerate(result.samples) if sample.is_left_out],
     }
-
-
-def _has_baseline(gate: Mapping[str, Any]) -> bool:
-    inner = gate.get("inner")
-    return "baseline" in gate or (inner is not None and _has_baseline(inner))
-
-
-def _as_run(gate: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a gate whose verdict stays that of the run."""
-    return {"name": gate["name"], "kind": "other", "run": gate["run"]}
 
 
 def _rows(columns: Sequence[Sequence[SampleResult]]) -> list[list[int]]:

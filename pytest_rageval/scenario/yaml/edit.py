@@ -1,30 +1,38 @@
 """Changing values in the text of a YAML file so that every other character of it stays.
 
-ruamel.yaml says where each value begins and ends; values that differ are cut out and rewritten.
-Comments, order, quotes, indentation, line ends and anchors around it are not touched.
+PyYAML's nodes say where each value begins, its tokens where it ends, comments left out. Values that
+differ are cut out and rewritten. Comments, order, quotes, indentation, line ends and anchors around
+them are not touched. Places are numbers of characters from the beginning of the text.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_rageval import extras
-from pytest_rageval.scenario.yaml.positions import (
-    NO_CONTENT,
-    EditError,
-    Entry,
-    Positions,
-    is_mapping,
-)
+import yaml
+
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
 
 _WIDTH = 90
 _OPENING = re.compile(r"[{\[]")
 _REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=\r?\n)")
+_COLON = re.compile(r"[ \t]*:")
+_ALIAS = re.compile(r"[ \t]*(\*[^\s,\[\]{}]+)")
+_LINE_END = re.compile(r"\r?\n|\Z")
+_COMMENT = re.compile(r"[ \t]*#[^\r\n]*(?:\r?\n[ \t]*)?")
+_COMMA = re.compile(r"\s*,")
+_LITERAL_HEADER = re.compile(r"[|>][-+\d]*")
+
+_NO_CONTENT = re.compile(r"(?:\s|#[^\r\n]*)*")
 _MISSING: Any = object()
+
+
+class EditError(ValueError):
+    """The text is written in a way that cannot be changed in place."""
 
 
 def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -33,16 +41,23 @@ def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     Raises EditError where that cannot be done in place. What aliases share changes in all places:
     the caller should read the result, and compare.
     """
-    ruamel = extras.require("ruamel.yaml", extra="edit", purpose="Changing a scenario file")
     try:
-        root = ruamel.YAML(typ="rt", pure=True).compose(text)
-    except ruamel.error.YAMLError as error:
+        root: Any = yaml.compose(_for_yaml(text), Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
         raise EditError(str(error).splitlines()[0]) from error
-    if not is_mapping(root):
+    if not _is_mapping(root):
         raise EditError("the file is no mapping")
     editor = _Editor(text)
     editor.change_mapping(root, old, new, _Style(flow=bool(root.flow_style)))
     return editor.result()
+
+
+def _for_yaml(text: str) -> str:
+    """Return text with blanks for tabs, which JSON indents with and PyYAML refuses.
+
+    Only where the values are is read from it.
+    """
+    return text.replace("\t", " ")
 
 
 def same(left: Any, right: Any) -> bool:
@@ -80,12 +95,12 @@ class _Editor:
     """Collects changes to a text; ``result`` makes them, from the end to the beginning."""
 
     text: str
-    where: Positions = field(init=False)
+    where: _Positions = field(init=False)
     _edits: list[tuple[int, int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Look at the text."""
-        self.where = Positions(self.text)
+        self.where = _Positions(self.text)
 
     @property
     def newline(self) -> str:
@@ -136,9 +151,9 @@ class _Editor:
         else:
             self._change_block(everything, kept, fresh, style, colon)
 
-    def _change(self, entry: Entry, old: Any, new: Any, style: _Style) -> None:
+    def _change(self, entry: _Entry, old: Any, new: Any, style: _Style) -> None:
         node, own = entry.value, not entry.is_alias
-        if own and is_mapping(node) and isinstance(new, Mapping) and node.value:
+        if own and _is_mapping(node) and isinstance(new, Mapping) and node.value:
             self.change_mapping(node, old, new, style, entry.colon)
         elif own and _is_longer(node, old, new):
             self._append(node, new[len(old) :], style)
@@ -147,7 +162,7 @@ class _Editor:
         else:
             self._replace(entry, new, style)
 
-    def _replace(self, entry: Entry, new: Any, style: _Style) -> None:
+    def _replace(self, entry: _Entry, new: Any, style: _Style) -> None:
         column = entry.value.start_mark.column if entry.is_block else style.column
         # A list may begin where its key does, a mapping may not.
         kept = (
@@ -160,7 +175,7 @@ class _Editor:
         if entry.is_block:
             # The value is on the lines below its key; a comment after the key stays.
             first = self.where.first_line_of(entry)
-            self.put(first, self.where.after(entry.value), block or "")
+            self.put(first, self.where.after(entry.end), block or "")
             if block is None:
                 self.put(entry.colon, entry.colon, f" {fresh}")
         elif block is None:
@@ -172,17 +187,17 @@ class _Editor:
 
     def _change_block(
         self,
-        entries: Sequence[Entry],
-        kept: Sequence[Entry],
+        entries: Sequence[_Entry],
+        kept: Sequence[_Entry],
         fresh: Mapping[str, Any],
         style: _Style,
         colon: int,
     ) -> None:
         if fresh:
             lines = "".join(self._lines(name, value, style) for name, value in fresh.items())
-            self._insert_lines(self.where.after_entry(entries[-1]), lines)
+            self._insert_lines(self.where.after(entries[-1].end), lines)
         elif not kept:
-            if colon < 0 or not NO_CONTENT.fullmatch(self.text, colon, entries[0].first):
+            if colon < 0 or not _NO_CONTENT.fullmatch(self.text, colon, entries[0].first):
                 raise EditError("a value with a tag or an anchor")
             self.put(colon, colon, " {}")
         for entry in entries:
@@ -190,13 +205,13 @@ class _Editor:
                 first = self.where.line_start(entry.first)
                 if self.text[first : entry.first].strip():
                     raise EditError("a key that does not begin its line")
-                self.put(first, self.where.after_entry(entry), "")
+                self.put(first, self.where.after(entry.end), "")
 
     def _change_flow(
         self,
         node: Any,
-        entries: Sequence[Entry],
-        kept: Sequence[Entry],
+        entries: Sequence[_Entry],
+        kept: Sequence[_Entry],
         fresh: Mapping[str, Any],
         style: _Style,
     ) -> None:
@@ -211,7 +226,7 @@ class _Editor:
             places = [(entry.first, entry.end) for entry in kept]
             self._add_to_flow(node, places, texts, by_line=len(kept) == len(entries))
 
-    def _cut_from_flow(self, entries: Sequence[Entry], kept: Sequence[Entry], at: int) -> None:
+    def _cut_from_flow(self, entries: Sequence[_Entry], kept: Sequence[_Entry], at: int) -> None:
         """Take an entry out, with the comma after it; the last one has none."""
         entry = entries[at]
         if any(later in kept for later in entries[at:]):
@@ -232,7 +247,7 @@ class _Editor:
         else:
             indent = " " * node.start_mark.column
             lines = (f"{indent}- {text}{self.newline}" for text in texts)
-            self._insert_lines(self.where.after(node), "".join(lines))
+            self._insert_lines(self.where.after(self.where.end(node)), "".join(lines))
 
     def _add_to_flow(
         self, node: Any, places: Sequence[tuple[int, int]], texts: Sequence[str], by_line: bool
@@ -298,3 +313,124 @@ def _name(key: Any) -> str:
     """Return the text of a key; JSON writes an emoji as two halves."""
     halves = str(key.value).encode("utf-16", "surrogatepass")
     return halves.decode("utf-16", "surrogatepass")
+
+
+# Where things are
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a mapping: its value follows ``colon``, from ``start`` to ``end``."""
+
+    key: Any
+    value: Any
+    colon: int
+    start: int
+    end: int
+    is_alias: bool = False
+
+    @property
+    def first(self) -> int:
+        """Where the entry itself begins."""
+        return int(self.key.start_mark.index)
+
+    @property
+    def is_block(self) -> bool:
+        """Whether the value is a mapping or a list on lines of its own."""
+        return not self.is_alias and _is_block(self.value)
+
+
+class _Positions:
+    """Finds places in ``text``."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        tokens: list[Any] = list(yaml.scan(_for_yaml(text), Loader=yaml.SafeLoader))
+        self._tokens = [one for one in tokens if one.start_mark.index < one.end_mark.index]
+        self._starts = [token.start_mark.index for token in self._tokens]
+
+    def entry(self, key: Any, value: Any) -> _Entry:
+        """Return the places of an entry of a mapping; raises EditError for a key with ``?``."""
+        end = int(key.end_mark.index)
+        colon = _COLON.match(self.text, end)
+        if colon is None:
+            if not _is_empty(value):
+                raise EditError("a key with '?'")
+            return _Entry(key, value, -1, end, end)
+        at = colon.end()
+        alias = _ALIAS.match(self.text, at)
+        if alias is not None:
+            return _Entry(key, value, at, *alias.span(1), is_alias=True)
+        if _is_empty(value):
+            return _Entry(key, value, at, at, at)
+        return _Entry(key, value, at, int(value.start_mark.index), self.end(value))
+
+    def first_line_of(self, entry: _Entry) -> int:
+        """Return where the first line of a block begins, comments above it left out."""
+        first = self.line_start(entry.start)
+        between = self.text[entry.colon : first]
+        if first <= entry.colon or not _NO_CONTENT.fullmatch(between):
+            raise EditError("a value with a tag or an anchor")
+        return first
+
+    def comments(self, start: int, end: int) -> str:
+        """Return the comments between two places, with the line ends behind them."""
+        return "".join(_COMMENT.findall(self.text[start:end]))
+
+    def past_comma(self, at: int) -> int:
+        """Return the place behind the comma that comes next, ``at`` itself where none does."""
+        comma = _COMMA.match(self.text, at)
+        return at if comma is None else comma.end()
+
+    def end(self, node: Any) -> int:
+        """Return where the text of a value ends; of a block, without the lines behind it."""
+        token = self._last_token(int(node.end_mark.index))
+        end = int(token.end_mark.index)
+        return len(self.text[:end].rstrip()) if _is_literal(token) else end
+
+    def after(self, end: int) -> int:
+        """Return where the next line begins after a value, or an entry, that ends at ``end``."""
+        token = self._last_token(end)
+        if not _is_literal(token):
+            return self.next_line(int(token.end_mark.index))
+        header = _LITERAL_HEADER.match(self.text, token.start_mark.index)
+        keeps_blanks = header is not None and "+" in header.group()
+        last = int(token.end_mark.index)
+        return last if keeps_blanks else self.next_line(len(self.text[:last].rstrip()))
+
+    def _last_token(self, end: int) -> Any:
+        return self._tokens[bisect_left(self._starts, end) - 1]
+
+    def line_start(self, at: int) -> int:
+        """Return where the line begins that ``at`` is in."""
+        return self.text.rfind("\n", 0, at) + 1
+
+    def line_end(self, at: int) -> int:
+        """Return where the line ends that ``at`` is in, its line end left out."""
+        found = _LINE_END.search(self.text, at)
+        return found.start() if found is not None else len(self.text)
+
+    def next_line(self, at: int) -> int:
+        """Return where the next line begins, the end of the text where none does."""
+        found = _LINE_END.search(self.text, at)
+        return found.end() if found is not None else len(self.text)
+
+
+def _is_mapping(node: Any) -> bool:
+    """Return whether a node is a mapping; a file without content has none."""
+    return bool(node is not None and node.id == "mapping")
+
+
+def _is_empty(node: Any) -> bool:
+    """Return whether a value is null because it is left out."""
+    return bool(node.id == "scalar" and node.start_mark.index == node.end_mark.index)
+
+
+def _is_block(node: Any) -> bool:
+    """Return whether a value is a mapping or a list on lines of its own."""
+    return bool(node.id != "scalar" and not node.flow_style)
+
+
+def _is_literal(token: Any) -> bool:
+    """Return whether a token is text on the lines behind a ``|`` or ``>``."""
+    return getattr(token, "style", None) in ("|", ">")

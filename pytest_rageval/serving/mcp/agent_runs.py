@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, UserError, shorten
-from pytest_rageval.model import SampleResult
+from pytest_rageval.model import GateResult, SampleResult
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.mcp.answers import cut, rounded
@@ -80,22 +80,22 @@ def counts_of(point: RunPoint) -> dict[str, int]:
     return {key: n for key, n in counts.items() if n or key in ("samples", "ran")}
 
 
-def gates_of(gates: Sequence[Mapping[str, Any]], width: int) -> dict[str, Any]:
+def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
     """Return the failed gates with their message, and how many there are of the others."""
-    ended = [[gate for gate in gates if gate["outcome"] == one] for one in _OUTCOMES]
+    ended = [[gate for gate in gates if gate.outcome == one] for one in _OUTCOMES]
     failed, passed, skipped = ended
     return {
         "gates_failed": [
             {
-                "name": shorten(gate["name"], NAME),
-                "observed": rounded(gate["observed"]),
-                "bound": gate["bound"],
-                "message": cut(gate["message"], width),
+                "name": shorten(gate.name, NAME),
+                "observed": rounded(gate.observed),
+                "bound": gate.bound,
+                "message": cut(gate.message, width),
             }
             for gate in failed[:_GATES]
         ],
         "more_gates_failed": max(0, len(failed) - _GATES) or None,
-        "gates_passed": [shorten(gate["name"], NAME) for gate in passed[:_GATES]],
+        "gates_passed": [shorten(gate.name, NAME) for gate in passed[:_GATES]],
         "more_gates_passed": max(0, len(passed) - _GATES) or None,
         "gates_undecided": len(skipped) or None,
     }

@@ -25,7 +25,7 @@ from pytest_rageval.serving.mcp.agent_runs import (
 from pytest_rageval.serving.mcp.answers import cut, rounded, significant
 from pytest_rageval.serving.mcp.waiting import Ended
 from pytest_rageval.serving.project import Project
-from pytest_rageval.serving.saved_runs import StoredRun, causes_of, read_run
+from pytest_rageval.serving.saved_runs import StoredRun, read_run
 from pytest_rageval.serving.variants import contest_of
 from pytest_rageval.serving.verdicts import Verdict, gate_verdict, point_verdict, run_verdict
 
@@ -135,15 +135,15 @@ class _Part:
         point, run, folder = self.point, self._run, self.folder
         if point is None or run is None or folder is None:
             return {"not_written": self._not_written}
-        usage = run.head["run"]["usage"] or {}
+        usage = run.head.run.usage or {}
         page = folder / PAGE
         return {
             "run": f"{point.scenario}/{folder.name}",
             "complete": point.complete,
             "counts": counts_of(point),
-            "causes": causes_of(run.head) or None,
+            "causes": run.head.causes or None,
             **figures_of(point),
-            **gates_of(run.head["gates"], width),
+            **gates_of(run.head.gates, width),
             **worst_of(run, width),
             "cost_usd": significant(usage.get("cost_usd")),
             "files": [self._shown(folder / "results.json")]
@@ -180,8 +180,8 @@ class _Part:
             return []
         about = json.loads((self.folder / "metadata.json").read_text("utf-8"))
         found = [str(warning) for warning in about["warnings"][:_LISTED]]
-        usage = self._run.head["run"]["usage"]
-        if usage and usage["calls"] and usage["cost_usd"] is None:
+        usage = self._run.head.run.usage
+        if usage and usage.get("calls") and usage.get("cost_usd") is None:
             found.append("what it cost is not known: no model that was asked has a price")
         return found
 

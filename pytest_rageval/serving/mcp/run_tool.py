@@ -20,11 +20,10 @@ from pytest_rageval.serving.mcp.described_run import DescribedRun
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import ASIDE, Outline, Project, ScenarioEntry
+from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry
 from pytest_rageval.serving.variants import merged
 from pytest_rageval.serving.web.weights import run_options
 
-_COLLECTING: Final = ("--collect-only", "-q", *ASIDE)
 _LAST_RUNS: Final = 5
 
 _Weight = Annotated[float, Field(ge=0.0, le=1e100, allow_inf_nan=False)]
@@ -60,9 +59,7 @@ async def outlines(
     if not entries:
         return {}
     paths = [entry.path for entry in entries]
-    ended = await run_child(
-        project, project.command("outline", *_COLLECTING, *where, scenarios=paths), report
-    )
+    ended = await run_child(project, project.command(*LOOKING, *where, scenarios=paths), report)
     found = [one for one in ended.events if one["event"] == "scenario"]
     problems = [one for one in ended.events if one["event"] == "problem"]
     known: dict[str, Outline] = {}
@@ -107,11 +104,7 @@ class ScenarioRuns:
                 figures = await self._figures(entry, variants, report, where)
                 options = [*options, *_weight_options(given.weights or Weights(), merged(figures))]
                 options += await in_thread(partial(_budget, given, figures, base))
-            # The second plugin says what is wrong with a scenario that cannot be run.
-            plugins = ("progress", "-p", "pytest_rageval.plugin.child.outline")
-            command = self._project.command(
-                *plugins, *options, scenarios=[entry.path], variants=variants
-            )
+            command = self._project.command(*options, scenarios=[entry.path], variants=variants)
             ended = await run_child(self._project, command, report)
             described = await in_thread(partial(DescribedRun, self._project, ended, variants))
             return fitted(described), described.verdict == "error"
@@ -197,8 +190,8 @@ def _cost_before(base: Path, outline: Mapping[str, Any]) -> float:
     """Return what a sample cost in a run before, as if nothing had been in the cache; 0 if none."""
     title = title_of(outline["name"], outline["variant"])
     for point in reversed(trend_of(base, title, limit=_LAST_RUNS)):
-        usage = read_head(base / point.folder / "results.json")["run"]["usage"]
-        if usage and usage["calls"] and usage["cost_usd"] and point.counts.ran:
-            whole = usage["cost_usd"] * (usage["calls"] + usage["cached"]) / usage["calls"]
-            return float(whole / point.counts.ran)
+        usage = read_head(base / point.folder / "results.json").run.usage or {}
+        calls, usd = usage.get("calls"), usage.get("cost_usd")
+        if calls and usd and point.counts.ran:
+            return usd * (calls + (usage.get("cached") or 0.0)) / calls / point.counts.ran
     return 0.0

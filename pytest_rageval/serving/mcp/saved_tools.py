@@ -23,7 +23,7 @@ from pytest_rageval.serving.mcp.answers import (
 )
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.row_place import row_place
-from pytest_rageval.serving.saved_runs import StoredRun, causes_of, compare_saved, read_run
+from pytest_rageval.serving.saved_runs import StoredRun, compare_saved, read_run
 from pytest_rageval.stats.verdict import badness, score_of
 from pytest_rageval.stats.weights import is_scored
 
@@ -67,7 +67,7 @@ class CompareArguments(Arguments):
 def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
     """Return a page of the samples of a run, the worst first; ``shown`` is the run's name."""
     run = read_run(path)
-    if given.cause is not None and causes_of(run.head) is None:
+    if given.cause is not None and run.head.causes is None:
         hint = "write 'diagnose: true' into its scenario, and run it again"
         raise UserError([Problem("cause", f"{shown} has no causes: {hint}")])
     samples = [
@@ -105,39 +105,38 @@ def explained_sample(root: Path, path: Path, shown: str, given: ExplainArguments
     samples = {one.sample_id: one for one in run.samples}
     wanted = given.id if given.id in samples else given.id.rpartition("… (")[0] or given.id
     sample = samples[pick("sample", wanted, list(samples), begins=True)]
-    plain = run.saved.samples[sample.sample_id]
-    place = row_place(root, path, run.head["scenario"], plain)
+    place = row_place(root, path, run.head.scenario, sample.sample_id)
     head = {"run": shown, "id": sample.sample_id, "row": place}
     wrong = why(sample, run)
     most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
     return fitted(
         lambda width: (
-            _explanation(head, plain, wrong, width * times) | cause_of(sample, width * times)
+            _explanation(head, sample, wrong, width * times) | cause_of(sample, width * times)
         ),
         most,
     )
 
 
 def _explanation(
-    head: Mapping[str, Any], plain: Mapping[str, Any], wrong: list[str], width: int
+    head: Mapping[str, Any], sample: SampleResult, wrong: list[str], width: int
 ) -> dict[str, Any]:
-    scores = {name: rounded(score) for name, score in plain["scores"].items()}
+    scores = {name: rounded(score) for name, score in sample.scores.items()}
     return {
         **head,
         "id": cut(head["id"], width),
-        "outcome": plain["outcome"],
-        "weighted_score": rounded(plain["weighted_score"]),
+        "outcome": sample.outcome,
+        "weighted_score": rounded(sample.weighted_score),
         "why": _texts(wrong, width),
         "scores": dict(list(scores.items())[:METRICS]),
-        "question": cut(plain["question"], width),
-        "answer": cut(plain.get("answer"), width),
-        "references": _texts(plain.get("references"), width),
-        "contexts": _texts(plain.get("contexts"), width),
-        **({"reasons": _cut_values(plain["reasons"], width)} if plain["reasons"] else {}),
-        **({"details": _cut_values(plain["details"], width)} if plain["details"] else {}),
-        "doc_name": cut(plain["doc_name"], width),
-        "weight": plain["sample_weight"],
-        **({"metadata": _cut_values(plain["metadata"], width)} if plain["metadata"] else {}),
+        "question": cut(sample.question, width),
+        "answer": cut(sample.answer, width),
+        "references": _texts(sample.references, width),
+        "contexts": _texts(sample.contexts, width),
+        **({"reasons": _cut_values(sample.reasons, width)} if sample.reasons else {}),
+        **({"details": _cut_values(sample.details, width)} if sample.details else {}),
+        "doc_name": cut(sample.doc_name, width),
+        "weight": sample.sample_weight,
+        **({"metadata": _cut_values(sample.metadata, width)} if sample.metadata else {}),
     }
 
 

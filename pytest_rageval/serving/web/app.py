@@ -32,8 +32,7 @@ def serve_app(project: Project, port: int) -> int:
 
     Port 0 is any free one. Raises OptionError for one that is taken, and MissingExtraError.
     """
-    for module in ("aiohttp", "ruamel.yaml"):
-        require(module, extra="web", purpose="the web app")
+    require("aiohttp", extra="web", purpose="the web app")
     with contextlib.closing(_bound(port)) as listener:
         asyncio.run(_serve(project, listener))
     return 0

@@ -124,10 +124,7 @@ async def evaluated(
         rows_file.write_text(json.dumps(changes.rows), "utf-8")
         variants = [name for name in [entry.variant_of(wanted.scenario)] if name]
         command = project.command(
-            "progress",
-            *_options(project, changes, rows_file),
-            scenarios=[entry.path],
-            variants=variants,
+            *_options(project, changes, rows_file), scenarios=[entry.path], variants=variants
         )
         async with started(command, project.folder) as child:
             until = time.monotonic() + most_s
@@ -192,9 +189,8 @@ def changes_of(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
 def _options(project: Project, changes: Changes, rows_file: Path) -> list[str]:
     folder = rows_file.parent
     return [
-        *("-p", "pytest_rageval.plugin.child.outline"),  # names what is wrong with the scenario
         *ASIDE,
-        *("-p", "pytest_rageval.plugin.child.rows_alone"),
+        "--rag-child=rows",
         "--maxfail=0",
         "--rag-report=dbgpt",
         f"--rag-output={folder / 'runs'}",

@@ -16,8 +16,7 @@ from pydantic import ValidationError
 from pytest_rageval.engine.planning.binding import metric_name
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.metrics.base import MetricDefinition
-from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.dialects import dbgpt
 from pytest_rageval.scenario.fields import FIELD_ALIASES

@@ -18,9 +18,8 @@ from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.variants import merged
 from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns
-from pytest_rageval.serving.web.points import file_inside, page_of, run_name
 from pytest_rageval.serving.web.refusals import Refused
-from pytest_rageval.serving.web.shelf import NO_DETAILS, Shelf, outline_dict
+from pytest_rageval.serving.web.shelf import Shelf, file_inside, page_of, run_name
 from pytest_rageval.serving.web.weights import (
     Weights,
     read_variants,
@@ -41,7 +40,7 @@ class Desk:
         self._problem: str | None = None
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
-        self._shelf = Shelf(project.paths, self._outlines)
+        self._shelf = Shelf(project.paths)
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
 
     # Scenarios
@@ -74,7 +73,7 @@ class Desk:
         digest = _digest(entry.path)
         outline = await self._read(entry)
         entry = self._entries.get(scenario, entry)
-        views = await asyncio.to_thread(self._shelf.views, entry, outline)
+        variants = await asyncio.to_thread(self._shelf.variants, entry, outline)
         return {
             "id": scenario,
             "name": entry.name or entry.shown,
@@ -82,8 +81,7 @@ class Desk:
             "digest": digest,
             "problems": list(outline.problems),
             "outline": _shared(outline) if outline.figures else None,
-            **({"last": None, **NO_DETAILS} if entry.variants else views[0]),
-            "variants": views if entry.variants else [],
+            "variants": variants,
             "contest": await asyncio.to_thread(self._shelf.contest, entry),
         }
 
@@ -137,7 +135,7 @@ class Desk:
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
         more = ("--rag-report=html", *run_options(*read_weights(body, figures)))
-        command = self.project.command("progress", *more, scenarios=[entry.path], variants=variants)
+        command = self.project.command(*more, scenarios=[entry.path], variants=variants)
         if any("\0" in text for text in command):
             raise Refused(400, "a name with a null character cannot be given to a run")
         job = Job(scenario, command, self.project.folder, variants)
@@ -163,7 +161,7 @@ class Desk:
         return {"changed": list(changed), "digest": _digest(entry.path)}
 
     def _told(self, event: Event, entry: ScenarioEntry) -> Event:
-        """Return the event of a result with its figures, gates and page; that of a ranking, too."""
+        """Return the event of a result with its figures and page; that of a ranking, too."""
         if event["event"] == "contest":
             ranked = self._shelf.contest(entry) if event["ranking"] else None
             return {"event": "contest", "gate": event["gate"], "contest": ranked}
@@ -174,11 +172,7 @@ class Desk:
             point = read_point(base, folder.relative_to(base).as_posix())
         if point is None:
             return {**event, "point": None}
-        return {
-            **shown,
-            "point": self._shelf.point(point, entry),
-            **self._shelf.details(point, entry),
-        }
+        return {**shown, "point": self._shelf.point(point, entry)}
 
     # Saved runs
 
@@ -229,7 +223,7 @@ class Desk:
 
 
 def _shared(outline: Outline) -> dict[str, Any]:
-    return outline_dict(merged(list(outline.figures.values())))
+    return merged(list(outline.figures.values()))
 
 
 def _patch(path: Path, metrics: Weights, documents: Weights) -> Sequence[str]:

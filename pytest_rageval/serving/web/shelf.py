@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
+from urllib.parse import quote
 
-from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.reports.history import all_runs
+from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.write_variants import SIDE_BY_SIDE
-from pytest_rageval.results.layout import read_head
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
-from pytest_rageval.serving.saved_runs import causes_of
 from pytest_rageval.serving.variants import read_contest
 from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict
-from pytest_rageval.serving.web.points import file_inside, point_dict
-
-NO_DETAILS: Final[Mapping[str, Any]] = {"gates": [], "causes": None}
-"""What is told of a run that is not there."""
-
-_RESULTS: Final = "results.json"
-_GATE: Final = ("name", "outcome", "observed", "bound", "message")
 
 
 class Shelf:
-    """The saved runs of scenarios, whose ``outlines`` are known by id once their files are read."""
+    """The saved runs of scenarios."""
 
-    def __init__(self, paths: RunPaths, outlines: Mapping[str, Outline]) -> None:
+    def __init__(self, paths: RunPaths) -> None:
         self._paths = paths
-        self._outlines = outlines
 
     def base(self, entry: ScenarioEntry) -> Path:
         """Return the folder of all runs."""
@@ -39,8 +30,7 @@ class Shelf:
 
     def points(self, entry: ScenarioEntry) -> Sequence[RunPoint]:
         """Return the runs of a scenario and of its variants, oldest first."""
-        points, _ = all_runs(self.base(entry))
-        return [point for point in points if point.scenario in entry.titles]
+        return [point for point in all_runs(self.base(entry)) if point.scenario in entry.titles]
 
     def baselines(self, entry: ScenarioEntry) -> dict[str, Path]:
         """Return the saved runs of a scenario and of its variants, by what the page calls them."""
@@ -55,7 +45,7 @@ class Shelf:
     def standings(self, entries: Collection[ScenarioEntry]) -> dict[str, dict[str, Any]]:
         """Return by id the last run of each scenario, or the verdict of its variants' last runs."""
         by_base = {
-            base: {point.scenario: point for point in all_runs(base)[0]}
+            base: {point.scenario: point for point in all_runs(base)}
             for base in {self.base(entry) for entry in entries}
         }
         return {entry.id: self._standing(entry, by_base[self.base(entry)]) for entry in entries}
@@ -74,42 +64,23 @@ class Shelf:
         return {"last": None, "verdict": joint_verdict(found)}
 
     def point(self, point: RunPoint, entry: ScenarioEntry) -> dict[str, Any]:
-        """Return a run as the page has it, with cards once the scenario was read."""
-        info = self._info(entry, entry.variant_of(point.scenario))
-        return point_dict(point, self.base(entry), entry, info)
+        """Return a run as the app has it."""
+        return point_dict(point, self.base(entry), entry)
 
-    def _info(self, entry: ScenarioEntry, variant: str) -> ScenarioInfo | None:
-        """Return what is known of a scenario, or of a variant, once its file was read."""
-        outline = self._outlines.get(entry.id)
-        if outline is None or variant not in outline.figures:
-            return None
-        return ScenarioInfo.from_dict(outline.figures[variant]["info"])
-
-    def details(self, point: RunPoint, entry: ScenarioEntry) -> Mapping[str, Any]:
-        """Return the gates of a run and its causes of low answers; none if the file is not ours."""
-        with suppress(OSError, ValueError, LookupError, TypeError):
-            head = read_head(self.base(entry) / point.folder / _RESULTS)
-            gates = [{key: gate[key] for key in _GATE} for gate in head["gates"]]
-            return {"gates": gates, "causes": causes_of(head)}
-        return NO_DETAILS
-
-    def views(self, entry: ScenarioEntry, outline: Outline) -> list[dict[str, Any]]:
-        """Return what is known of each variant, or of the scenario as its only one."""
+    def variants(self, entry: ScenarioEntry, outline: Outline) -> list[dict[str, Any]]:
+        """Return what is known of each variant before a run, and its last run."""
         last = {point.scenario: point for point in self.points(entry)}
-        views = []
-        for variant, title in zip(entry.variants or ("",), entry.titles or ("",), strict=True):
-            point = last.get(title)
-            found: dict[str, Any] = {"last": None, **NO_DETAILS}
-            if point is not None:
-                found = {"last": self.point(point, entry), **self.details(point, entry)}
-            if variant:
-                figures = outline.figures.get(variant)
-                found |= {"name": variant, "outline": figures and outline_dict(figures)}
-            views.append(found)
-        return views
+        return [
+            {
+                "name": variant,
+                "outline": outline.figures.get(variant),
+                "last": self.point(last[title], entry) if title in last else None,
+            }
+            for variant, title in zip(entry.variants, entry.titles, strict=False)
+        ]
 
     def contest(self, entry: ScenarioEntry) -> dict[str, Any] | None:
-        """Return how the variants ranked when several ran; ``newer`` ran again since."""
+        """Return the gate and the page of the last ranking; ``newer`` ran again since."""
         if not entry.variants or entry.name is None:
             return None
         folder = self.base(entry) / run_folder(entry.name)
@@ -124,9 +95,44 @@ class Shelf:
         ]
         has_page = file_inside(folder / SIDE_BY_SIDE, self.base(entry)) is not None
         page = f"/runs/{entry.id}/{SIDE_BY_SIDE}" if has_page else None
-        return {**found, "newer": newer, "page": page}
+        return {"gate": found["gate"], "newer": newer, "page": page}
 
 
-def outline_dict(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page gets of an outline."""
-    return {key: value for key, value in figures.items() if key != "info"}
+def run_name(point: RunPoint, entry: ScenarioEntry) -> str:
+    """Return what the page calls a run: its id, or ``dense/20261121T093011-123456``."""
+    variant = entry.variant_of(point.scenario)
+    return f"{variant}/{point.run_id}" if variant else point.run_id
+
+
+def point_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, Any]:
+    """Return a run of a scenario as JSON has it; ``base`` is the folder of all runs."""
+    verdict, name = point_verdict(point), run_name(point, entry)
+    has_page = page_of(base, point) is not None
+    return {
+        "run": name,
+        "variant": entry.variant_of(point.scenario),
+        "started_at": point.started_at,
+        "complete": point.complete,
+        "verdict": "partial" if verdict == "empty" else verdict,
+        "counts": asdict(point.counts),
+        "not_asked": point.counts.not_asked,
+        "gates_passed": point.gates_passed,
+        "gates_failed": point.gates_failed,
+        "gates_skipped": point.gates_skipped,
+        "weighted_score": asdict(point.weighted_score),
+        "metrics": {name: asdict(found) for name, found in point.metrics.items()},
+        "overridden": list(point.overridden),
+        "commit": point.commit,
+        "page": f"/runs/{entry.id}/{quote(name, safe='')}/{PAGE}" if has_page else None,
+    }
+
+
+def page_of(base: Path, point: RunPoint) -> Path | None:
+    """Return the file of a run's page, None without one."""
+    return file_inside(base / point.folder / PAGE, base)
+
+
+def file_inside(file: Path, base: Path) -> Path | None:
+    """Return a file below ``base``, None if there is none; a link to elsewhere is none."""
+    found = file.resolve()
+    return found if found.is_file() and found.is_relative_to(base.resolve()) else None

@@ -62,9 +62,9 @@ def test_worst_is_the_worst_end_of_the_range_and_nobody_is_asked(
     found = scored(
         "worst",
         judged("relevant"),
-        judged("noise", range=(0.0, 5.0), higher_is_better=False),
-        judged("cosine", range=(-1.0, 1.0)),
-        judged("open", range=(float("-inf"), 1.0)),
+        judged("noise", ends=(0.0, 5.0), higher_is_better=False),
+        judged("cosine", ends=(-1.0, 1.0)),
+        judged("open", ends=(None, 1.0)),
         answer=answer,
         asked=asked,
     )

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_rageval.executors import scheduler_watch
+from pytest_rageval.executors import base
 from pytest_rageval.executors.base import (
     EXECUTOR_REGISTRY,
     EngineError,
@@ -144,7 +144,7 @@ def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
 ) -> None:
     """Asked every two seconds, each time for five at most; after 20 without a worker."""
     clock = [0.0]
-    monkeypatch.setattr(scheduler_watch.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(base.time, "monotonic", lambda: clock[0])
     executor = Executor()
     client = _Client({"tcp://a": 1}, *([{}] * 11), last)
     executor._client = client  # type: ignore[attr-defined]

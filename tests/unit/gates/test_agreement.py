@@ -21,8 +21,8 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.stats.corrected_means import corrected_of
-from pytest_rageval.stats.judge_agreement import agreement_of
+from pytest_rageval.stats.labels.agreement import agreement_of
+from pytest_rageval.stats.labels.corrected_means import corrected_of
 
 Result = Callable[..., ScenarioResult]
 

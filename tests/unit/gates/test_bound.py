@@ -127,7 +127,7 @@ def test_skipped_samples_and_weights_of_zero_are_no_scores(result: Result) -> No
 
 def test_an_unbounded_metric_has_a_lower_bound(result: Result) -> None:
     """1, 2, 3, 4: mean 2.5, half width t·√(5/3)/2."""
-    free = MetricColumn("free", range=(-math.inf, math.inf))
+    free = MetricColumn("free", ends=(None, None))
     samples = scored(1.0, 2.0, 3.0, 4.0, metric="free")
     (found,) = check(result, {"free": {"lower_bound": -1}}, samples, free).values()
     assert found.observed == pytest.approx(2.5 - T_3 * math.sqrt(5 / 3) / 2, abs=1e-9)
@@ -160,7 +160,7 @@ def test_one_group_has_no_interval(result: Result) -> None:
 
 def test_the_weighted_score_has_the_range_of_what_enters_it(result: Result) -> None:
     """An unbounded metric enters: 1, 2, 3, 4 as above. f1, which weighs nothing, keeps its own."""
-    columns = (MetricColumn("free", range=(-math.inf, math.inf)), MetricColumn("f1", weight=0.0))
+    columns = (MetricColumn("free", ends=(None, None)), MetricColumn("f1", weight=0.0))
     samples = [
         SampleResult(
             f"s{at}",

@@ -107,7 +107,7 @@ def test_a_scale_other_than_0_to_1_keeps_its_unit(result: Result) -> None:
     """F4: of labels from 1 to 5, three quarters are 5: a mean of 4."""
     labels = people({at: 1.0 + 4.0 * value for at, value in SIXTEEN.items()})
     gates = {"judge": {"mean": {"min": 4, "corrected": True}}}
-    found = check(result, gates, labels, column={"range": (1.0, 5.0)})
+    found = check(result, gates, labels, column={"ends": (1.0, 5.0)})
     assert found.observed == pytest.approx(4.0)
 
 

@@ -246,7 +246,7 @@ def test_equal_pairs_show_as_much_as_their_number_does(n: int, outcome: str) -> 
 
 def test_the_one_pair_more_falls_by_the_whole_range() -> None:
     """G3: marks of 1..5 differ by 4 at most: 4 · 0.1684 for 20 equal pairs."""
-    marks = MetricColumn("marks", range=(1.0, 5.0))
+    marks = MetricColumn("marks", ends=(1.0, 5.0))
     options = {"metrics": ["marks"], "mode": "non_inferior", "max_drop": 1}
     found = check(options, {"marks": (3.0,) * 20}, {"marks": (3.0,) * 20}, columns=[marks])
     assert (found.outcome, "-0.6737..+0.6737" in found.message) == ("passed", True)
@@ -278,7 +278,7 @@ def test_what_the_test_would_say_of_chance_is_not_said() -> None:
 
 def test_an_unbounded_metric_has_no_worst_pair() -> None:
     """G3: refused where the scenario is read; so is a weighted score that it enters."""
-    length = MetricColumn("length", range=(0.0, math.inf))
+    length = MetricColumn("length", ends=(0.0, None))
     for metric in ("length", "weighted_score"):
         options = {"metrics": [metric], "mode": "non_inferior"}
         with pytest.raises(GateOptionError, match=f"{metric} is unbounded; declare its") as caught:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -61,7 +60,7 @@ def test_other_gates_than_means_need_every_sample(info: Info, options: dict[str,
 
 
 def test_a_mean_without_ends_needs_every_sample(info: Info) -> None:
-    open_ended = MetricColumn("f1", range=(0.0, math.inf))
+    open_ended = MetricColumn("f1", ends=(0.0, None))
     assert watch(info(open_ended), {"f1": 0.5}) is None
     assert watch(info(open_ended), {"weighted_score": 0.5}) is None
 
@@ -85,7 +84,7 @@ def test_samples_weigh_as_their_documents(info: Info) -> None:
 
 def test_a_cosine_alone_may_be_a_weighted_score(info: Info) -> None:
     """Where f1 does not apply, it is the cosine, -1 at worst: (1 + 1 - 1) / 3 < 0.5."""
-    columns = MetricColumn("f1"), MetricColumn("cos", range=(-1.0, 1.0), as_is=True)
+    columns = MetricColumn("f1"), MetricColumn("cos", ends=(-1.0, 1.0), as_is=True)
     found = watch(info(*columns), {"weighted_score": 0.5}, 3)
     assert certain(found, scored(0, 1.0), scored(1, 1.0), scored(2, 0.0)) == [False, False, True]
 

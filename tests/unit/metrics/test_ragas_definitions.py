@@ -18,8 +18,8 @@ from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import installed
 from pytest_rageval.metrics.base import missing_fields
 from pytest_rageval.metrics.ragas import METRICS, backend
+from pytest_rageval.metrics.ragas.metric import language_name
 from pytest_rageval.metrics.ragas.metric_table import METRIC_TABLE
-from pytest_rageval.metrics.ragas.prompts import language_name
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
@@ -282,7 +282,8 @@ def test_a_scenario_without_models_pays_nothing_for_these_modules() -> None:
 import sys
 from pytest_rageval.metrics import base
 before = set(sys.modules)
-from pytest_rageval.metrics import context_overlap, ngrams, ragas, similarity, string_similarity
+from pytest_rageval.metrics import ngrams, ragas, similarity, string_similarity
+from pytest_rageval.metrics import string_similarity
 heavy = {"asyncio", "numpy", "pytest_rageval.clients.base", "ragas", "urllib.parse"}
 assert not heavy & (set(sys.modules) - before), heavy & set(sys.modules)
 """

@@ -9,7 +9,7 @@ import pytest
 from pytest_rageval.metrics import ragas as definitions
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.ragas.backend import begin_loading
-from pytest_rageval.metrics.ragas.prompts import _examples
+from pytest_rageval.metrics.ragas.metric import _examples
 from pytest_rageval.text.echo import Examples, RepeatedExampleError, refuse_repeated
 
 pytest.importorskip("ragas")

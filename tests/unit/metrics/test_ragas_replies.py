@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from pytest_rageval.metrics.ragas.replies import check_reply, read_reply
+from pytest_rageval.metrics.ragas.judge import check_reply, read_reply
 from pytest_rageval.metrics.ragas.request import counted, quoted, whole_number
 
 

@@ -12,9 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_rageval.metrics.base import ScoringContext
-from pytest_rageval.metrics.notation import parse_notation
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.registry import METRIC_REGISTRY, parse_notation
 from pytest_rageval.model import Sample, Score
 
 # b, d and x are relevant (3 of them), b and d were found at the ranks 2 and 4; c and e are not

@@ -13,8 +13,8 @@ from pytest_rageval import evaluate
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import Metric, ScoringContext
-from pytest_rageval.metrics.pattern_search import PatternSearch, SlowPatternError
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.row_checks import PatternSearch, SlowPatternError
 from pytest_rageval.model import Sample
 
 SLOW, LONG = "(a+)+b", "a" * 40
@@ -170,7 +170,7 @@ def test_after_many_slow_patterns_none_is_tried() -> None:
 def test_the_process_of_the_search_ends_with_python() -> None:
     """[A28] Nothing stays behind, and nothing is written."""
     code = (
-        "from pytest_rageval.metrics.pattern_search import search; "
+        "from pytest_rageval.metrics.row_checks import search; "
         "search('a', 'a'); print(search._process.pid)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,8 +11,7 @@ import pytest
 
 from pytest_rageval import extras
 from pytest_rageval.errors import MissingExtraError, OptionError
-from pytest_rageval.notebooks.columns import Column
-from pytest_rageval.notebooks.frames import frame_of, given_rows, is_frame, library_of
+from pytest_rageval.notebooks.frames import Column, frame_of, given_rows, is_frame, library_of
 
 
 def rows(data: Any) -> Any:

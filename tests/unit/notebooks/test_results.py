@@ -14,7 +14,7 @@ import pytest
 from pytest_rageval import RunSettings, evaluate, evaluate_variants, extras
 from pytest_rageval.errors import OptionError, ScenarioError
 from pytest_rageval.model import MetricColumn, SampleResult
-from pytest_rageval.notebooks.columns import columns_of
+from pytest_rageval.notebooks.frames import columns_of
 
 # em 1, 0 and none: the third has no answer.
 ROWS: list[dict[str, Any]] = [

@@ -40,7 +40,7 @@ def test_the_same_file_twice_is_one(tmp_path: Path) -> None:
     assert len(collected_scenarios(config)) == 1
 
 
-@pytest.mark.parametrize("pair", [("a/b", "a:b"), ("qa", "QA "), ("history.sqlite", "x")])
+@pytest.mark.parametrize("pair", [("a/b", "a:b"), ("qa", "QA "), ("history.csv", "x")])
 def test_names_that_differ_have_folders_that_differ(tmp_path: Path, pair: tuple[str, str]) -> None:
     """[G11] Whatever the system lets a folder be called."""
     config = configured(tmp_path)

@@ -59,7 +59,7 @@ def test_the_comparison_is_in_results_json(ran: ScenarioResult, tmp_path: Path) 
     found = json.loads((folder / "results.json").read_text("utf-8"))
     comparison = found["comparison"]
     assert list(comparison) == [
-        "baseline", "test", "alpha", "correction", "metrics", "only_here", "only_in_baseline",
+        "baseline", "test", "alpha", "metrics", "only_here", "only_in_baseline", "correction",
     ]  # fmt: skip
     assert (comparison["baseline"], comparison["test"]) == ("main <v1>", "permutation")
     assert comparison["alpha"] == 0.05
@@ -136,9 +136,9 @@ def test_a_saved_run_is_the_results_json_of_the_run(ran: ScenarioResult, tmp_pat
     save_baseline(ran, RUN, path, output)
     assert path.read_bytes() == (folder / "results.json").read_bytes()
     found = load_baseline("main", path, "s.yaml:1", (), "main.json")
-    assert (found.scenario, list(found.samples)) == ("s", ["a::一"])
-    assert found.definitions == {"f1": "f1 v1 ()", "em": "em v2 ()"}
-    assert found.judgements_sha256 == "abc"
+    assert (found.head.scenario.name, list(found.samples)) == ("s", ["a::一"])
+    assert found.head.scenario.definitions == {"f1": "f1 v1 ()", "em": "em v2 ()"}
+    assert found.head.scenario.judgements_sha256 == "abc"
 
 
 def test_a_saved_run_in_the_output_folder_makes_it_one(ran: ScenarioResult, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -248,7 +247,7 @@ def test_strata_stay_though_the_judge_wavers(project: Project) -> None:
         ({"thresholds": {"f1": Bound(min=0.75)}}, {"high": (10, 1), "low": (40, 0)}),
         ({}, {"high": (20, 1), "low": (30, 0)}),  # the middle of 0..1
         # The 26th of 50 scores is 0.2, and none is lower.
-        ({"metrics": (MetricColumn("f1", range=(0.0, math.inf)),)}, {"high": (50, 1)}),
+        ({"metrics": (MetricColumn("f1", ends=(0.0, None)),)}, {"high": (50, 1)}),
     ],
 )
 def test_the_verdict_is_the_threshold_the_middle_or_the_median(
@@ -288,7 +287,7 @@ def test_labels_of_a_saved_run_tell_what_has_changed(project: Project) -> None:
 def test_scores_are_taken_to_one_scale(project: Project) -> None:
     """1 of 0..5 is 0.2: how many labels are needed depends on it."""
     project.ran()
-    found = project.drawn(metrics=(MetricColumn("f1", range=(0.0, 5.0)),))
+    found = project.drawn(metrics=(MetricColumn("f1", ends=(0.0, 5.0)),))
     assert {one.score for one in found.population} == {0.2}
 
 

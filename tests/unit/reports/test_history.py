@@ -1,39 +1,27 @@
-"""E15: the runs of a scenario over time, in an index that the run folders can always replace."""
+"""E15: the runs of a scenario over time: lists of the run folders, and the file for charts."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import fields, replace
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.model import (
-    Counts,
-    MetricSummary,
-    RunInfo,
-    SampleResult,
-    ScenarioResult,
-    WeightedSummary,
-)
+from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports import history
-from pytest_rageval.reports.history import (
-    DATABASE,
-    HistoryError,
-    all_runs,
-    record,
-    trend_of,
-)
+from pytest_rageval.reports.history import HISTORY, all_runs, record, trend_of
 from pytest_rageval.reports.write_run import write_run
-from pytest_rageval.results.run_point import RunPoint, point_of, read_point
+from pytest_rageval.results.run_point import point_of, read_point
 
 Ran = Callable[..., Path]
 
@@ -43,15 +31,36 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+def made(
+    result: Callable[..., ScenarioResult], score: float | None, name: str, **changed: Any
+) -> ScenarioResult:
+    """Return a result of one sample that f1 scored, and em did not."""
+    sample = SampleResult("a", 0, weighted_score=score, scores={"f1": score, "em": None})
+    decided = decide_gates(result([sample], gates={"f1": 0.4}), Extent(1, 1, 1))
+    return replace(
+        decided, info=replace(decided.info, name=name, overridden=("gates.f1",), **changed)
+    )
+
+
 @pytest.fixture
 def ran(result: Callable[..., ScenarioResult], base: Path, tmp_path: Path) -> Ran:
     """Return a function that writes a run of one sample and returns its folder."""
 
     def make(day: int, score: float | None = 0.5, name: str = "s", **changed: Any) -> Path:
-        sample = SampleResult("a", 0, weighted_score=score, scores={"f1": score, "em": None})
-        made = decide_gates(result([sample], gates={"f1": 0.4}), Extent(1, 1, 1))
-        made = replace(made, info=replace(made.info, name=name, overridden=("gates.f1",)))
-        return write_run(replace(made, **changed), run_of(day), tmp_path, base)
+        return write_run(made(result, score, name, **changed), run_of(day), tmp_path, base)
+
+    return make
+
+
+@pytest.fixture
+def recorded(
+    result: Callable[..., ScenarioResult], base: Path, tmp_path: Path
+) -> Callable[..., list[str]]:
+    """Return a function that writes a run, adds it to the file, and returns the remarks."""
+
+    def make(day: int, score: float | None = 0.5, name: str = "s", **changed: Any) -> list[str]:
+        done = made(result, score, name, **changed)
+        return record(done, run_of(day), write_run(done, run_of(day), tmp_path, base))
 
     return make
 
@@ -72,11 +81,15 @@ def means(points: Any) -> list[float | None]:
     return [point.weighted_score.mean for point in points]
 
 
-def rows_of(base: Path) -> list[tuple[str, float]]:
-    with closing(sqlite3.connect(base / DATABASE)) as database:
-        return database.execute(
-            "SELECT folder, weighted_score FROM runs ORDER BY folder"
-        ).fetchall()
+def rows_of(base: Path) -> list[dict[str, str]]:
+    with (base / HISTORY).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def scores_of(base: Path) -> list[tuple[str, str]]:
+    """Return folder and weighted score of each run in the file."""
+    rows = [row for row in rows_of(base) if row["metric"] == "weighted_score"]
+    return [(row["folder"], row["weighted_mean"]) for row in rows]
 
 
 # One run
@@ -90,11 +103,11 @@ def test_a_point_is_the_same_from_the_result_and_from_its_folder(
         SampleResult("a", 0, weighted_score=0.5, scores={"f1": 0.5, "em": None}),
         SampleResult("b", 1, "failed", weighted_score=0.1, scores={"f1": 0.1, "em": 0.1}),
     ]
-    made = result(samples, gates={"f1": 0.9, "weighted_score": 0.1}, overridden=("gates.f1",))
-    made = decide_gates(made, Extent(2, 2, 2))
-    folder = write_run(made, run_of(1), tmp_path, base)
+    done = result(samples, gates={"f1": 0.9, "weighted_score": 0.1}, overridden=("gates.f1",))
+    done = decide_gates(done, Extent(2, 2, 2))
+    folder = write_run(done, run_of(1), tmp_path, base)
     point = read_point(base, f"s/{folder.name}")
-    assert point == point_of(made, run_of(1), f"s/{folder.name}")
+    assert point == point_of(done, run_of(1), f"s/{folder.name}")
     assert point is not None
     # (0.5 + 0.1) / 2 = 0.3: f1 fails, weighted_score holds, and so does unscored (0 of 2).
     assert point.weighted_score.mean == pytest.approx(0.3)
@@ -190,94 +203,41 @@ def test_a_report_leaves_its_own_run_out(ran: Ran, base: Path) -> None:
     assert means(trend_of(base, "s", limit=0)) == []
 
 
-@pytest.mark.parametrize("state", ["none", "whole", "empty", "behind", "damaged", "newer"])
-def test_the_trend_is_the_same_with_and_without_the_file(ran: Ran, base: Path, state: str) -> None:
-    """The file makes it faster, nothing else."""
-    ran(1, 0.6)
-    ran(2, 0.7)
-    if state in ("whole", "newer"):
-        assert len(all_runs(base)[0]) == 2
-    if state == "newer":
-        with closing(sqlite3.connect(base / DATABASE)) as database:
-            database.execute("PRAGMA user_version = 4")
-    if state == "empty":
-        (base / DATABASE).touch()
-    if state == "behind":
-        all_runs(base)
-        ran(3, 0.8)
-    if state == "damaged":
-        (base / DATABASE).write_bytes(b"not a database, but long enough" * 100)
-    before = (base / DATABASE).read_bytes() if state != "none" else None
-    expected = [0.6, 0.7, 0.8] if state == "behind" else [0.6, 0.7]
-    assert means(trend_of(base, "s")) == expected
-    after = (base / DATABASE).read_bytes() if (base / DATABASE).exists() else None
-    assert after == before
-
-
-def test_what_the_file_has_is_not_read_again(ran: Ran, base: Path) -> None:
-    """Else a hundred runs would be a hundred files to read, for every report."""
-    folder = ran(1, 0.6)
-    all_runs(base)
-    (folder / "results.json").write_text("no longer readable", "utf-8")
-    assert means(trend_of(base, "s")) == [0.6]
-
-
 def test_names_that_share_a_folder_are_kept_apart(ran: Ran, base: Path) -> None:
     """``a/b`` and ``a:b`` are one folder, on the disk."""
     ran(1, 0.1, name="a/b")
     ran(2, 0.2, name="a:b")
-    for _ in range(2):
-        assert means(trend_of(base, "a/b")) == [0.1]
-        assert means(trend_of(base, "a:b")) == [0.2]
-        all_runs(base)
+    assert means(trend_of(base, "a/b")) == [0.1]
+    assert means(trend_of(base, "a:b")) == [0.2]
 
 
-@pytest.mark.parametrize("name", ["双源CT", "it's; DROP TABLE runs", "odd \ud800", "nul \x00"])
-def test_any_name_can_be_kept(ran: Ran, base: Path, name: str) -> None:
-    ran(1, 0.1, name=name)
-    assert all_runs(base)[1] == []
-    assert means(trend_of(base, name)) == [0.1]
-    assert len(rows_of(base)) == 1
+# All runs
 
 
-# All runs, and the file
-
-
-def test_all_runs_brings_the_file_up_to_date(ran: Ran, base: Path) -> None:
-    """New folders come in, folders that are gone go, and a second look changes nothing."""
+def test_all_runs_are_those_that_have_folders(ran: Ran, base: Path) -> None:
+    """Nothing is written."""
     first = ran(1, 0.1)
     ran(1, 0.2, name="t")
-    points, remarks = all_runs(base)
-    assert ([point.scenario for point in points], remarks) == (["s", "t"], [])
-    assert rows_of(base) == [(f"s/{first.name}", 0.1), (f"t/{first.name}", 0.2)]
+    assert [point.scenario for point in all_runs(base)] == ["s", "t"]
     shutil.rmtree(first)
-    second = ran(2, 0.3)
-    assert means(all_runs(base)[0]) == [0.2, 0.3]
-    expected = [(f"s/{second.name}", 0.3), (f"t/{first.name}", 0.2)]
-    assert rows_of(base) == expected
-    changed = (base / DATABASE).stat().st_mtime_ns
-    all_runs(base)
-    assert (base / DATABASE).stat().st_mtime_ns == changed
+    ran(2, 0.3)
+    assert means(all_runs(base)) == [0.2, 0.3]
+    assert not (base / HISTORY).exists()
 
 
-def test_deleting_the_file_loses_nothing(ran: Ran, base: Path) -> None:
-    for day in (1, 2, 3):
-        ran(day, day / 10)
-    before = all_runs(base)[0]
-    with closing(sqlite3.connect(base / DATABASE)) as database:
-        dump = list(database.iterdump())
-    (base / DATABASE).unlink()
-    assert all_runs(base) == (before, [])
-    with closing(sqlite3.connect(base / DATABASE)) as database:
-        assert list(database.iterdump()) == dump
-
-
-def test_what_comes_out_of_the_file_is_what_went_in(ran: Ran, base: Path) -> None:
-    ran(1, 0.1)
-    ran(2, None)
-    from_folders = all_runs(base)[0]
-    assert all_runs(base) == (from_folders, [])
-    assert all(isinstance(point.metrics["f1"], MetricSummary) for point in from_folders)
+def test_a_run_is_read_again_only_if_it_changed(
+    ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a page that shows a hundred runs would read a hundred files, again and again."""
+    read: list[str] = []
+    monkeypatch.setattr(history, "read_point", lambda *at: (read.append(at[1]), read_point(*at))[1])
+    folders = [f"s/{ran(day).name}" for day in (1, 2)]
+    assert means(all_runs(base)) == means(trend_of(base, "s")) == [0.5, 0.5]
+    assert read == folders
+    path = base / folders[0] / "results.json"
+    path.write_text(path.read_text("utf-8").replace('"mean": 0.5', '"mean": 0.9'), "utf-8")
+    assert means(all_runs(base)) == [0.9, 0.5]
+    assert read == [*folders, folders[0]]
 
 
 def test_other_folders_are_no_runs(ran: Ran, base: Path) -> None:
@@ -289,304 +249,303 @@ def test_other_folders_are_no_runs(ran: Ran, base: Path) -> None:
     shutil.copy(folder / "results.json", base / ".cache" / "x")
     (base / "s" / "20261102T120000-000001").mkdir()
     assert (base / "s" / "latest").is_symlink()
-    assert [point.folder for point in all_runs(base)[0]] == [f"s/{folder.name}"]
-    assert all_runs(base / "none") == ([], [])
+    assert [point.folder for point in all_runs(base)] == [f"s/{folder.name}"]
+    assert all_runs(base / "none") == []
     assert not (base / "none").exists()
 
 
-def test_a_run_is_recorded_and_can_be_recorded_again(ran: Ran, base: Path) -> None:
-    folder = ran(1, 0.1)
-    point = read_point(base, f"s/{folder.name}")
-    assert point is not None
-    record(base, point)
-    record(base, replace(point, weighted_score=replace(point.weighted_score, mean=0.2)))
-    assert rows_of(base) == [(f"s/{folder.name}", 0.2)]
+# The file
 
 
-def test_the_first_record_takes_in_what_is_there(ran: Ran, base: Path) -> None:
-    """The file is new, or was deleted: it is never a part of the truth."""
-    first, second = ran(1, 0.1), ran(2, 0.2)
-    point = read_point(base, f"s/{second.name}")
-    assert point is not None
-    record(base, point)
-    assert rows_of(base) == [(f"s/{first.name}", 0.1), (f"s/{second.name}", 0.2)]
+def test_a_run_adds_a_line_for_each_figure(recorded: Callable[..., list[str]], base: Path) -> None:
+    """With all digits; a figure that there is not is blank, and none is 0 by mistake."""
+    assert recorded(1, 1 / 3, variant="dense") == []
+    assert recorded(2, None) == []
+    f1, em, overall, *second = rows_of(base)
+    run = {
+        "folder": "s/dense/20261101T120000-000001",
+        "run_id": "20261101T120000-000001",
+        "scenario": "s",
+        "variant": "dense",
+        "started_at": "2026-11-01T12:00:00.000001+00:00",
+        "complete": "1",
+        "commit": "c0ffee1",
+        "samples": "1",
+        "ran": "1",
+        "passed": "1",
+        "failed": "0",
+        "invalid": "0",
+        # f1 < 0.4 fails; unscored holds.
+        "gates_passed": "1",
+        "gates_failed": "1",
+        "gates_skipped": "0",
+        "overridden": '["gates.f1"]',
+    }
+    for row in (f1, em, overall):
+        assert run.items() <= row.items()
+    figures = ("metric", "weighted_mean", "mean", "n", "unscored", "metric_failed", "ci_low", "std")
+    third = "0.3333333333333333"
+    assert [f1[name] for name in figures] == ["f1", third, third, "1", "0", "0", "", ""]
+    assert [em[name] for name in figures] == ["em", "", "", "0", "1", "0", "", ""]
+    assert [overall[name] for name in figures][:4] == ["weighted_score", third, "", "1"]
+    assert f1["weight"] == "1.0"
+    assert [row["weighted_mean"] for row in second] == ["", "", ""]
+    assert {row["variant"] for row in second} == {""}
 
 
-def test_without_the_file_every_folder_is_read_again(ran: Ran, base: Path) -> None:
-    folder = ran(1, 0.1)
-    all_runs(base)
-    path = folder / "results.json"
-    path.write_text(path.read_text("utf-8").replace('"mean": 0.1', '"mean": 0.9'), "utf-8")
-    assert means(all_runs(base)[0]) == [0.1]
-    (base / DATABASE).unlink()
-    assert means(all_runs(base)[0]) == [0.9]
-    assert rows_of(base) == [(f"s/{folder.name}", 0.9)]
+def test_runs_whose_folders_are_gone_stay_in_the_file(
+    recorded: Callable[..., list[str]], base: Path
+) -> None:
+    """E15: ``--rag-keep`` must not shorten a chart."""
+    recorded(1, 0.5)
+    shutil.rmtree(base / "s")
+    recorded(2, 0.6)
+    assert [score for _, score in scores_of(base)] == ["0.5", "0.6"]
+    assert means(all_runs(base)) == [0.6]
 
 
-# What can be wrong with the file
+def test_a_new_file_begins_with_the_runs_that_have_folders(
+    ran: Ran, recorded: Callable[..., list[str]], base: Path
+) -> None:
+    """It is new, or somebody deleted it; the oldest run comes first."""
+    ran(2, 0.2)
+    ran(1, 0.1, name="t")
+    assert recorded(3, 0.3) == []
+    assert [score for _, score in scores_of(base)] == ["0.1", "0.2", "0.3"]
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the database as a process does that is writing."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("BEGIN EXCLUSIVE")
-        yield
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("双源CT", "双源CT"),
+        ('a,b"c', 'a,b"c'),
+        ("=1+1", "'=1+1"),
+        ("@x", "'@x"),
+        ("odd \ud800", "odd \\ud800"),
+        ("nul \x00", "nul \x00"),
+    ],
+)
+def test_any_name_can_be_kept(
+    recorded: Callable[..., list[str]], base: Path, name: str, cell: str
+) -> None:
+    """And no spreadsheet takes one for a formula."""
+    assert recorded(1, 0.5, name=name) == []
+    assert means(trend_of(base, name)) == [0.5]
+    assert {row["scenario"] for row in rows_of(base)} == {cell}
+    assert not any(row["folder"].startswith(("=", "@")) for row in rows_of(base))
 
 
-def broken(path: Path, how: str) -> str:
-    """Make the file one that cannot be used; return a word of what is said about it."""
-    if how == "text":
-        path.write_bytes(b"these are notes of mine\n" * 200)
-        return "is damaged, or no history"
+@pytest.mark.parametrize("how", ["notes", "more columns", "semicolons", "folder"])
+def test_a_file_that_is_not_ours_is_left_alone(
+    recorded: Callable[..., list[str]], base: Path, how: str
+) -> None:
+    """The run is written all the same; a remark says what to do."""
+    recorded(1)
+    path = base / HISTORY
+    content = path.read_bytes()
     if how == "folder":
         path.unlink()
         path.mkdir()
-        return "cannot be used: unable to open database file"
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        if how == "foreign":
-            database.executescript("PRAGMA application_id = 7; PRAGMA user_version = 2;")
-            return "not a history of pytest-rageval"
-        if how == "tables":
-            database.executescript("PRAGMA application_id = 0; PRAGMA user_version = 0;")
-            return "not a history of pytest-rageval"
-        if how == "newer":
-            database.execute("PRAGMA user_version = 4")
-            return "written by another version (schema 4; this one has 3)"
-        assert how == "table gone"
-        database.execute("DROP TABLE runs")
-        return "cannot be used: no such table: runs"
+    else:
+        changed = {
+            "notes": b"notes of mine\n",
+            "more columns": content.replace(b",definition\r", b",definition,other\r", 1),
+            "semicolons": content.replace(b",", b";"),
+        }
+        content = changed[how]
+        path.write_bytes(content)
+    (remark,) = recorded(2)
+    assert remark.startswith(f"this run is not in {path}: ")
+    assert ("Move the file away" in remark) == (how != "folder")
+    assert path.is_dir() or path.read_bytes() == content
+    assert len(all_runs(base)) == 2
 
 
-HOW = ["text", "folder", "foreign", "tables", "newer", "table gone"]
-
-
-@pytest.mark.parametrize("how", HOW)
-def test_a_file_that_cannot_be_used_is_left_alone_and_named(ran: Ran, base: Path, how: str) -> None:
-    """The runs are listed all the same, with a remark; adding one is an error in words."""
-    folder = ran(1, 0.1)
-    all_runs(base)
-    path = base / DATABASE
-    said = broken(path, how)
-    before = path.read_bytes() if path.is_file() else None
-    points, (remark,) = all_runs(base)
-    assert means(points) == [0.1]
-    assert str(path) in remark
-    assert said in remark
-    point = read_point(base, f"s/{folder.name}")
-    assert point is not None
-    with pytest.raises(HistoryError) as caught:
-        record(base, point)
-    assert said in str(caught.value)
-    assert means(trend_of(base, "s")) == [0.1]
-    assert (path.read_bytes() if path.is_file() else None) == before
-
-
-def damaged(path: Path, how: str) -> None:
-    """Damage the file, which stays a history by what it says of itself."""
-    if how == "cut":
-        path.write_bytes(path.read_bytes()[:5000])
-        return
-    if how == "overwritten":
-        path.write_bytes(path.read_bytes()[:1000] + b"\xff" * (path.stat().st_size - 1000))
-        return
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("UPDATE runs SET overridden = 'no JSON'")
-
-
-@pytest.mark.parametrize("how", ["cut", "overwritten", "row"])
-def test_a_history_that_is_damaged_is_made_anew(ran: Ran, base: Path, how: str) -> None:
-    """With a remark; not by a run that is to be added, which has better to do."""
-    folder = ran(1, 0.1)
-    all_runs(base)
-    path = base / DATABASE
-    damaged(path, how)
-    before = path.read_bytes()
-    assert means(trend_of(base, "s")) == [0.1]
-    if how != "row":  # which adding another one need not read
-        point = read_point(base, f"s/{folder.name}")
-        assert point is not None
-        with pytest.raises(HistoryError, match="damaged .* 'pytest --rag-history' makes it anew"):
-            record(base, point)
-    assert path.read_bytes() == before
-    points, remarks = all_runs(base)
-    assert means(points) == [0.1]
-    assert remarks == [f"{path}: was damaged, and was made anew from the run folders"]
-    assert rows_of(base) == [(f"s/{folder.name}", 0.1)]
-    assert all_runs(base)[1] == []
-
-
-def test_a_damaged_history_that_cannot_be_removed_is_named(
-    ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", ["another program", "no line end", "damaged"])
+def test_lines_that_others_wrote_stay(
+    recorded: Callable[..., list[str]], base: Path, how: str
 ) -> None:
-    """As where another process has it open, on Windows."""
-    ran(1, 0.1)
-    all_runs(base)
-    damaged(base / DATABASE, "cut")
-
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError("used by another process")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    points, (remark,) = all_runs(base)
-    assert means(points) == [0.1]
-    assert "is damaged" in remark
-
-
-def test_a_locked_file_is_waited_for_and_then_named(ran: Ran, base: Path) -> None:
-    folder = ran(1, 0.1)
-    all_runs(base)
-    ran(2, 0.2)
-    point = read_point(base, f"s/{folder.name}")
-    assert point is not None
-    with locked(base / DATABASE):
-        points, (remark,) = all_runs(base, timeout_s=0.05)
-        with pytest.raises(HistoryError, match="another process keeps it locked"):
-            record(base, point, timeout_s=0.05)
-    assert "another process keeps it locked" in remark
-    assert means(points) == [0.1, 0.2]
-    record(base, point, timeout_s=0.05)
+    """A run is never added to the end of a line."""
+    recorded(1, 0.5)
+    path = base / HISTORY
+    content = path.read_bytes()
+    if how == "another program":
+        content = b"\xef\xbb\xbf" + content.replace(b"\r\n", b"\n")
+    elif how == "no line end":
+        content = content.removesuffix(b"\r\n")
+    else:
+        content += b"\xff\x00;;\r\n" + content[-40:-30]
+    path.write_bytes(content)
+    assert recorded(2, 0.6) == []
+    assert path.read_bytes().startswith(content)
+    added = path.read_bytes().removeprefix(content).strip().split(b"\r\n")
+    assert [line.split(b",")[0] for line in added] == [b"s/20261102T120000-000001"] * 3
 
 
-def test_where_nothing_can_be_written_the_runs_are_listed(
-    ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_is_in_the_file_once(
+    result: Callable[..., ScenarioResult], base: Path, tmp_path: Path
 ) -> None:
-    """As in a folder that is mounted read-only (which root could write to)."""
-    ran(1, 0.1)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("attempt to write a readonly database")
-
-    monkeypatch.setattr(history, "_create", refuse)
-    points, (remark,) = all_runs(base)
-    assert means(points) == [0.1]
-    assert "cannot be used: attempt to write a readonly database" in remark
+    """Another process that began the file may have found the folder first."""
+    done = made(result, 0.5, "s")
+    folder = write_run(done, run_of(1), tmp_path, base)
+    for _ in range(2):
+        assert record(done, run_of(1), folder) == []
+    assert len(scores_of(base)) == 1
 
 
-def test_a_python_without_sqlite_says_so(
-    ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks")
+def test_a_file_that_is_locked_for_long_is_a_remark(
+    recorded: Callable[..., list[str]], base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran(1, 0.1)
-    monkeypatch.setitem(sys.modules, "sqlite3", None)
-    points, (remark,) = all_runs(base)
-    assert means(points) == [0.1]
-    assert "this Python has no sqlite3" in remark
+    import fcntl
+
+    recorded(1)
+    monkeypatch.setattr(history, "_BUSY_S", 0.05)
+    with (base / HISTORY).open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        (remark,) = recorded(2)
+        assert "another process has kept it locked for 0.05 s" in remark
+    assert len(scores_of(base)) == 1
+    assert recorded(3) == []
+    assert len(scores_of(base)) == 2
 
 
-def test_a_change_happens_whole_or_not_at_all(
-    ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+def test_a_full_disk_leaves_no_half_of_a_run(
+    recorded: Callable[..., list[str]], base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran(1, 0.1)
-    all_runs(base)
-    ran(2, 0.2)
-    monkeypatch.setattr(history, "_marks", lambda values: "?" + ", ?" * len(values))
-    points, (remark,) = all_runs(base)
-    assert means(points) == [0.1, 0.2]
-    assert "cannot be used" in remark
-    assert len(rows_of(base)) == 1
+    """The limit is for files of this process; it ends within the second run's lines."""
+    import resource
+
+    recorded(1)
+    content = (base / HISTORY).read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limited(*args: Any) -> Any:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) + 100, hard))
+        try:
+            return append(*args)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    append = history._append
+    monkeypatch.setattr(history, "_append", limited)
+    (remark,) = recorded(2)
+    assert "no room" in remark
+    assert (base / HISTORY).read_bytes() == content
 
 
 WRITER = """
 import sys
-from pathlib import Path
-from pytest_rageval.reports.history import record
-from pytest_rageval.results.run_point import read_point
+from pytest_rageval import evaluate
 
-base, name = Path(sys.argv[1]), sys.argv[2]
-for number in range(20):
-    record(base, read_point(base, f"{name}/{number}"), timeout_s=60)
+for number in range(10):
+    rows = [{"answer": "a", "references": ["a"]}]
+    evaluate({"name": sys.argv[2], "metrics": ["em"], "dataset": rows}, write_to=sys.argv[1])
 """
 
 
-def test_two_processes_at_once_lose_nothing(ran: Ran, base: Path) -> None:
+def test_two_processes_at_once_lose_nothing(base: Path) -> None:
     """They begin with no file at all, so that both want to make it."""
-    folder = ran(1, 0.1)
-    for name in ("x", "y"):
-        for number in range(20):
-            shutil.copytree(folder, base / name / str(number))
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(base), name]) for name in ("x", "y")
     ]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
-    with closing(sqlite3.connect(base / DATABASE)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert len(rows_of(base)) == 1 + 2 * 20
+    folders = [folder for folder, _ in scores_of(base)]
+    assert sorted(folders) == sorted(point.folder for point in all_runs(base))
+    assert len(folders) == 2 * 10
+    assert len(rows_of(base)) == 2 * 2 * 10
 
 
-def test_a_history_of_an_earlier_version_is_made_anew(ran: Ran, base: Path) -> None:
-    """Its tables lack columns; all that was in it is in the run folders."""
-    ran(1, 0.1)
-    with closing(sqlite3.connect(base / DATABASE)) as database:
-        database.executescript("CREATE TABLE runs (x); PRAGMA user_version = 1;")
-        database.execute(f"PRAGMA application_id = {0x72616765}")
-        database.commit()
-    points, remarks = all_runs(base)
-    assert ([point.weighted_score.mean for point in points], remarks) == ([0.1], [])
-    assert all_runs(base) == (points, [])
+# The database of an earlier version
+
+RUNS_COLUMNS = (
+    "folder TEXT PRIMARY KEY, run_id TEXT, scenario TEXT, started_at TEXT, complete INTEGER, "
+    "samples INTEGER, ran INTEGER, scored INTEGER, passed INTEGER, failed INTEGER, error INTEGER, "
+    "skipped INTEGER, xfailed INTEGER, invalid INTEGER, in_figures INTEGER, weighted_score REAL, "
+    "weighted_score_n INTEGER, weighted_score_unscored INTEGER, weighted_score_ci_low REAL, "
+    "weighted_score_ci_high REAL, weighted_score_failed INTEGER, gates_passed INTEGER, "
+    "gates_failed INTEGER, gates_skipped INTEGER, overridden TEXT, commit_sha TEXT"
+)
+METRICS_COLUMNS = (
+    "folder TEXT, name TEXT, position INTEGER, mean REAL, weighted_mean REAL, weight REAL, "
+    "n INTEGER, unscored INTEGER, std REAL, ci_low REAL, ci_high REAL, failed INTEGER"
+)
 
 
-def test_the_tables_have_a_column_for_every_figure() -> None:
-    """A new field of these records needs a new version of the file."""
-    assert [field.name for field in fields(Counts)] == [
-        "samples", "ran", "scored", "passed", "failed", "error", "skipped", "xfailed", "invalid",
-        "in_figures",
-    ]  # fmt: skip
-    assert len(fields(WeightedSummary)) == 6
-    assert len(fields(MetricSummary)) == 9
-    for name in [*(field.name for field in fields(Counts)), "weighted_score_ci_high"]:
-        assert f" {name} " in history._TABLES["runs"]
-    for field in fields(MetricSummary):
-        assert f" {field.name} " in history._TABLES["metrics"]
+def old_database(base: Path, folder: str) -> Path:
+    """Write a database as version 0.1.0 did, with one run of two metrics."""
+    base.mkdir(exist_ok=True)
+    path = base / "history.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"CREATE TABLE runs ({RUNS_COLUMNS})")
+        database.execute(f"CREATE TABLE metrics ({METRICS_COLUMNS})")
+        counts = (10, 9, 8, 7, 2, 0, 0, 0, 1, 8)
+        figures = (0.1 + 0.2, 8, 1, 0.2, 0.4, 1)
+        run = (folder, "r", "s::=x", "2026-10-01", 0, *counts, *figures, 3, 2, 1, "[]", "c0ffee")
+        database.execute(f"INSERT INTO runs VALUES ({','.join('?' * len(run))})", run)
+        for position, name in enumerate(["f1", "em"]):
+            metric = (folder, name, position, 0.5, 0.75, 2.0, 8, 1, None, 0.7, 0.8, 1)
+            database.execute(f"INSERT INTO metrics VALUES ({','.join('?' * 12)})", metric)
+    return path
 
 
-def test_the_point_of_a_run_without_a_folder_is_one_too(
-    result: Callable[..., ScenarioResult],
+def test_what_an_old_database_has_is_carried_over_once(
+    ran: Ran, recorded: Callable[..., list[str]], base: Path
 ) -> None:
-    """As a report needs that is part of the run."""
-    point = point_of(result([SampleResult("a", 0, weighted_score=0.5)]), run_of(1))
-    assert isinstance(point, RunPoint)
-    assert (point.folder, point.weighted_score.mean, point.failed) == ("", 0.5, False)
+    """[E15] Also runs whose folders are gone; the database is left as it is, for good."""
+    path = old_database(base, "s/gone")
+    before = path.read_bytes()
+    assert recorded(1, 0.5) == [
+        f"{path}: was carried over into history.csv; it is no longer used, and can be deleted"
+    ]
+    assert recorded(2, 0.6) == []
+    f1, em, overall, *_ = rows_of(base)
+    shared = {"folder": "s/gone", "run_id": "r", "scenario": "s", "variant": "'=x"}
+    shared |= {"started_at": "2026-10-01", "complete": "0", "commit": "c0ffee"}
+    shared |= {"samples": "10", "ran": "9", "scored": "8", "passed": "7", "failed": "2"}
+    shared |= {"gates_passed": "3", "gates_failed": "2", "gates_skipped": "1", "overridden": "[]"}
+    of_metric = {"mean": "0.5", "weighted_mean": "0.75", "weight": "2.0", "n": "8", "std": ""}
+    of_metric |= {"ci_low": "0.7", "ci_high": "0.8", "unscored": "1", "metric_failed": "1"}
+    assert {**shared, **of_metric, "metric": "f1"}.items() <= f1.items()
+    assert {**shared, **of_metric, "metric": "em"}.items() <= em.items()
+    score = {"metric": "weighted_score", "weighted_mean": "0.30000000000000004", "mean": ""}
+    score |= {"n": "8", "unscored": "1", "ci_low": "0.2", "ci_high": "0.4", "metric_failed": "1"}
+    assert {**shared, **score}.items() <= overall.items()
+    assert [value for _, value in scores_of(base)] == ["0.30000000000000004", "0.5", "0.6"]
+    assert path.read_bytes() == before
 
 
-def test_runs_of_variants_are_found_a_folder_deeper(
-    result: Callable[..., ScenarioResult], base: Path, tmp_path: Path
+def test_a_run_with_a_folder_is_not_taken_from_the_database(
+    ran: Ran, recorded: Callable[..., list[str]], base: Path
 ) -> None:
-    """[E20] From the file and without it; no run is forgotten, no variant mixed with another."""
-    made = result([SampleResult("a", 0, weighted_score=0.5, scores={"f1": 0.5})])
-    for variant in ("bm25", "dense", ""):
-        info = replace(made.info, name="s", variant=variant)
-        write_run(replace(made, info=info), run_of(1), tmp_path, base)
-    id_ = run_of(1).id
-    found = [f"s/{id_}", f"s/bm25/{id_}", f"s/dense/{id_}"]
-    for _ in range(2):
-        assert [point.folder for point in all_runs(base)[0]] == found
-        assert [folder for folder, _ in rows_of(base)] == found
-        assert [point.folder for point in trend_of(base, "s::dense")] == [f"s/dense/{id_}"]
-    (base / DATABASE).unlink()
-    assert [point.folder for point in trend_of(base, "s::dense")] == [f"s/dense/{id_}"]
+    """Its folder has all of its figures, and the definitions of its metrics, too."""
+    old_database(base, f"s/{ran(1, 0.5).name}")
+    recorded(2, 0.6)
+    assert [score for _, score in scores_of(base)] == ["0.5", "0.6"]
 
 
-def test_a_run_with_a_count_beyond_64_bits_is_no_run_of_ours(ran: Ran, base: Path) -> None:
-    """[X5] SQLite holds no such number, and the history of all other runs is to be made."""
-    ran(1)
-    odd = ran(2)
-    file = odd / "results.json"
-    plain = json.loads(file.read_text("utf-8"))
-    plain["counts"]["samples"] = 2**63
-    file.write_text(json.dumps(plain), "utf-8")
-    (base / DATABASE).unlink(missing_ok=True)
-    points, remarks = all_runs(base)
-    assert (len(points), remarks) == (1, [])
-
-
-def test_a_history_with_a_text_that_is_none_is_damaged(ran: Ran, base: Path) -> None:
-    """[X7] It is made again."""
-    run = ran(1)
-    point = read_point(base, run.relative_to(base).as_posix())
-    assert point is not None
-    record(base, point)
-    file = base / DATABASE
-    file.write_bytes(file.read_bytes().replace(b"CREATE TABLE runs", b"CREATE TABLE \xff\xfens"))
-    points, remarks = all_runs(base)
-    assert len(points) == 1
-    assert "was damaged" in remarks[0]
+@pytest.mark.parametrize("how", ["cut", "text", "foreign", "no sqlite3"])
+def test_a_database_that_cannot_be_read_is_said_once(
+    ran: Ran,
+    recorded: Callable[..., list[str]],
+    base: Path,
+    how: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The runs that have folders are in the new file all the same."""
+    path = old_database(base, "s/gone")
+    ran(1, 0.5)
+    if how == "cut":
+        path.write_bytes(path.read_bytes()[:5000])
+    elif how == "text":
+        path.write_bytes(b"these are notes of mine\n" * 200)
+    elif how == "foreign":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("DROP TABLE runs")
+    else:
+        monkeypatch.setitem(sys.modules, "sqlite3", None)
+    (remark,) = recorded(2, 0.6)
+    assert remark.startswith(f"{path}: was not carried over into history.csv: ")
+    assert [score for _, score in scores_of(base)] == ["0.5", "0.6"]
+    assert recorded(3, 0.7) == []

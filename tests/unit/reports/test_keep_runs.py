@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +11,9 @@ import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
-from pytest_rageval.reports.history import DATABASE, record, trend_of
+from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.keep_runs import remove_old_runs
 from pytest_rageval.reports.write_run import write_run
-from pytest_rageval.results.run_point import point_of
 
 Ran = Callable[..., Path]
 
@@ -28,37 +25,30 @@ def base(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ran(result: Callable[..., ScenarioResult], base: Path, tmp_path: Path) -> Ran:
-    """Return a function that writes the run of a day, also to the history."""
+    """Return a function that writes the run of a day."""
 
     def make(day: int, name: str = "s", variant: str = "") -> Path:
         made = decide_gates(result([SampleResult("a", 0, scores={"f1": 1.0})]), Extent(2, 1, 1))
         made = replace(made, info=replace(made.info, name=name, variant=variant))
         started = f"2026-11-{day:02}T12:00:00.000001+00:00"
         run = RunInfo(f"202611{day:02}T120000-000001", started, started, "0.1.0")
-        folder = write_run(made, run, tmp_path, base)
-        record(base, point_of(made, run, folder.relative_to(base).as_posix()))
-        return folder
+        return write_run(made, run, tmp_path, base)
 
     return make
 
 
-def known(base: Path) -> list[str]:
-    """Return the folders in the history, and make sure that it has metrics of no other."""
-    with closing(sqlite3.connect(base / DATABASE)) as database:
-        folders = [row[0] for row in database.execute("SELECT folder FROM runs ORDER BY folder")]
-        of_metrics = {row[0] for row in database.execute("SELECT folder FROM metrics")}
-    assert of_metrics <= set(folders)
-    return folders
+def listed(base: Path) -> list[str]:
+    """Return the folders that the trend has."""
+    return [point.folder for point in trend_of(base, "s")]
 
 
 def test_the_newest_stay(ran: Ran, base: Path) -> None:
-    """[E22] Of five partial runs the last two; the history has no others, and one line says so."""
+    """[E22] Of five partial runs the last two; the trend has no others, and one line says so."""
     folders = [ran(day) for day in range(1, 6)]
     said = list(remove_old_runs(folders[-1], "s", 2))
     assert said == ["keep 2: 3 older runs removed: 20261101T120000-000001 to " + folders[2].name]
     assert [folder.is_dir() for folder in folders] == [False, False, False, True, True]
-    assert known(base) == [f"s/{folder.name}" for folder in folders[3:]]
-    assert [point.folder for point in trend_of(base, "s")] == known(base)
+    assert listed(base) == [f"s/{folder.name}" for folder in folders[3:]]
     assert list(remove_old_runs(folders[-1], "s", 2)) == []
 
 
@@ -109,7 +99,7 @@ def test_a_run_with_a_file_of_the_users_stays_and_is_named(ran: Ran, base: Path)
         f"{old[0].name}/notes.txt, {old[1].name}/labels.csv, {old[2].name}/mine.json, …"
     )
     assert [one.is_dir() for one in old] == [True] * 5 + [False] * 2
-    assert f"s/{old[0].name}" in known(base)
+    assert f"s/{old[0].name}" in listed(base)
 
 
 def test_runs_of_another_file_with_the_same_name_stay(ran: Ran) -> None:
@@ -180,7 +170,7 @@ def test_runs_that_a_link_leads_to_are_left_alone(
 
 
 def test_what_cannot_be_removed_is_said(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
-    """[E22] It ends nothing, and the history still has it."""
+    """[E22] It ends nothing, and the trend still has it."""
     old, new = ran(1), ran(2)
 
     def refuse(path: Path) -> None:
@@ -191,13 +181,3 @@ def test_what_cannot_be_removed_is_said(ran: Ran, monkeypatch: pytest.MonkeyPatc
     assert said.startswith("keep 1: not all older runs removed: ")
     assert old.name in said
     assert len(trend_of(new.parents[1], "s")) == 2
-
-
-def test_a_history_that_cannot_be_changed_is_said(ran: Ran, base: Path) -> None:
-    """[E22] The runs are gone all the same, and the trend has only what is there."""
-    ran(1)
-    new = ran(2)
-    (base / DATABASE).write_text("this is a file of the user's, not a database")
-    _, problem = remove_old_runs(new, "s", 1)
-    assert DATABASE in problem
-    assert [point.folder for point in trend_of(base, "s")] == [f"s/{new.name}"]

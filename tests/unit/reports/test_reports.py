@@ -124,7 +124,7 @@ def test_no_folder_of_the_users_is_hidden_that_has_the_scenarios_name(
     assert sorted(path.name for path in folder.parent.iterdir()) == [RUN.id, "code.py", "latest"]
 
 
-@pytest.mark.parametrize("first", ["", ".cache/x", "history.sqlite", ".gitignore", "CACHEDIR.TAG"])
+@pytest.mark.parametrize("first", ["", ".cache/x", "history.csv", ".gitignore", "CACHEDIR.TAG"])
 def test_a_folder_with_nothing_but_our_own_is_marked(
     ran: ScenarioResult, tmp_path: Path, first: str
 ) -> None:

@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 from load_scenario import load_scenario
 
-from pytest_rageval import UserError, extras, patch_scenario
-from pytest_rageval.errors import MissingExtraError, ScenarioError
+from pytest_rageval import UserError, patch_scenario
+from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario import patch
 from pytest_rageval.scenario.yaml.tree import parse_yaml
-
-pytest.importorskip("ruamel.yaml")
 
 Write = Callable[..., Path]
 
@@ -340,6 +338,8 @@ def test_metrics_that_only_pytest_knows_can_be_weighed(write: Write) -> None:
         {"models": {"m": {"model": "x", "api_key_env": "sk-abcdefghijklmnopqrst"}}},
         {"models": {"m": {"model": "x", "extra_body": {"token": "s3cret"}}}},
         {"target": {"type": "http", "url": "http://x/", "headers": {"authorization": "s3cret"}}},
+        {"target": {"type": "of_a_plugin", "client_secret": "s3cret"}},
+        {"judge": {"extra_body": {"openaiApiKey": "s3cret"}}},
     ],
 )
 def test_keys_and_passwords_are_refused_and_not_quoted(scenario: Any, changes: Any) -> None:
@@ -355,6 +355,8 @@ def test_a_key_that_is_named_is_no_key(scenario: Any) -> None:
     headers = {"Authorization": "Bearer ${BOT_TOKEN}"}
     changes = {"judge": {"api_key_env": "BOT_KEY", "headers": headers, "max_tokens": 100}}
     assert len(patch_scenario(path, changes)) == 3
+    body = {"session": "{id}", "token": "${BOT_TOKEN}", "max_tokens": "5"}
+    assert patch_scenario(path, {"target": {"url": "http://x/", "body": body}})
 
 
 def test_what_an_alias_shares_is_not_changed_behind_its_back(scenario: Any) -> None:
@@ -449,16 +451,6 @@ def test_what_an_editor_saves_meanwhile_is_kept(
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read: No such file"):
         patch_scenario(tmp_path / "none.yaml", {"name": "s"})
-
-
-def test_without_ruamel_the_pip_command_is_the_message(
-    scenario: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A15."""
-    path = scenario()
-    monkeypatch.setattr(extras, "installed", lambda _module: False)
-    with pytest.raises(MissingExtraError, match=r'pip install "pytest-rageval\[edit\]"'):
-        patch_scenario(path, {"name": "other"})
 
 
 def test_the_rest_of_a_judge_stands_beside_the_model_of_a_rag_eval_file(scenario: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_rageval.evaluation import evaluate
+from pytest_rageval.results.layout import SavedScenario
 from pytest_rageval.serving.row_place import row_place
 from pytest_rageval.serving.saved_runs import read_run
 
@@ -46,8 +48,8 @@ def place(tmp_path: Path) -> Place:
             (root / "sub" / path).write_text(text, "utf-8")
         run = root / "out" / "s" / "latest"
         stored = read_run(run)
-        about = {**stored.head["scenario"], "path": "sub/s.rageval.yaml"}
-        return row_place(root, run, about, stored.saved.samples[name])
+        about = replace(stored.head.scenario, path="sub/s.rageval.yaml")
+        return row_place(root, run, about, name)
 
     return place_of
 
@@ -94,4 +96,5 @@ def test_a_file_outside_of_the_root_is_not_read(place: Place) -> None:
 
 
 def test_a_baseline_does_not_say_where_its_data_were(tmp_path: Path) -> None:
-    assert row_place(tmp_path, tmp_path / "main.json", {"path": "s.yaml"}, {"id": "a"}) == ""
+    about = SavedScenario(name="s", path="s.yaml")
+    assert row_place(tmp_path, tmp_path / "main.json", about, "a") == ""

@@ -17,7 +17,7 @@ from pytest_rageval.model import RunInfo
 from pytest_rageval.reports.write_run import save_baseline, write_run
 from pytest_rageval.results.layout import comparison_dict
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.serving.saved_runs import compare_saved, find_run, read_samples
+from pytest_rageval.serving.saved_runs import compare_saved, find_run, read_run
 from pytest_rageval.stats.aggregate import summarize_scenario
 
 HEAD = "name: s\nmetrics: [f1, em]\n"
@@ -123,15 +123,15 @@ def test_a_scenario_without_runs_says_so(runs: Runs) -> None:
 
 def test_samples_are_read_as_they_were_written(runs: Runs) -> None:
     """[E25]"""
-    (sample,) = read_samples(runs.run(rows([HALF])))
-    assert (sample["id"], sample["answer"], sample["scores"]) == ("r0", HALF, {"f1": 0.5, "em": 0})
+    (sample,) = read_run(runs.run(rows([HALF]))).samples
+    assert (sample.sample_id, sample.answer, sample.scores) == ("r0", HALF, {"f1": 0.5, "em": 0})
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"schema": 1}', '{"schema": 9, "samples": []}'])
 def test_a_file_that_is_no_run_is_refused(runs: Runs, text: str) -> None:
     run = runs.run(rows([GOOD]))
     (run / "results.json").write_text(text, "utf-8")
-    assert run.name in runs.refusal(read_samples, run)
+    assert run.name in runs.refusal(read_run, run)
 
 
 # Two runs

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import RankedVariant, Ranking, VariantPair
+from pytest_rageval.reports.write_variants import ranking_dict
 from pytest_rageval.serving.variants import contest_of, merged, read_contest
 from pytest_rageval.serving.verdicts import joint_verdict
 from pytest_rageval.serving.web.live_runs import verdict_of
+from pytest_rageval.text.codec import to_json
 
 
 def outline(weights: dict[str, float], samples: int = 4, **more: Any) -> dict[str, Any]:
@@ -59,7 +61,7 @@ RANKING = Ranking(
 
 def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
     """[E20] Best first; when it was written tells whether a variant ran again since."""
-    plain = json.loads(json.dumps({**RANKING.to_dict(), "gate": None}))
+    plain = json.loads(to_json({**ranking_dict(RANKING), "gate": None}))
     (tmp_path / "variants.json").write_text(json.dumps(plain), "utf-8")
     found = read_contest(tmp_path)
     assert found is not None
@@ -76,8 +78,8 @@ def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
         "[]",
         "{}",
         '"mean"',
-        json.dumps({**RANKING.to_dict(), "gate": None}).replace("0.8", '"<b>"'),
-        json.dumps({**RANKING.to_dict(), "gate": {"name": "best", "outcome": "<b>"}}),
+        to_json({**ranking_dict(RANKING), "gate": None}).replace("0.8", '"<b>"'),
+        to_json({**ranking_dict(RANKING), "gate": {"name": "best", "outcome": "<b>"}}),
     ],
 )
 def test_a_file_of_another_kind_is_no_ranking(tmp_path: Path, text: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_rageval.model import Counts, WeightedSummary
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.serving.verdicts import point_verdict, run_verdict
 from pytest_rageval.serving.web.live_runs import verdict_of
+
+COUNTS = Counts(2, 2, 2, 0, 0, 0, 0, 0, 0)
 
 
 def point(
@@ -19,7 +23,7 @@ def point(
         "qa",
         "2026",
         complete,
-        Counts(**{"samples": 2, "ran": 2, "scored": 2, "skipped": skipped_cases, **counts}),
+        replace(COUNTS, skipped=skipped_cases, **counts),
         WeightedSummary(None, 0, 0, None, None),
         {},
         gates_skipped=skipped,

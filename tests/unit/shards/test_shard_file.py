@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shard_rows import INFO, row, write_shard
+from shard_rows import INFO, write_shard
 from sharded import changed
 
 from pytest_rageval.model import SampleResult
@@ -28,7 +29,11 @@ TEXTS = st.text(st.characters(exclude_categories=())) | st.sampled_from(
     ["\ud800", "\x00", "\u2028\n"]
 )
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
@@ -58,24 +63,16 @@ HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.
 def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -> None:
     """Lone surrogates and line separators too."""
     path = tmp_path_factory.mktemp("shard") / "shard.jsonl"
-    named = [one._replace(nodeid=INFO.nodeid + one.nodeid) for one in rows]
+    named = [replace(one, nodeid=INFO.nodeid + one.nodeid) for one in rows]
     named += rows  # of a test function with other parameters
     failures = (Failure(text, "teardown", text),)
     end = End(
         "2026", len(named), len(named), (text,), failures, 2, {"calls": 1.0, "cost_usd": None}
     )
-    path.write_text("".join(shard_lines(HEAD, named, end)), "ascii")
+    path.write_text("".join(shard_lines(HEAD, named, end)), "utf-8")
     shard = read_shard(path)
     assert (shard.head, shard.end) == (HEAD, end)
     assert list(case_rows(shard)) == named
-
-
-def test_numbers_that_json_lacks_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "shard.jsonl"
-    odd = row(0, metadata={"nan": float("nan"), "inf": float("-inf")})
-    path.write_text("".join(shard_lines(HEAD, [odd], End("2026", 1, 1))), "ascii")
-    (found,) = case_rows(read_shard(path))
-    assert repr(found.result.metadata) == "{'nan': nan, 'inf': -inf}"
 
 
 def test_a_file_cut_at_any_byte_is_not_whole(tmp_path: Path) -> None:
@@ -101,7 +98,7 @@ def test_lines_that_are_gone_from_the_middle_are_missed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["[", "null", "3", '["x"]', '["x", []]', '["x", ["a"]]', '["x", 5, 6, 7]']
+    "line", ["[", "null", "3", '["x"]', "{}", '{"nodeid": "x", "result": []}', '{"nodeid": "x"}']
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     path = write_shard(tmp_path, "1/2")
@@ -123,8 +120,8 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
     path = write_shard(tmp_path, "1/2")
-    path.write_text(path.read_text().replace('"schema": 1', '"schema": 2', 1))
-    with pytest.raises(ShardError, match="is of schema 2.*expected schema 1. Use one version"):
+    path.write_text(path.read_text().replace('"schema":2', '"schema":1', 1))
+    with pytest.raises(ShardError, match="is of schema 1.*expected schema 2. Use one version"):
         read_shard(path)
 
 
@@ -171,16 +168,17 @@ class TestWhatParsesAndIsDamaged:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            ('"em": 1.0', '"em": "x"'),
-            ('"em": 1.0', '"em": NaN'),
-            ('"em": 1.0', '"em": true'),
-            ('"em": 1.0', '"em": 1e400'),
-            ('"passed"', '"green"'),
-            ('"passed"', "null"),
-            ('"q2", 2', '"q2", "2"'),
-            ('["::q2"', "[[]"),
-            ('["::q2"', "[7"),
-            ("false, {}, null, null", "false, {}, [1], null"),
+            ('"em":1.0', '"em":"x"'),
+            ('"em":1.0', '"em":NaN'),
+            ('"em":1.0', '"em":true'),
+            ('"em":1.0', '"em":1e400'),
+            ('"em":1.0', '"em":1e101'),
+            ('"index":2', '"index":"2"'),
+            ('"index":2', '"index":2,"outcome":"green"'),
+            ('"index":2', '"index":2,"outcome":null'),
+            ('"index":2', '"index":2,"expected":[1]'),
+            ('"qa.rageval.yaml::q2"', "[]"),
+            ('"qa.rageval.yaml::q2"', "7"),
         ],
     )
     def test_in_a_case(self, tmp_path: Path, old: str, new: str) -> None:

@@ -138,7 +138,7 @@ def test_an_unbounded_metric_gives_an_unbounded_weighted_interval(
     info: Callable[..., object],
 ) -> None:
     """0 and 100 of an unbounded metric: Student's interval leaves 0..1 on both sides."""
-    column = MetricColumn("cost", range=(float("-inf"), float("inf")))
+    column = MetricColumn("cost", ends=(None, None))
     samples = [
         SampleResult(str(at), at, weighted_score=value, scores={"cost": value})
         for at, value in enumerate((0.0, 100.0))

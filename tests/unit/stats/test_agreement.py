@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.stats.agreement import Rated, agreement
+from pytest_rageval.stats.labels.agreement import Rated, agreement
 
 BINARY = (0.0, 1.0)
 LIKERT = (1.0, 2.0, 3.0, 4.0, 5.0)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.corrected import Judged, corrected_mean
-from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.intervals import t_quantile
+from pytest_rageval.stats.labels.corrected import Judged, corrected_mean
 
 # Student's 97.5 % quantiles by degrees of freedom, from scipy.
 T_UNEQUAL = 6.7995860529289684

@@ -11,7 +11,7 @@ from itertools import combinations
 import pytest
 
 from pytest_rageval.model import Draw
-from pytest_rageval.stats.drawing import Candidate, Drawing, draw
+from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw
 
 
 def answers(count: int, *, labelled: int = 0, high: Collection[int] = ()) -> list[Candidate]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.stats.groups import count_groups, field_value, group_numbers, ungrouped
+from pytest_rageval.stats.weights import count_groups, field_value, group_numbers, ungrouped
 
 
 def row(doc: str | None = None, **metadata: Any) -> SampleResult:

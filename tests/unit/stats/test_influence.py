@@ -8,19 +8,24 @@ from functools import partial
 
 import pytest
 
-from pytest_rageval.stats.annotators import (
+from pytest_rageval.stats.influence import Counted, Measure, Table, table_interval
+from pytest_rageval.stats.labels.kappa import (
+    ac_influence,
     ceiling_influence,
+    cohen_kappa,
     coincidences,
+    gwet_ac,
     human_ceiling,
+    kappa_influence,
     krippendorff_alpha,
     pair_units,
 )
-from pytest_rageval.stats.influence import Counted, Measure, Table, table_interval
-from pytest_rageval.stats.kappa import ac_influence, cohen_kappa, gwet_ac, kappa_influence
-from pytest_rageval.stats.rank_correlation import area_under_curve, kendall, spearman
-from pytest_rageval.stats.rank_influence import (
+from pytest_rageval.stats.labels.rank_correlation import (
+    area_under_curve,
     curve_influence,
+    kendall,
     kendall_influence,
+    spearman,
     spearman_influence,
 )
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_rageval.stats.corrected import Judged
-from pytest_rageval.stats.label_plan import Stratum, allocation, labels_needed
-from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.intervals import t_quantile
+from pytest_rageval.stats.labels.corrected import Judged
+from pytest_rageval.stats.labels.drawing import StratumNeed, allocation, labels_needed
 
 
 def pilot(n: int, size: int, wrong: int = 0) -> list[Judged]:
@@ -99,25 +99,25 @@ def test_weights_count_as_in_the_mean() -> None:
     ("strata", "labels", "shares"),
     [
         # In proportion to size times deviation, 40 to 20; the labels that are there count.
-        ([Stratum(100, 5, 0.4), Stratum(100, 5, 0.2)], 20, [15, 5]),
-        ([Stratum(100, 15, 0.4), Stratum(100, 5, 0.2)], 10, [5, 5]),
-        ([Stratum(300, 10, 0.2), Stratum(100, 10, 0.2)], 20, [20, 0]),
+        ([StratumNeed(100, 5, 0.4), StratumNeed(100, 5, 0.2)], 20, [15, 5]),
+        ([StratumNeed(100, 15, 0.4), StratumNeed(100, 5, 0.2)], 10, [5, 5]),
+        ([StratumNeed(300, 10, 0.2), StratumNeed(100, 10, 0.2)], 20, [20, 0]),
         # Five each come first, the emptiest before the others.
-        ([Stratum(100, 0, 0.0), Stratum(900, 3, 0.5)], 8, [5, 3]),
-        ([Stratum(100, 0, 0.0), Stratum(900, 3, 0.5)], 3, [3, 0]),
-        ([Stratum(100, 0, 0.0), Stratum(900, 5, 0.5)], 6, [5, 1]),
+        ([StratumNeed(100, 0, 0.0), StratumNeed(900, 3, 0.5)], 8, [5, 3]),
+        ([StratumNeed(100, 0, 0.0), StratumNeed(900, 3, 0.5)], 3, [3, 0]),
+        ([StratumNeed(100, 0, 0.0), StratumNeed(900, 5, 0.5)], 6, [5, 1]),
         # Ten for one of them come before the five of the other.
-        ([Stratum(100, 0, 0.5), Stratum(100, 4, 0.0, 10)], 8, [2, 6]),
+        ([StratumNeed(100, 0, 0.5), StratumNeed(100, 4, 0.0, 10)], 8, [2, 6]),
         # A small stratum is labelled throughout, the rest goes elsewhere.
-        ([Stratum(3, 0, 0.5), Stratum(100, 0, 0.1)], 10, [3, 7]),
-        ([Stratum(3, 0, 0.5), Stratum(4, 1, 0.1)], 10, [3, 3]),
+        ([StratumNeed(3, 0, 0.5), StratumNeed(100, 0, 0.1)], 10, [3, 7]),
+        ([StratumNeed(3, 0, 0.5), StratumNeed(4, 1, 0.1)], 10, [3, 3]),
         # Without any deviation they are labelled in proportion.
-        ([Stratum(100, 5, 0.0), Stratum(300, 15, 0.0)], 4, [1, 3]),
-        ([Stratum(10, 0, 0.1)], 0, [0]),
+        ([StratumNeed(100, 5, 0.0), StratumNeed(300, 15, 0.0)], 4, [1, 3]),
+        ([StratumNeed(10, 0, 0.1)], 0, [0]),
     ],
 )
 def test_labels_go_where_they_tell_most(
-    strata: list[Stratum], labels: int, shares: list[int]
+    strata: list[StratumNeed], labels: int, shares: list[int]
 ) -> None:
     assert allocation(strata, labels) == shares
 
@@ -126,9 +126,9 @@ def test_no_other_allocation_has_a_smaller_variance() -> None:
     """All ways to divide 12 labels over three strata that have five."""
     draw = random.Random(5)
     for _ in range(5):
-        strata = [Stratum(draw.randrange(20, 200), 5, draw.random()) for _ in range(3)]
+        strata = [StratumNeed(draw.randrange(20, 200), 5, draw.random()) for _ in range(3)]
 
-        def variance(more: list[int], strata: list[Stratum] = strata) -> float:
+        def variance(more: list[int], strata: list[StratumNeed] = strata) -> float:
             return sum(
                 (one.size * one.deviation) ** 2 / (5 + extra)
                 for one, extra in zip(strata, more, strict=True)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_rageval.stats.latency import Latency, latency
+from pytest_rageval.stats.summary import Latency, latency
 
 
 def test_of_no_times_there_are_no_figures() -> None:

@@ -21,8 +21,8 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.stats.corrected_means import corrected_difference, corrected_of
-from pytest_rageval.stats.judge_agreement import agreement_of
+from pytest_rageval.stats.labels.agreement import agreement_of
+from pytest_rageval.stats.labels.corrected_means import corrected_difference, corrected_of
 
 Result = Callable[..., ScenarioResult]
 
@@ -86,7 +86,7 @@ def test_a_score_between_several_levels_goes_to_the_nearest(result: Result) -> N
 
 def test_two_levels_stand_for_bad_and_good_on_any_scale(result: Result) -> None:
     """F3: on a scale of 1 to 5 a score of 1 is not the level 1."""
-    rubric = MetricColumn("judge", range=(1.0, 5.0))
+    rubric = MetricColumn("judge", ends=(1.0, 5.0))
     run = result(judged([1.0, 5.0]), rubric, thresholds={"judge": Bound(min=3.0)})
     found = agreement_of(run, people(labelled({0: 0.0, 1: 1.0})))
     assert found.confusion == ((1, 0), (0, 1))

@@ -85,9 +85,7 @@ def test_one_flip_serves_all_pairs() -> None:
     assert letters(found) == {"x": "a", "y": "ab", "z": "b"}
 
 
-@pytest.mark.parametrize(
-    "column", [MetricColumn("f1"), MetricColumn("ms", range=(0.0, float("inf")))]
-)
+@pytest.mark.parametrize("column", [MetricColumn("f1"), MetricColumn("ms", ends=(0.0, None))])
 @pytest.mark.parametrize("group_by", [None, "doc_name"])
 def test_where_all_samples_are_common_the_figures_are_those_of_the_run(
     column: MetricColumn, group_by: str | None
@@ -110,7 +108,7 @@ def test_where_all_samples_are_common_the_figures_are_those_of_the_run(
 
 
 def test_weighted_scores_have_the_runs_own_interval() -> None:
-    column = MetricColumn("cosine", range=(-1.0, 1.0), as_is=True)
+    column = MetricColumn("cosine", ends=(-1.0, 1.0), as_is=True)
     runs = [run_of(name, [0.1, 0.5, -0.2], column) for name in "ab"]
     found = rank(*runs, of=WEIGHTED_SCORE)
     own = runs[0].weighted_score

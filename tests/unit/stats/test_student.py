@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_rageval.stats.student import t_cdf, t_quantile
+from pytest_rageval.stats.intervals import t_cdf, t_quantile
 
 # Three decimals, as in the tables of the textbooks (two-sided 95 % and 99 %).
 TABLE = [

@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.beta_sum import Cell, share_interval
-from pytest_rageval.stats.corrected import Judged
-from pytest_rageval.stats.verdict_mean import MOST_STRATA, verdict_mean
+from pytest_rageval.stats.labels.corrected import Judged
+from pytest_rageval.stats.labels.corrected_means import (
+    MOST_STRATA,
+    Cell,
+    share_interval,
+    verdict_mean,
+)
 
 
 def answers(verdict: bool, said: Sequence[float], others: int) -> list[Judged]:

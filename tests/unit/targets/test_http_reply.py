@@ -9,7 +9,7 @@ import pytest
 
 from pytest_rageval.clients.http.transport import HttpReply
 from pytest_rageval.targets.base import Answer, TargetError
-from pytest_rageval.targets.http_reply import ReplyReader
+from pytest_rageval.targets.http_service import ReplyReader
 from pytest_rageval.text.json_path import parse_path
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.text import prepared
-from pytest_rageval.text.prepared import PreparedText, SampleTexts
+from pytest_rageval.text import normalize
+from pytest_rageval.text.normalize import PreparedText, SampleTexts
 
 
 def test_a_text_is_normalised_and_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
-    def normalize(text: str) -> str:
+    def lower(text: str) -> str:
         calls.append("normalize")
         return text.lower()
 
@@ -19,8 +19,8 @@ def test_a_text_is_normalised_and_split_once(monkeypatch: pytest.MonkeyPatch) ->
         calls.append("split")
         return text.split()
 
-    monkeypatch.setitem(prepared.NORMALIZERS, "squad", normalize)
-    monkeypatch.setitem(prepared.TOKENIZERS, "word", split)
+    monkeypatch.setitem(normalize.NORMALIZERS, "squad", lower)
+    monkeypatch.setitem(normalize.TOKENIZERS, "word", split)
     texts = SampleTexts()
     first = texts.prepare("A B a", "squad", "word")
     second = texts.prepare("A B a", "squad", "word")
@@ -34,7 +34,7 @@ def test_a_text_is_normalised_and_split_once(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_another_tokenizer_shares_the_normalised_text(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    monkeypatch.setitem(prepared.NORMALIZERS, "squad", lambda text: calls.append(text) or text)
+    monkeypatch.setitem(normalize.NORMALIZERS, "squad", lambda text: calls.append(text) or text)
     texts = SampleTexts()
     assert texts.prepare("x", "squad", "word").tokens == ["x"]
     assert texts.prepare("x", "squad", "char").tokens == ["x"]

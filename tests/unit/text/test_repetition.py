@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.text.repetition import repeats_itself
+from pytest_rageval.text.reply_text import repeats_itself
 
 CLAIM = '{"statement": "Albert Einstein was born on 14 March 1879.", "reason": "It says so."}, '
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import pytest
 
-from pytest_rageval.text.loose_json import iter_json
 from pytest_rageval.text.reply import (
     UnreadableReplyError,
     find_objects,
@@ -16,6 +15,7 @@ from pytest_rageval.text.reply import (
     read_verdict,
     strip_thinking,
 )
+from pytest_rageval.text.reply_text import iter_json
 
 
 def _why_no_score(reply: str, low: float = 0, high: float = 5) -> str:

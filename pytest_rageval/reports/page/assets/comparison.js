@@ -3,16 +3,18 @@
 function comparisonSection(app) {
   const plan = app.run.data.comparison;
   if (plan === null) return null;
-  const compared = app.state.comparison;
-  const isStale = compared.some((found) => found.isStale);
-  return section(
+  const compared = Object.entries(plan.metrics).map(([name, figures]) => ({ name, ...figures }));
+  const isStale = compared.some(({ name }) => affects(app.state, name));
+  const made = section(
     "comparison",
     hint(sayGiven("comparison_hint", { ...plan, test: say(`test_${plan.test}`) })),
-    isStale ? notice(say("stale_p")) : null,
+    isStale ? notice(asRunMark(), " ", say("comparison_as_run")) : null,
     comparisonTable(app, plan, compared),
     differences(app, plan),
     unpaired(plan),
   );
+  made.classList.toggle("stale", isStale);
+  return made;
 }
 
 function comparisonTable(app, plan, compared, caption = say("comparison")) {
@@ -42,8 +44,7 @@ function comparisonTable(app, plan, compared, caption = say("comparison")) {
 /** `names` are those of the figures: on a phone each stands before its figure. */
 function comparisonRow(app, found, reach, names) {
   const { run } = app;
-  const p = (value) => (value === null || found.isOpen ? "–" : pFigure(value));
-  const asRun = found.isStale && !found.isOpen ? asRunMark() : null;
+  const p = (value) => (value === null ? "–" : pFigure(value));
   const figures = [
     figure(found.a_mean),
     figure(found.b_mean),
@@ -66,9 +67,7 @@ function comparisonRow(app, found, reach, names) {
       "td",
       { class: "verdict-cell" },
       comparisonVerdict(run, found),
-      " ",
-      asRun,
-      !found.isOpen && (found.undecided || found.note)
+      found.undecided || found.note
         ? el("span", { class: "note" }, runSaid(found.undecided || found.note))
         : null,
     ),
@@ -86,7 +85,6 @@ function comparisonWord(run, found) {
 }
 
 function comparisonVerdict(run, found, said = say) {
-  if (found.isOpen) return el("span", { class: "note" }, say("takes_a_run"));
   const word = comparisonWord(run, found);
   if (word === "better" || word === "worse") {
     const mark = found.diff > 0 ? "▲" : "▼";
@@ -111,7 +109,7 @@ function pFigure(value) {
 }
 
 function differences(app, plan) {
-  const names = app.state.comparison.map((found) => found.name);
+  const names = Object.keys(plan.metrics);
   if (!names.includes(app.differing))
     app.differing = names.includes(WEIGHTED) ? WEIGHTED : names[0];
   if (app.differing === undefined) return null;
@@ -130,12 +128,8 @@ function differences(app, plan) {
   );
 }
 
-function differencesOf({ state, run, differing: target }, plan) {
-  const a = scoresOf(state, target);
-  const b = state.baselines.get(plan.baseline).scores[target];
-  const found = run.all
-    .filter((at) => a[at] !== null && b[at] !== null)
-    .map((at) => differenceOf(a[at], b[at]));
+function differencesOf({ run, differing: target }, plan) {
+  const found = plan.differences[target];
   if (!found.length) return [el("p", { class: "none" }, say("nothing_scored"))];
   const { higher_is_better: isUp } = metricOf(run, target);
   const up = found.filter((difference) => difference > 0).length;

@@ -15,6 +15,16 @@ function toolBar(app) {
   );
 }
 
+/** The language and colours that a page around asks for (`#language=zh&theme=dark`), else the browser's. */
+function takeWishes(app) {
+  const wishes = new URLSearchParams(location.hash.slice(1));
+  chooseLanguage(
+    wishes.get("language") ?? preferredLanguage(navigator.languages ?? [navigator.language]),
+  );
+  app.theme = ["light", "dark"].includes(wishes.get("theme")) ? wishes.get("theme") : "auto";
+  if (app.theme !== "auto") document.documentElement.dataset.theme = app.theme;
+}
+
 function themeWords(app) {
   return say("theme", { theme: say(`theme_${app.theme}`) });
 }

@@ -1,4 +1,5 @@
-// The gates, as pytest_rageval/gates decides them. Each message is a function, for the language.
+// The simple gates, as pytest_rageval/gates decides them, and the others as the run decided them.
+// Each message is a function, for the language.
 
 const CHECKS = {
   mean: checkMean,
@@ -7,7 +8,6 @@ const CHECKS = {
   pass_rate: checkPassRate,
   unscored: checkUnscored,
   by: checkSlices,
-  no_regression: checkRegression,
 };
 
 const MOST_ADVISED = 0.2;
@@ -29,23 +29,7 @@ function isForced({ data }) {
 }
 
 function checked(state, gate, samples) {
-  const leaf = leafOf(gate);
-  if (leaf.kind === "people")
-    return asItRan(gate, leaf.targets.some((target) => affects(state, target)));
-  if (!CHECKS[leaf.kind]) return asItRan(gate, isAnythingChanged(state));
-  if (leaf.kind === "no_regression" && gate.run) {
-    if (!Object.keys(leaf.targets).some((target) => affects(state, target)))
-      return asItRan(gate, false);
-  }
-  return CHECKS[gate.kind](state, gate, samples);
-}
-
-function leafOf(gate) {
-  return gate.inner ? leafOf(gate.inner) : gate;
-}
-
-function isAnythingChanged(state) {
-  return state.changed.docs || state.changed.metrics;
+  return gate.kind === "as_run" ? asItRan(state, gate) : CHECKS[gate.kind](state, gate, samples);
 }
 
 /** A partial run decides nothing: the verdict stays, the figure so far follows the weights. */
@@ -58,9 +42,16 @@ function withRun(state, gate, found) {
   return { name: gate.name, outcome, observed: soFar, bound, margin: null, message: () => runSaid(text) };
 }
 
-function asItRan(gate, isAsRun) {
-  const [outcome, observed, bound, message] = gate.run ?? ["skipped", null, null, ""];
+/** What takes a test, labels, or a gate that this page does not know: `isAsRun` with other weights. */
+function asItRan(state, gate) {
+  const [outcome, observed, bound, message] = gate.run;
+  const isAsRun = gate.targets.some((target) => affects(state, target));
   return { outcome, observed, bound, margin: null, isAsRun, message: () => runSaid(message) };
+}
+
+/** Whether the scores of a target, or the weights of its samples, are other than in the run. */
+function affects({ changed }, target) {
+  return changed.docs || (target === WEIGHTED && changed.metrics);
 }
 
 function boundResult(ends, observed, missing, remark) {
@@ -117,12 +108,6 @@ function scoredOf(state, target, samples) {
 /** A number with what it counts, a score or a group. */
 function counted(n, what) {
   return say(n === 1 ? `one_${what}` : `${what}s_n`, { n });
-}
-
-/** That so few units cannot be significant; only Chinese names the unit of those needed, too. */
-function tooFewUnits(units, needed, unit, figures) {
-  const enough = language === "en" ? needed : counted(needed, unit);
-  return say("out_of_reach", { ...figures, pairs: counted(units, unit), needed: enough });
 }
 
 function inGroups(units) {
@@ -275,77 +260,31 @@ function waysToAllow(state, expected, samples) {
 }
 
 function checkSlices(state, gate, samples) {
-  const [slices, added] = judgedSlices(state, gate, samples);
-  const verdicts = sliceVerdicts(state, gate, slices);
-  const leftOut = () => (added.length ? leftOutSlices(state, gate, added) : "");
-  if (!verdicts.length) {
-    return {
-      outcome: "failed",
-      observed: null,
-      bound: null,
-      margin: null,
-      message: () => say("no_slices", {}) + leftOut(),
-    };
-  }
-  if (verdicts.every((found) => found.outcome === "skipped")) {
-    return {
-      outcome: "skipped",
-      observed: null,
-      bound: null,
-      margin: null,
-      message: verdicts[0].message,
-    };
-  }
-  const failed = verdicts.filter((found) => found.outcome === "failed");
-  const lost = failed.length || gate.isSlice ? null : lostSamples(state, leafOf(gate), samples);
+  const verdicts = sliceVerdicts(state, gate, samples);
+  if (!verdicts.length)
+    return { outcome: "failed", observed: null, bound: null, margin: null, message: () => say("no_slices") };
+  const failed = verdicts.filter(({ outcome }) => outcome === "failed");
   const shown = failed.length ? failed : verdicts;
   const worst = shown.reduce((best, found) => (marginOf(found) < marginOf(best) ? found : best));
   const figures = { n: failed.length, of: verdicts.length, field: gate.field };
-  const isAsRun = !failed.length && verdicts.some((found) => found.isAsRun);
-  if (lost !== null) {
-    return {
-      outcome: "failed",
-      observed: worst.observed,
-      bound: worst.bound,
-      margin: null,
-      message: () => lost() + leftOut(),
-    };
-  }
   return {
-    outcome: failed.length ? "failed" : isAsRun && gate.run ? gate.run[0] : "passed",
-    observed: worst.observed,
-    bound: worst.bound,
+    ...worst,
     margin: null,
-    isAsRun,
     message: () =>
-      (failed.length
+      failed.length
         ? say("failed_slices", { ...figures, list: listedSlices(state, failed) })
-        : say("all_slices", { ...figures, worst: worst.message() })) + leftOut(),
+        : say("all_slices", { ...figures, worst: worst.message() }),
   };
 }
 
-/** The slices to look at, and those of whose samples the run compared with has none. */
-function judgedSlices(state, gate, samples) {
+/** The verdict on each value of the field that has samples to be scored. */
+function sliceVerdicts(state, gate, samples) {
   const field = state.run.fields.get(gate.field);
   const slices = field.values.map((text) => ({ text, samples: [] }));
   for (const at of samples) slices[field.at[at]].samples.push(at);
-  const there = slices.filter((slice) => slice.samples.some((at) => state.run.isExpected[at]));
-  const baseline = state.run.baselines.get(leafOf(gate).baseline);
-  if (!baseline) return [there, []];
-  const lacks = new Set(baseline.lacks);
-  const isAdded = (slice) => slice.samples.every((at) => lacks.has(at));
-  return [there.filter((slice) => !isAdded(slice)), there.filter(isAdded)];
-}
-
-function sliceVerdicts(state, gate, slices) {
-  const inner = { ...gate.inner, isSlice: true };
-  return slices.map(({ text, samples }) => ({ ...checked(state, inner, samples), text }));
-}
-
-function leftOutSlices(state, gate, slices) {
-  const list = slices.slice(0, 5).map((slice) => textAt(state.run, slice.text));
-  const more = slices.length > 5 ? say("and_more_names", { n: slices.length - 5 }) : "";
-  return say("left_out", { baseline: leafOf(gate).baseline, list: list.join(", ") + more });
+  return slices
+    .filter((slice) => slice.samples.some((at) => state.run.isExpected[at]))
+    .map((slice) => ({ ...checked(state, gate.inner, slice.samples), text: slice.text }));
 }
 
 function listedSlices(state, failed) {

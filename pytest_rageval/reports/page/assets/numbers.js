@@ -2,69 +2,22 @@
 
 const TOLERANCE = 1e-9;
 
-/** A sum that is exact until it is rounded once: Shewchuk's partials, as Python's math.fsum. */
-class ExactSum {
-  constructor() {
-    this.partials = new Float64Array(64); // more never stand apart: 2,098 bits in pieces of 53
-    this.kept = 0;
-  }
-
-  clear() {
-    this.kept = 0;
-    return this;
-  }
-
-  add(x) {
-    const { partials } = this;
-    let kept = 0;
-    for (let at = 0; at < this.kept; at++) {
-      const y = partials[at];
-      const high = x + y;
-      const low = Math.abs(x) < Math.abs(y) ? x - (high - y) : y - (high - x);
-      if (low !== 0) partials[kept++] = low;
-      x = high;
-    }
-    partials[kept] = x;
-    this.kept = kept + 1;
-  }
-
-  total() {
-    const { partials } = this;
-    let at = this.kept;
-    if (at === 0) return 0;
-    let high = partials[--at];
-    let low = 0;
-    while (at > 0) {
-      const x = high;
-      const y = partials[--at];
-      high = x + y;
-      low = y - (high - x);
-      if (low !== 0) break;
-    }
-    // Half-way cases are rounded to even over all partials, not over the last two.
-    if (at > 0 && low !== 0 && low < 0 === partials[at - 1] < 0) {
-      const y = low * 2;
-      const x = high + y;
-      if (y === x - high) high = x;
-    }
-    return high;
-  }
-}
-
-const oneSum = new ExactSum();
-const otherSum = new ExactSum();
-
-function fsum(values) {
-  const sum = oneSum.clear();
-  for (let at = 0; at < values.length; at++) sum.add(values[at]);
-  return sum.total();
-}
-
-/** The exact sum of `term(at)` for `at` below `n`. */
+/** The sum of `term(at)` for `at` below `n`; what rounding loses is summed, too (Neumaier). */
 function sumOf(n, term) {
-  const sum = oneSum.clear();
-  for (let at = 0; at < n; at++) sum.add(term(at));
-  return sum.total();
+  let sum = 0;
+  let lost = 0;
+  for (let at = 0; at < n; at++) {
+    const value = term(at);
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+/** As Python's math.fsum, but for the last digit. */
+function fsum(values) {
+  return sumOf(values.length, (at) => values[at]);
 }
 
 /** Weights in the same proportions whose sums and squares stay within doubles. */
@@ -83,15 +36,17 @@ function weightedMean(values, weights) {
   }
   if (largest === 0) return null;
   const unit = largest > 1e-100 && largest < 1e100 ? 1 : largest; // as tame() has it
-  const above = oneSum.clear();
-  const below = otherSum.clear();
-  for (let at = 0; at < values.length; at++) {
-    if (values[at] === null) continue;
-    const weight = weights[at] / unit;
-    above.add(values[at] * weight);
-    below.add(weight);
-  }
-  return above.total() / below.total();
+  const size = (at) => (values[at] === null ? 0 : weights[at] / unit);
+  return sumOf(values.length, (at) => values[at] * size(at)) / sumOf(values.length, size);
+}
+
+const EQUAL_SCORES = 1e-12;
+
+/** a - b, and 0 where only rounding differs. */
+function differenceOf(a, b) {
+  const difference = a - b;
+  const size = Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(difference) <= EQUAL_SCORES * size ? 0 : difference;
 }
 
 function squared(value) {

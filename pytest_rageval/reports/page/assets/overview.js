@@ -122,7 +122,7 @@ function verdictLine(verdict, before = verdict.outcome) {
   if (verdict.isAsRun) why.push(say("gates_as_run"));
   return el(
     "p",
-    { class: `verdict ${verdict.outcome}` },
+    { class: `verdict ${verdict.outcome}${verdict.isAsRun ? " stale" : ""}` },
     el("span", { class: "unseen" }, say("labelled", { name: say("verdict"), value: "" })),
     el(
       "strong",
@@ -130,10 +130,24 @@ function verdictLine(verdict, before = verdict.outcome) {
       el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[verdict.outcome]),
       say(`verdict_${verdict.outcome}`),
     ),
+    verdict.isAsRun ? asRunMark() : null,
     el("span", { class: "why" }, why.join(" · ")),
     before === verdict.outcome
       ? null
       : el("span", { class: "was" }, say("was", { value: say(before) })),
+  );
+}
+
+/** The verdict of the gate that compares variants. */
+function bestVerdict(outcome, message, isAsRun = false) {
+  const shown = outcome === "skipped" ? "partial" : outcome;
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]);
+  return el(
+    "p",
+    { class: `verdict best ${shown}${isAsRun ? " stale" : ""}` },
+    el("strong", {}, sign, say("best_gate", { outcome: say(shown) })),
+    isAsRun ? asRunMark() : null,
+    el("span", { class: "why" }, given(runSaid(message))),
   );
 }
 
@@ -248,7 +262,7 @@ function gateRow(gate, before) {
   const isFlipped = before !== undefined && before !== gate.outcome;
   return el(
     "tr",
-    { class: isFlipped ? "flipped" : null },
+    { class: isFlipped ? "flipped" : gate.isAsRun ? "stale" : null },
     el("th", { scope: "row" }, given(gate.name)),
     el(
       "td",

@@ -135,6 +135,9 @@ const RUN_WORDS = [
   [/(\d+) labelled answers?/g, "$1 个已标注回答"],
   [/^all (\d+) values of (.+?), worst /, "$2 的 $1 个取值均通过，最差为 "],
   [/^(\d+) of (\d+) values of (.+?): /, "$3 的 $2 个取值中 $1 个未通过："],
+  [/; not in (.+?), left out: (.+?)(?:, and (\d+) more)?$/, leftOutSaid],
+  [/; and (\d+) more(?=；|$)/, "；另有 $1 个"],
+  [/^there are no slices to look at/, "没有可供检查的分组"],
   [/none of (\d+) metrics, worst /, "$1 个指标均未变差，其中最差的 "],
   [/: no sample was scored in both runs/g, "：没有样本在两次运行中都有分数"],
   [/: (?:fell|rose) by (\S+), more than max_drop (\S+) \(mode any\), A /g, "：变差 $1，超过 max_drop $2（模式 any），A "],
@@ -213,6 +216,11 @@ const RUN_WORDS = [
   [/(\d+) of (\d+) scored samples/g, "$2 个有分数的样本中有 $1 个"],
   [/(?:over )?(\d+) of (\d+) samples/g, "$2 个样本中有 $1 个"],
 ];
+
+function leftOutSaid(_, baseline, listed, more) {
+  const others = more ? `，另有 ${more} 个` : "";
+  return `；${baseline} 中没有，未计入：${listed}${others}`;
+}
 
 /** Names or values with the comma that Chinese puts between them. */
 function inARow(listed) {

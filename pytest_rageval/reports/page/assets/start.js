@@ -7,7 +7,6 @@ function start() {
     run,
     state: run.asRun,
     weights: run.weights,
-    theme: "auto",
     slice: { field: "doc_name", target: WEIGHTED, isWhole: false },
     // A run that failed opens with its worst samples, any other in the order of the data.
     table: {
@@ -16,7 +15,7 @@ function start() {
     },
   };
   connect(app);
-  chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
+  takeWishes(app);
   drawPage(app);
   window.rageval = {
     weigh: (weights) => app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) }),

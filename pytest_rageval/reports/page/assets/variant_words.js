@@ -24,7 +24,6 @@ const VARIANT_WORDS = {
     rank: "Rank",
     failed_n: "Failed",
     gates_failed: "Gates failed",
-    testing: "testing …",
     pairs: "Pairs ({n})",
     pair: "Pair",
     wins: "Wins",
@@ -47,13 +46,12 @@ const VARIANT_WORDS = {
     best_here: "best",
     doc_beats: "{mean}: show where {a} beats {b} in {doc}",
     variants_hint:
-      "Change a weight: it is tried on all variants. Means follow at once, p-values and letters after a moment, as new runs would give them.",
+      "Change a weight: it is tried on all variants. Means follow at once; p-values and letters stay as run.",
     one_metric_hint:
       "Change a weight: it is tried on all variants. They are ranked by {metric} alone: weights of documents change the ranking; weights of metrics change only weighted scores, outcomes and gates.",
     no_file_changed: "No file is changed; copy the YAML to keep the weights.",
     weights_differ:
       "The variants have different weights. The fields show those of {name}; once changed, they apply to all.",
-    before_and_after: "{mean} {letters}",
     which: "Rows",
     which_all: "all",
     which_differ: "that differ",
@@ -83,20 +81,6 @@ const VARIANT_WORDS = {
     only_here: "only here",
     only_there: "only in {name}",
     more_of: "Scores, reasons, contexts",
-    other_weights: "the variants follow from other metrics",
-    other_sample_weights: "a sample does not weigh the same in all variants",
-    lacks: "{name} lacks {n}",
-    one_alone: "there is nothing to compare with",
-    too_few_common:
-      "only {common} of {total} samples have a score in all variants, and min_pairs asks for {needed}: {lacks}",
-    too_few_alike:
-      "on {partly} of {total} samples a metric applies in some variants only, and min_pairs asks for {needed} that all metrics measure alike",
-    crowded: "Too many letters would be needed: the pairs below have all results.",
-    applies_partly: "Samples to which a metric applies in some variants only, where it is left out: {n}",
-    left_out_common: "Samples left out: {n} of {total} ({lacks})",
-    one_common: "1 common sample",
-    commons_n: "{n} common samples",
-    few_resamples: "{n} resamples cannot reach p < {alpha}; {needed} can",
   },
   zh: {
     ranking: "排名",
@@ -120,7 +104,6 @@ const VARIANT_WORDS = {
     rank: "名次",
     failed_n: "未通过",
     gates_failed: "未通过的门禁",
-    testing: "检验中…",
     pairs: "配对（{n}）",
     pair: "配对",
     wins: "胜出",
@@ -143,12 +126,11 @@ const VARIANT_WORDS = {
     best_here: "最佳",
     doc_beats: "{mean}：显示 {doc} 中 {a} 优于 {b} 的样本",
     variants_hint:
-      "修改权重：将同时用于所有变体。均值立即更新，p 值和字母稍后更新，与重新运行的结果一致。",
+      "修改权重：将同时用于所有变体。均值立即更新；p 值和字母沿用原运行。",
     one_metric_hint:
       "修改权重：将同时用于所有变体。排名只依据一个指标（{metric}）：文档权重会改变排名，指标权重只影响加权分数、结果和门禁。",
     no_file_changed: "不会修改任何文件；如需保留权重，请复制 YAML。",
     weights_differ: "各变体的权重不同。此处显示 {name} 的权重；修改后适用于所有变体。",
-    before_and_after: "{mean} {letters}",
     which: "行",
     which_all: "全部",
     which_differ: "有差异",
@@ -178,20 +160,6 @@ const VARIANT_WORDS = {
     only_here: "仅此处有",
     only_there: "仅 {name} 有",
     more_of: "分数、理由、上下文",
-    other_weights: "各变体所依据的指标不同",
-    other_sample_weights: "有样本在各变体中的权重不同",
-    lacks: "{name} 缺 {n} 个",
-    one_alone: "没有可对比的变体",
-    too_few_common:
-      "{total} 个样本中只有 {common} 个在所有变体中都有分数，而 min_pairs 要求 {needed} 个：{lacks}",
-    too_few_alike:
-      "{total} 个样本中有 {partly} 个的某个指标只适用于部分变体，而 min_pairs 要求有 {needed} 个样本的全部指标都适用",
-    crowded: "所需字母过多：全部结果见下方的配对。",
-    applies_partly: "有指标只适用于部分变体、因而不计入的样本：{n}",
-    left_out_common: "未计入的样本：{n}，共 {total} 个（{lacks}）",
-    one_common: "1 个共有样本",
-    commons_n: "{n} 个共有样本",
-    few_resamples: "{n} 次重抽样达不到 p < {alpha}；至少需要 {needed} 次",
   },
 };
 

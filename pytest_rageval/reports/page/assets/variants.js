@@ -26,11 +26,13 @@ function variantsHeader(app) {
 
 function rankingSection(app) {
   const { data, ranking } = app;
+  const { best } = data;
   const { metric, alpha } = data.ranking;
+  const isTried = isChanged(app);
   const isWhole = ranking.undecided === "" && ranking.variants.length > 1;
   return section(
     "ranking",
-    bestLine(app),
+    best ? bestVerdict(...best, isTried) : null,
     ranking.undecided ? noLetters(app) : null,
     ranking.remarks.map((text) => notice(runSaid(text))),
     hint(
@@ -55,27 +57,9 @@ function noLetters(app) {
   return notice(say("no_letters", { why: runSaid(app.ranking.undecided) }));
 }
 
-function bestLine(app) {
-  const { best } = app.data;
-  if (best === null) return null;
-  const [outcome, message] = best;
-  const shown = outcome === "skipped" ? "partial" : outcome;
-  return el(
-    "p",
-    { class: `verdict ${shown}` },
-    el(
-      "strong",
-      {},
-      el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]),
-      say("best_gate", { outcome: say(shown) }),
-    ),
-    isChanged(app) ? asRunMark() : null,
-    el("span", { class: "why" }, given(runSaid(message))),
-  );
-}
-
 function rankedTable(app) {
   const { ranking } = app;
+  const isTried = isChanged(app);
   const [low, high] = drawnRange(ranking.variants);
   const names = [
     ...app.run.metrics.map(({ name }) => name),
@@ -101,7 +85,7 @@ function rankedTable(app) {
       { "data-variant": one.name },
       el("td", { class: "number rank" }, String(at + 1)),
       el("th", { scope: "row" }, given(one.name)),
-      el("td", { class: "letters" }, lettersShown(ranking, one, letters)),
+      el("td", { class: isTried ? "letters stale" : "letters" }, lettersShown(ranking, one, letters)),
       el("td", { class: "number" }, scoreOrNone(one.mean, band)),
       el("td", { class: "wide" }, plot),
       namedFigure(say("interval_short"), interval),
@@ -112,7 +96,7 @@ function rankedTable(app) {
   const heads = [
     numberHead(say("rank")),
     say("variant"),
-    say("letters"),
+    el("th", { scope: "col" }, say("letters"), isTried ? asRunMark() : null),
     numberHead(say("mean")),
     el("td", { class: "wide" }),
     numberHead(say("interval_short")),
@@ -132,8 +116,7 @@ function namedFigure(name, text) {
 }
 
 /** One place for each letter, so that equal letters are below each other. */
-function lettersShown({ isTesting, undecided }, { letters }, places) {
-  if (isTesting) return el("span", { class: "note" }, say("testing"));
+function lettersShown({ undecided }, { letters }, places) {
   if (!letters) return undecided ? "–" : "";
   return places.map((letter) => (letters.includes(letter) ? letter : " ")).join("");
 }
@@ -149,7 +132,8 @@ function drawnRange(variants) {
 }
 
 function pairsPart(app) {
-  const { pairs, isTesting } = app.ranking;
+  const { pairs } = app.ranking;
+  const isTried = isChanged(app);
   const ends = pairs.flatMap(({ diff, ci_low, ci_high }) => [diff, ci_low, ci_high]);
   const reach = Math.max(...ends.map((end) => Math.abs(end ?? 0)), 1e-9) * 1.05;
   const percentText = String(Number((100 * (1 - app.data.ranking.alpha)).toPrecision(3)));
@@ -167,8 +151,12 @@ function pairsPart(app) {
   const label = say("pairs", { n: pairs.length });
   return el(
     "details",
-    { class: "pairs", open: app.arePairsOpen, toggle: (event) => (app.arePairsOpen = event.target.open) },
-    el("summary", {}, label, isTesting ? ` · ${say("testing")}` : ""),
+    {
+      class: isTried ? "pairs stale" : "pairs",
+      open: app.arePairsOpen,
+      toggle: (event) => (app.arePairsOpen = event.target.open),
+    },
+    el("summary", {}, label, isTried ? asRunMark() : null),
     table(label, heads, rows, { class: "comparison" }),
   );
 }
@@ -190,7 +178,7 @@ function pairRow(app, pair, reach, names) {
     "tr",
     { "data-pair": name },
     el("th", { scope: "row" }, given(pair.a), " − ", given(pair.b)),
-    el("td", { class: "verdict-cell" }, app.ranking.isTesting ? "–" : pairVerdict(app, pair)),
+    el("td", { class: "verdict-cell" }, pairVerdict(app, pair)),
     figures,
   );
 }
@@ -274,14 +262,9 @@ function refusalOfAll(app, total) {
 
 function rankChanges(app) {
   if (!isChanged(app)) return [el("p", { class: "hint" }, say("nothing_changed"))];
-  const before = new Map(app.data.ranking.variants.map((one) => [one.name, one]));
-  const shown = (one, letters) => say("before_and_after", { mean: figure(one.mean), letters });
-  const lines = app.ranking.variants.map((one) =>
-    flipLine(
-      given(one.name),
-      shown(before.get(one.name), before.get(one.name).letters),
-      shown(one, app.ranking.isTesting ? "…" : one.letters),
-    ),
+  const before = new Map(app.data.ranking.variants.map(({ name, mean }) => [name, mean]));
+  const lines = app.ranking.variants.map(({ name, mean }) =>
+    flipLine(given(name), figure(before.get(name)), figure(mean)),
   );
   return [el("ul", { class: "flips" }, lines)];
 }
@@ -299,4 +282,81 @@ function variantsBar(app) {
     button(say("reset"), app.reset),
   );
   return bar;
+}
+
+// Where a variant wins: means by document, over the common samples, of the weights that are tried.
+
+const DOCS_TABLED = 30;
+const DOCS_OPEN = 8; // more are shown on demand
+
+function docsPart(app) {
+  const found = meansByDoc(app);
+  const n = found.filter(({ doc }) => doc !== null).length;
+  if (n < 2 || n > DOCS_TABLED) return null;
+  const names = app.columns.map(({ name }) => name);
+  const heads = [say("doc"), ...names.map((name) => numberHead(given(name))), numberHead("n")];
+  const label = say("by_doc", { n });
+  return el(
+    "details",
+    {
+      class: "by-doc",
+      open: app.areDocsOpen ?? n <= DOCS_OPEN,
+      toggle: (event) => (app.areDocsOpen = event.target.open),
+    },
+    el("summary", {}, label),
+    hint(sayGiven("by_doc_hint", { metric: nameOf(app.metric) })),
+    table(label, heads, found.map((one) => docMeansRow(app, one))),
+  );
+}
+
+/** The documents of the samples that rank, those where means differ most first. */
+function meansByDoc(app) {
+  const { taken, scores, weights } = app.joined;
+  const places = new Map();
+  taken.forEach((at, place) => {
+    const doc = docAt(app, at) || null;
+    if (!places.has(doc)) places.set(doc, []);
+    places.get(doc).push(place);
+  });
+  const found = [...places].map(([doc, own]) => {
+    const sizes = own.map((place) => weights[place]);
+    const means = scores.map((column) =>
+      column === null ? null : weightedMean(own.map((place) => column[place]), sizes),
+    );
+    const known = means.filter((mean) => mean !== null);
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    return { doc, means, best: app.isUp ? high : low, spread: differenceOf(high, low), n: own.length };
+  });
+  return found.sort((a, b) => (a.doc === null) - (b.doc === null) || b.spread - a.spread);
+}
+
+function docMeansRow(app, { doc, means, best, spread, n }) {
+  const isBest = (mean) => mean !== null && differenceOf(mean, best) === 0;
+  const winner = app.columns[means.findIndex(isBest)].name;
+  const cells = means.map((mean, at) => {
+    if (spread && isBest(mean)) return bestMean(mean);
+    if (!spread || mean === null || doc === null) return figure(mean);
+    return beatenMean(app, doc, mean, winner, app.columns[at].name);
+  });
+  const name = doc === null ? say("none_value") : given(doc.slice(0, 100));
+  const show = () => app.showRows({ doc });
+  return el(
+    "tr",
+    {},
+    el("th", { scope: "row" }, doc === null ? name : button(name, show, { class: "link" })),
+    cells.map((cell) => el("td", { class: "number" }, cell)),
+    el("td", { class: "number" }, String(n)),
+  );
+}
+
+function bestMean(mean) {
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, "▲ ");
+  return [sign, el("b", {}, fixed(mean)), el("span", { class: "unseen" }, ` ${say("best_here")}`)];
+}
+
+/** Leads to the answers of this document with which the winner beats this variant. */
+function beatenMean(app, doc, mean, winner, name) {
+  const label = say("doc_beats", { mean: fixed(mean), a: winner, b: name, doc: doc.slice(0, 100) });
+  const show = () => app.showBeaten(winner, name, doc);
+  return button(fixed(mean), show, { class: "link", "aria-label": label });
 }

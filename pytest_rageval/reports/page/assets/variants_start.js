@@ -11,8 +11,7 @@ function startVariants() {
     isUp: data.ranking.higher_is_better,
     n: data.rows[0]?.length ?? 0,
     leading: Math.max(columns.findIndex(({ name }) => name === data.contest.reference), 0),
-    ranking: { ...data.ranking, isTesting: false },
-    theme: "auto",
+    ranking: data.ranking,
     table: noRowFilters(),
     haystacks: [],
     arePairsOpen: false,
@@ -31,16 +30,14 @@ function startVariants() {
   app.differing = columns.flatMap(({ run }) => differingFromPython(run));
   app.differing.push(...offMeans(app.ranking, ours));
   connectVariants(app);
-  chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
+  takeWishes(app);
   app.drawPage();
   window.rageval = {
     weigh: (weights) => {
       app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) });
       updateVariants(app);
-      return app.tested;
+      return app.ranking;
     },
-    ranking: () => app.ranking,
-    letters: lettersOf,
     states: () => app.columns.map(({ state }) => state),
   };
   openRow(app);
@@ -147,7 +144,6 @@ function connectVariants(app) {
 
 function drawVariants(app) {
   nameLanguage();
-  if (app.ranking.joined) Object.assign(app.ranking, saidOfJoin(app, app.ranking));
   app.sections = Object.keys(VARIANTS_DRAWN);
   const drawn = Object.values(VARIANTS_DRAWN).map((draw) => draw(app));
   app.bar = variantsBar(app);
@@ -178,11 +174,10 @@ function updateVariants(app) {
     column.state = isTried ? weigh(column.run, app.weights) : column.run.asRun;
   const ours = rankedNow(app);
   app.joined = ours.joined;
-  app.ranking = isTried ? { ...ours, isTesting: true } : { ...app.data.ranking, isTesting: false };
+  app.ranking = isTried ? ours : app.data.ranking;
   app.facts = rowFacts(app);
   drawRanking(app);
   drawRows(app);
-  app.tested = isTried ? testInPieces(app) : Promise.resolve(app.ranking);
 }
 
 function drawRanking(app) {
@@ -191,27 +186,6 @@ function drawRanking(app) {
   const bar = variantsBar(app);
   app.bar.replaceWith(bar);
   app.bar = bar;
-}
-
-const PIECE_MS = 25;
-
-/** Tests the ranking without holding up the page; newer weights end it. */
-async function testInPieces(app) {
-  const { ranking } = app;
-  const test = testedRanking(app, ranking);
-  let began = performance.now();
-  for (;;) {
-    const { done, value } = test.next();
-    if (app.ranking !== ranking) return app.tested;
-    if (done) {
-      app.ranking = value;
-      drawRanking(app);
-      return value;
-    }
-    if (performance.now() - began < PIECE_MS) continue;
-    await new Promise((resume) => setTimeout(resume));
-    began = performance.now();
-  }
 }
 
 /** `variants.html#sample=ID` shows that sample alone, also where the page is open already. */
@@ -228,6 +202,106 @@ function openRow(app) {
   if (at === undefined) return;
   app.filter({ only: at });
   document.getElementById("answers").scrollIntoView();
+}
+
+// Means of variants for other weights, over the samples that all of them have scored.
+
+/** Means and intervals over the samples in common, best first; `joined` says which these are. */
+function rankedNow(app) {
+  const { columns, metric, isUp } = app;
+  const joined = joinedColumns(app);
+  const letters = new Map(app.data.ranking.variants.map((ranked) => [ranked.name, ranked.letters]));
+  const variants = columns.map(({ name, state }, at) => {
+    const own = joined.scores[at] ?? [];
+    const range = metricOf(state.run, metric) ? rangeOfTarget(state, metric) : state.weightedRange;
+    const summary = summarize(own, own.length ? joined.weights : [], range, joined.groups);
+    const { weighted_mean: mean, ci_low, ci_high, n } = summary;
+    return { at, name, mean, ci_low, ci_high, n, letters: letters.get(name) };
+  });
+  const key = ({ mean }) => (mean === null ? Infinity : isUp ? -mean : mean);
+  variants.sort((a, b) => key(a) - key(b) || a.at - b.at);
+  const isWhole = joined.scores.every((own) => own !== null);
+  const common = isWhole ? joined.weights.length : 0;
+  return { ...app.data.ranking, variants, common, total: joined.total, joined };
+}
+
+/** The samples that every column with a score has scored, in the order of the leading one. */
+function joinedColumns(app) {
+  const { columns, metric, n } = app;
+  const known = columns.map(({ rows, state, leftOut }) => {
+    const scores = rankedScores(app, state);
+    return Array.from({ length: n }, (_, at) => {
+      const place = rows[at];
+      const isWanted =
+        place >= 0 &&
+        state.sampleWeights[place] > 0 &&
+        (state.run.isExpected[place] || leftOut.has(place));
+      return { isWanted, score: isWanted && scores ? scores[place] : null };
+    });
+  });
+  const has = known.map((own) => own.some(({ score }) => score !== null));
+  const some = columns.map((_, at) => at).filter((at) => has[at]);
+  const leading = has[app.leading] ? app.leading : some[0];
+  const alike = metric === WEIGHTED ? alikeScores(app, some) : null;
+  const taken = []; // the rows of the page
+  const scores = columns.map((_, at) => (has[at] ? [] : null));
+  for (const at of leading === undefined ? [] : app.allRows) {
+    const own = some.map((column) => known[column][at].score);
+    const shared = own.includes(null) || alike === null ? own : alike(at, own);
+    if (shared.includes(null)) continue;
+    taken.push(at);
+    some.forEach((column, which) => scores[column].push(shared[which]));
+  }
+  const lead = columns[leading ?? app.leading];
+  const places = taken.map((at) => lead.rows[at]);
+  return {
+    scores,
+    taken,
+    total: app.allRows.filter((at) => known.some((own) => own[at].isWanted)).length,
+    weights: places.map((place) => lead.state.sampleWeights[place]),
+    groups: groupsOf(lead.run, places),
+  };
+}
+
+/** Weighted scores over the metrics that apply to the sample in all of the columns. */
+function alikeScores(app, some) {
+  const { columns } = app;
+  const lead = columns[app.leading].state;
+  const counted = lead.run.metrics.filter(
+    ({ name }) =>
+      lead.weights.metrics[name] > 0 && columns.every(({ run }) => metricOf(run, name)),
+  );
+  const isAnew = weighedUnlike(app);
+  const scoresAt = (metric, at) =>
+    some.map((column) => {
+      const { run, rows } = columns[column];
+      return metricOf(run, metric.name).scores[rows[at]];
+    });
+  return (at, own) => {
+    const found = counted.map((metric) => scoresAt(metric, at));
+    const isPartly = found.some((scores) => scores.includes(null) && scores.some((one) => one !== null));
+    if (!isPartly && !isAnew) return own;
+    const whole = counted.map((_, which) => which).filter((which) => !found[which].includes(null));
+    const sizes = whole.map((which) => lead.weights.metrics[counted[which].name]);
+    return own.map((_, place) =>
+      weightedMean(
+        whole.map((which) => toUnit(counted[which], found[which][place])),
+        sizes,
+      ),
+    );
+  };
+}
+
+/** Whether the weighted scores of the columns follow from other metrics, or by other weights. */
+function weighedUnlike({ columns }) {
+  const counted = columns.map(({ state }) =>
+    state.run.metrics
+      .map(({ name }) => [name, state.weights.metrics[name]])
+      .filter(([, weight]) => weight > 0)
+      .sort()
+      .join("|"),
+  );
+  return new Set(counted).size > 1;
 }
 
 startVariants();

@@ -33,7 +33,6 @@ function prepare(data) {
     docs: docsOf(samples),
     groups: samples.group ?? null,
     fields: new Map(data.fields.map((field) => [field.name, field])),
-    baselines: new Map(data.baselines.map((baseline) => [baseline.name, baseline])),
   };
   run.weights = {
     metrics: Object.fromEntries(run.metrics.map((metric) => [metric.name, metric.weight])),
@@ -71,18 +70,10 @@ function weigh(run, weights) {
     run,
     weights,
     sampleWeights: run.data.samples.doc.map((doc) => (doc < 0 ? 1 : docWeights[doc])),
-    weighted: weightedScores(
-      run.metrics.map((metric) => metric.scores),
-      run.metrics.map((metric) => metric.hasFailed),
-      run.metrics,
-      weights.metrics,
-    ),
+    weighted: weightedScores(run, weights.metrics),
     weightedRange: weightedRange(run.metrics, weights.metrics),
     changed: changes(run, weights, docWeights),
   };
-  state.baselines = new Map(
-    [...run.baselines].map(([name, baseline]) => [name, weighedBaseline(run, baseline, weights)]),
-  );
   const expected = run.all.filter((at) => run.isExpected[at]);
   state.summaries = Object.fromEntries(
     run.metrics.map((metric) => [metric.name, summaryOf(state, metric.name, expected)]),
@@ -133,27 +124,15 @@ function unitRange(metric) {
 }
 
 /** null where a metric of some weight failed: without it, the score would be that of others. */
-function weightedScores(columns, failed, metrics, weights) {
-  const sizes = metrics.map((metric) => weights[metric.name]);
-  const values = Array(metrics.length);
-  return (columns[0] ?? []).map((_, at) => {
-    if (failed.some((flagged, m) => sizes[m] > 0 && flagged[at])) return null;
-    for (let m = 0; m < metrics.length; m++) {
-      const score = columns[m][at];
-      values[m] = score === null ? null : toUnit(metrics[m], score);
-    }
-    return weightedMean(values, sizes);
+function weightedScores({ metrics, all }, weights) {
+  const sizes = metrics.map(({ name }) => weights[name]);
+  return all.map((at) => {
+    if (metrics.some(({ hasFailed }, which) => sizes[which] > 0 && hasFailed[at])) return null;
+    const units = metrics.map((metric) =>
+      metric.scores[at] === null ? null : toUnit(metric, metric.scores[at]),
+    );
+    return weightedMean(units, sizes);
   });
-}
-
-function weighedBaseline(run, baseline, weights) {
-  const scores = { ...baseline.scores };
-  if (baseline.is_weighed) {
-    const columns = run.metrics.map((metric) => scores[metric.name]);
-    const failed = run.metrics.map((metric) => flags(run.n, baseline.failed[metric.name] ?? []));
-    scores[WEIGHTED] = weightedScores(columns, failed, run.metrics, weights.metrics);
-  }
-  return { ...baseline, scores };
 }
 
 function changes(run, weights, docWeights) {
@@ -282,7 +261,7 @@ function naturalOutcome(state, rule, at) {
   return rule.isExpectedToFail || state.run.data.scenario.tolerate ? "xfailed" : "failed";
 }
 
-/** Adds outcomes, counts, gates, comparison and verdict to a state. */
+/** Adds outcomes, counts, gates and verdict to a state. */
 function decide(state) {
   const run = state.run;
   state.outcomes = run.all.map((at) =>
@@ -292,7 +271,6 @@ function decide(state) {
   );
   state.counts = countsOf(state);
   state.gates = decidedGates(state);
-  state.comparison = comparisonOf(state);
   state.verdict = verdictOf(state);
 }
 

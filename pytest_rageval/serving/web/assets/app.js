@@ -4,6 +4,7 @@ const FIRST_POINTS = 50;
 const SECTIONS = {
   head: scenarioHead,
   run: runSection,
+  report: reportSection,
   weights: weightsSection,
   bounds: boundsSection,
   history: historySection,
@@ -151,8 +152,8 @@ function chooseLinked(app, isMove) {
     (document.getElementById("chosen") ?? document.querySelector("#scenarios input")).focus();
   }
   if (app.entry === null) return;
-  // One after the other: with the scenario read, the server knows the bands of its runs.
-  app.loadDetail(id).then(() => app.chosen === id && app.loadPoints(id, FIRST_POINTS));
+  app.loadDetail(id);
+  app.loadPoints(id, FIRST_POINTS);
 }
 
 async function loadScenarios(app, isFresh) {
@@ -221,7 +222,7 @@ async function loadPoints(app, id, limit) {
     const isThere = (wanted) =>
       baselines.includes(wanted) || points.some(({ run }) => run === wanted);
     if (!app.isPicked || !app.pair?.every(isThere)) Object.assign(app, { pair: null, compared: null });
-    app.redraw("run", "history", "comparison");
+    app.redraw("history", "comparison");
   } catch (refusal) {
     if (isForAll(app, refusal) || app.chosen !== id) return;
     document.getElementById("history").replaceChildren(hint(given(refusal.message)));
@@ -278,7 +279,9 @@ function redrawPart(app, id) {
   const isHeading = document.activeElement?.id === "chosen";
   redrawSection(id, () => drawnPart(app, id));
   if (isHeading) document.getElementById("chosen")?.focus();
-  if (id === "run") app.runs.get(app.chosen)?.view && updateProgress(app, app.runs.get(app.chosen));
+  if (id !== "run") return;
+  updateReport(app);
+  if (app.runs.get(app.chosen)?.view) updateProgress(app, app.runs.get(app.chosen));
 }
 
 /** The line at the foot of the window: another scenario that runs, or weights that changed. */

@@ -1,4 +1,4 @@
-// A run while it goes on and after it: progress, verdict, cards, gates, the page of the run.
+// A run while it goes on and after it: progress, then the verdict and the report of the run itself.
 
 /** Follows a run of a scenario until its end, also one that began before this page was opened. */
 function follow(app, { run, scenario, wanted = null }) {
@@ -214,31 +214,16 @@ function countBadges(counts) {
 
 /** How a run ended: the one followed here, else the last one that is saved. */
 function outcomeView(app, live) {
-  const result = live?.results.get("") ?? null;
-  const point = live === null ? lastPoint(app) : (result?.point ?? null);
+  const point = live === null ? app.entry.last : (live.results.get("")?.point ?? null);
   if (live === null && point === null) return hint(say("run_hint"));
   return el(
     "div",
     { class: "ended" },
     el("h3", {}, say(live === null ? "last_run" : "this_run")),
-    verdictLine(endVerdict(live, point)),
-    point === null ? null : partialNotice(point),
+    verdictLine(endVerdict(live, point === null ? [] : [point])),
     (live?.problems ?? []).map((text) => notice(given(text))),
-    point === null ? null : pointView(app, point),
-    detailView(live === null ? lastDetail(app, point) : result),
     isUnclear(live, point) ? terminalView(live.end.terminal) : null,
-    point?.page ? runPage(app, point) : null,
   );
-}
-
-function partialNotice({ complete, not_asked: notAsked, counts: { ran, samples } }) {
-  if (complete) return null;
-  return notice(say(notAsked ? "stopped_run" : "partial_run", { ran, total: samples }));
-}
-
-/** What is known of the last saved run beside its figures, once it is read. */
-function lastDetail({ detail }, point) {
-  return detail?.last?.run === point.run ? detail : null;
 }
 
 /** Whether only the terminal says why samples or the whole run could not be judged. */
@@ -246,139 +231,24 @@ function isUnclear(live, point) {
   return live !== null && (live.end.verdict === "error" || Boolean(point?.counts.error));
 }
 
-/** The last saved run, with its bands where they are known. */
-function lastPoint({ entry, detail, points }) {
-  const isLast = (point) => point?.run === entry.last?.run && point?.cards.length > 0;
-  return [points?.at(-1), detail?.last].find(isLast) ?? entry.last;
-}
-
-/** A run that ended early is neither passed nor failed, whatever it saved. */
-function endVerdict(live, point) {
-  const saved = point === null ? "partial" : point.verdict;
+/**
+ * The verdict of a run that has ended, or of saved ones, whose `points` are summed up; `gate` decides
+ * between variants. A run that ended early is neither passed nor failed, whatever it saved.
+ */
+function endVerdict(live, points, gate = null, saved = points[0]?.verdict ?? "partial") {
+  const sum = (count) => points.reduce((total, point) => total + count(point), 0);
+  const isOne = (outcome) => (gate?.outcome === outcome ? 1 : 0);
   const verdict = {
     outcome: live === null ? saved : live.end.verdict,
-    failedGates: point?.gates_failed ?? 0,
-    failedSamples: point?.counts.failed ?? 0,
-    errorSamples: point?.counts.error ?? 0,
-    openGates: point?.gates_skipped ?? 0,
-    why: [],
+    failedGates: sum((point) => point.gates_failed) + isOne("failed"),
+    failedSamples: sum(({ counts }) => counts.failed),
+    errorSamples: sum(({ counts }) => counts.error),
+    openGates: sum((point) => point.gates_skipped) + isOne("skipped"),
   };
   if (verdict.outcome === "passed" && saved !== "passed") verdict.outcome = saved;
   if (verdict.outcome === "error") verdict.why = [say("ended_error", { status: live.end.status })];
   if (verdict.outcome === "stopped") verdict.why = [say("ended_stopped")];
   return verdict;
-}
-
-function pointView(app, point) {
-  const facts = [
-    [say("started"), moment(point.started_at)],
-    [say("run"), given(point.run)],
-  ];
-  const seconds = hasVariants(app) ? null : (app.runs.get(app.chosen)?.seconds ?? null);
-  if (seconds !== null) facts.push([say("time"), timeWords(seconds)]);
-  if (point.commit) facts.push([say("commit"), given(point.commit.slice(0, 12))]);
-  if (point.overridden.length)
-    facts.push([say("changed_for_run"), overriddenWords(point)]);
-  const { gates_passed: passed, gates_failed: failed, gates_skipped: skipped } = point;
-  facts.push([say("gates_counted"), say("counted", { passed, failed, skipped })]);
-  const before = runBefore(app, point);
-  return [
-    definitions(facts, { class: "facts" }),
-    el(
-      "div",
-      { class: "cards" },
-      cardsOf(point).map((card) => pointCard(point, card, before)),
-    ),
-    el(
-      "p",
-      { class: "counts" },
-      say("labelled", { name: say("samples"), value: point.counts.ran }),
-      countBadges(point.counts),
-    ),
-  ];
-}
-
-/** The complete run before one that is complete, too, with the same weights; null without one. */
-function runBefore(app, point) {
-  if (!point.complete || app.points === null) return null;
-  const at = app.points.findIndex(({ run }) => run === point.run);
-  const earlier = at < 0 ? app.points : app.points.slice(0, at);
-  const isOther = (one) => one.run !== point.run && one.variant === point.variant;
-  const isLike = (one) => one.complete && isOther(one) && isWeighedAlike(one, point);
-  return earlier.findLast(isLike) ?? null;
-}
-
-/** Whether two runs measure the same with the same weights, and changed the same for the run. */
-function isWeighedAlike(a, b) {
-  const weighed = ({ metrics, overridden }) =>
-    JSON.stringify([Object.entries(metrics).map(([name, { weight }]) => [name, weight]), overridden]);
-  const isRedefined = ([name, text]) => (b.definitions[name] || text) !== text;
-  return weighed(a) === weighed(b) && !Object.entries(a.definitions).some(isRedefined);
-}
-
-/** The weighted score first; without bands where the server does not know them. */
-function cardsOf({ cards, weighted_score: whole, metrics }) {
-  const found = cards.length
-    ? cards
-    : [
-        { ...whole, name: WEIGHTED, value: whole.mean, weight: null, band: null },
-        ...Object.entries(metrics).map(([name, one]) => ({
-          ...one,
-          name,
-          value: one.weighted_mean,
-          band: null,
-        })),
-      ];
-  const isWhole = ({ name }) => name === WEIGHTED;
-  return [...found.filter(isWhole), ...found.filter((card) => !isWhole(card))];
-}
-
-function pointCard(point, card, before) {
-  const isWhole = card.name === WEIGHTED;
-  const was = (before && meansOf(before)[card.name]) ?? null;
-  const found = isWhole ? point.weighted_score : point.metrics[card.name];
-  const rows = [
-    [
-      say("interval_short"),
-      card.ci_low === null
-        ? say("no_interval")
-        : `${fixed(card.ci_low)}–${fixed(card.ci_high)}`,
-    ],
-    isWhole || card.weight === null ? null : [say("weight"), short(card.weight)],
-    found ? [say("scored"), `${found.n}/${found.n + found.unscored}`] : null,
-    found?.failed ? [say("failed_scores"), String(found.failed)] : null,
-  ].filter(Boolean);
-  const band = card.value === null || card.band !== null ? bandOrNone(card.band) : null;
-  return cardFrame(
-    card.name,
-    [figure(card.value), " ", band],
-    was === null || isSame(was, card.value)
-      ? null
-      : el("p", { class: "was" }, say("before", { value: figure(was) })),
-    definitions(rows),
-  );
-}
-
-function detailView(detail) {
-  return [causeView(detail?.causes ?? {}), gateView(detail?.gates ?? [])];
-}
-
-/** How many answers are low for which reason, where the scenario looks for it. */
-function causeView(causes) {
-  const pairs = Object.entries(causes).map(([cause, n]) => [say(`cause_${cause}`), grouped(n)]);
-  if (!pairs.length) return null;
-  const heading = el("h3", { class: "subsection" }, say("low_answers"));
-  return [heading, definitions(pairs, { class: "pairs causes" })];
-}
-
-function gateView(gates) {
-  if (!gates.length) return null;
-  const isBad = (gate) => (gate.outcome === "failed" ? 0 : 1);
-  const sorted = gates.toSorted((a, b) => isBad(a) - isBad(b));
-  return [
-    el("h3", { class: "subsection" }, say("gates")),
-    gateTable(sorted.map((gate) => gateRow({ ...gate, message: () => runSaid(gate.message) }))),
-  ];
 }
 
 function terminalView(text) {
@@ -403,15 +273,31 @@ function pageLink(point, words, attributes) {
   return href && el("a", { href, target: "_blank", rel: "noopener", title, ...attributes }, words);
 }
 
-function runPage(app, point) {
-  const link = pageLink(point, say("run_page"));
-  if (link === null) return null;
-  const fold = el("details", {}, el("summary", {}, say("show_here")));
-  fold.addEventListener("toggle", () => {
-    if (!fold.open || fold.querySelector("iframe")) return;
-    // Without the rights of this page: what is in it can ask this server for nothing.
-    const sandbox = "allow-scripts allow-downloads";
-    fold.append(el("iframe", { src: link.href, title: say("run_page"), sandbox }));
-  });
-  return el("div", { class: "run-page" }, link, fold);
+/** The run, or the variants together, whose page is shown: of what has ended here, else the last one. */
+function shownPage(app) {
+  const live = app.runs.get(app.chosen) ?? null;
+  if (live !== null && live.end === null) return null;
+  if (hasVariants(app)) return (live === null ? app.detail : live.contest)?.contest ?? null;
+  return live === null ? app.entry.last : (live.results.get("")?.point ?? null);
+}
+
+/** Their page, as the run wrote it. */
+function reportSection(app) {
+  const shown = shownPage(app);
+  if (shown === null) return null;
+  const title = say(hasVariants(app) ? "side_by_side" : "run_page");
+  const link = pageLink(shown, title);
+  if (link === null) return section("report", hint(say("no_page")));
+  const theme = document.documentElement.dataset.theme ?? "auto";
+  const src = `${link.href}#${new URLSearchParams({ language, theme })}`;
+  // Without the rights of this page: what is in it can ask this server for nothing.
+  const sandbox = "allow-scripts allow-downloads";
+  return section("report", el("iframe", { src, title, sandbox, "data-page": link.href }), link);
+}
+
+/** Shows another page where there is one; the same one is not loaded again. */
+function updateReport(app) {
+  const shown = shownPage(app);
+  const isSame = document.querySelector("#report iframe")?.dataset.page === (shown && pageAddress(shown));
+  if (!isSame) redrawSection("report", () => drawnPart(app, "report"));
 }

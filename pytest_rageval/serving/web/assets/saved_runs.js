@@ -1,4 +1,4 @@
-// The saved runs of a scenario: their trend, their list, and any two of them compared.
+// The saved runs of a scenario: their list, and any two of them compared. Reports draw the trend.
 
 function historySection(app) {
   const { points } = app;
@@ -12,33 +12,7 @@ function historySection(app) {
           { class: "buttons" },
           button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4)),
         );
-  const trends = hasVariants(app) ? variantTrends(app) : trendView(points);
-  return section("history", trends, runTable(app, points.toReversed()), older);
-}
-
-function variantTrends({ entry, points }) {
-  return entry.variants.map((name) => {
-    const trend = trendView(points.filter(({ variant }) => variant === name));
-    return trend && [el("h3", { class: "subsection" }, given(name)), trend];
-  });
-}
-
-/** The means of the complete runs that have the weights of the newest run as in the file. */
-function trendView(points) {
-  const complete = points.filter((point) => point.complete);
-  const asInFile = complete.findLast(({ overridden }) => !overridden.length) ?? complete.at(-1);
-  const alike = complete.filter((point) => isWeighedAlike(point, asInFile));
-  const others = complete.length - alike.length;
-  const left = others ? [" ", say("other_weights", { n: others })] : [];
-  if (alike.length < 2) return others ? hint(...left) : null;
-  const trend = alike.map((point) => ({ id: point.run, means: meansOf(point) }));
-  const plots = Object.keys(trend.at(-1).means).map((target) => trendOf(trend, target, [0, 1]));
-  return [hint(say("trend_hint"), ...left), el("div", { class: "grid" }, plots)];
-}
-
-function meansOf({ weighted_score: whole, metrics }) {
-  const means = Object.entries(metrics).map(([name, found]) => [name, found.weighted_mean]);
-  return Object.fromEntries([[WEIGHTED, whole.mean], ...means]);
+  return section("history", runTable(app, points.toReversed()), older);
 }
 
 function runTable(app, points) {
@@ -64,11 +38,7 @@ function runRow(point, namesVariant) {
     el("th", { scope: "row" }, name),
     namesVariant ? el("td", {}, given(point.variant)) : null,
     el("td", {}, badge(point.verdict)),
-    el(
-      "td",
-      { class: "number" },
-      bandedFigure(point.weighted_score.mean, wholeCard(point)?.band ?? null),
-    ),
+    el("td", { class: "number" }, figure(point.weighted_score.mean)),
     el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : ""),
     el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : ""),
     el("td", {}, open),

@@ -77,11 +77,8 @@ function standing(app, { id, problem, last, variants, verdict }) {
     return [el("span", { class: "note" }, say("n_variants", { n: variants.length })), " ", broken ?? ran];
   }
   if (last === null) return broken ?? el("span", { class: "note" }, say("not_run"));
-  return [
-    bandedFigure(last.weighted_score.mean, wholeCard(last)?.band ?? null),
-    " ",
-    broken ?? badge(last.verdict),
-  ];
+  const [score, gap, ended] = pointStanding(last);
+  return [score, gap, broken ?? ended];
 }
 
 function mark(kind, sign, word) {
@@ -89,12 +86,6 @@ function mark(kind, sign, word) {
   return el("span", { class: `badge ${kind}` }, shown, " ", word);
 }
 
-/** A figure with the sign of its band, if it has one. */
-function bandedFigure(value, band) {
-  if (value === null || band === null) return el("span", { class: "score" }, figure(value));
-  return scoreWithSign(value, band);
-}
-
-function wholeCard(point) {
-  return point.cards.find((card) => card.name === WEIGHTED) ?? null;
+function pointStanding({ weighted_score: { mean }, verdict }) {
+  return [el("span", { class: "score" }, figure(mean)), " ", badge(verdict)];
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.clients.accounting.estimates import TokenGuess, estimate_tokens
+from pytest_rageval.clients.accounting.habits import TokenGuess, estimate_tokens
 from pytest_rageval.clients.base import Usage
 
 

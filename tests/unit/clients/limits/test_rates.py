@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_rageval.clients.limits.rates import Rates, Windows
+from pytest_rageval.clients.limits.limits import Rates, Windows
 
 
 def test_a_full_window_postpones_to_the_moment_when_its_first_second_has_left() -> None:

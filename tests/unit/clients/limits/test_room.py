@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pytest_rageval.clients.limits.room import Room
+from pytest_rageval.clients.limits.slots import Room
 
 
 def test_one_crowd_that_times_out_halves_once() -> None:

@@ -13,7 +13,7 @@ from fake_openai import FakeOpenAI
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import InvalidOutputError, NotAskedError
-from pytest_rageval.clients.limits.unusable import UnusableReplies
+from pytest_rageval.clients.limits.limited_call import UnusableReplies
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
 Settings = Callable[..., ClientSettings]

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from pytest_rageval.clients.base import Usage
-from pytest_rageval.clients.cache import source_digest as source_digest_module
-from pytest_rageval.clients.cache.source_digest import source_digest
 from pytest_rageval.clients.clients import Clients, check_embedding
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.providers.local_embeddings import LocalEmbeddings
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.threads import ModelThread, Raised
+from pytest_rageval.engine.planning import bind_models as source_digest_module
+from pytest_rageval.engine.planning.bind_models import source_digest
 from pytest_rageval.errors import MissingExtraError
 
 Within = Callable[..., Any]

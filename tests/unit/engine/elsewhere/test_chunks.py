@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.engine.elsewhere.chunks import ChunkSize
+from pytest_rageval.engine.elsewhere.sending import ChunkSize
 
 
 @pytest.mark.parametrize(

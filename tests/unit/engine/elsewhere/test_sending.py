@@ -18,12 +18,12 @@ from scripted_workers import PromptWorkers, ScriptedWorkers, SilentWorkers
 
 from pytest_rageval import ScenarioResult, UserError, evaluate, evaluate_variants
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.elsewhere import comparison, sending
-from pytest_rageval.engine.elsewhere.own_code import scores_alone
+from pytest_rageval.engine.elsewhere import sending
 from pytest_rageval.engine.elsewhere.packing import (
     Refused,
     Scored,
     pack_reply,
+    scores_alone,
     unpack_samples,
 )
 from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, prepared
@@ -117,7 +117,7 @@ def test_some_samples_that_a_metric_can_score_are_compared(
         seen.append((sample.id, [one.column.name for one in made.metrics]))
         return scores_alone(made, sample)
 
-    monkeypatch.setattr(comparison, "scores_alone", watched)
+    monkeypatch.setattr(sending, "scores_alone", watched)
     rows = [
         {"id": f"q{at}", "answer": "x", **({} if at in (0, 4) else {"contexts": ["c"]})}
         for at in range(8)
@@ -152,10 +152,10 @@ def test_more_than_the_number_is_compared(
     there = Score(
         "moody", 1.0 if here.details else None, details=here.details and {"passing": True}
     )
-    monkeypatch.setattr(comparison, "scores_alone", lambda *_: [here])
+    monkeypatch.setattr(sending, "scores_alone", lambda *_: [here])
     row = "[{answer: x}]"
     made = plan(f"name: s\nmetrics: [{{use: 'worker_metrics:moody'}}]\ndataset: {row}\n")
-    found = comparison.Comparison(made, made.asked_samples)
+    found = sending.Comparison(made, made.asked_samples)
     assert told in found.difference(made.asked_samples[0], {"moody": there})
 
 

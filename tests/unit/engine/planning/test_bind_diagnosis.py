@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ from load_scenario import load_scenario
 
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.bind_diagnosis import bind_diagnosis
+from pytest_rageval.engine.planning.bind_keys import bind_diagnosis
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Bound, Diagnosis, MetricColumn, ScenarioInfo
+from pytest_rageval.text.codec import from_json, to_json
 
 F1 = "name: s\nmetrics: [f1]\ndataset: [{answer: x, references: [x], contexts: [x]}]\n"
 
@@ -37,7 +37,7 @@ def test_metrics_are_named_or_left_to_words(
     rows = "dataset: [{answer: x, references: [x], contexts: [x], reference_contexts: [x]}]\n"
     info = plan(f"name: s\nmetrics: [f1, non_llm_context_recall]\n{rows}{said}\n").info
     assert info.diagnose == expected
-    assert ScenarioInfo.from_dict(info.to_dict()) == info
+    assert from_json(to_json(info), ScenarioInfo) == info
     assert ("cause" in info.fields) is (expected is not None)
 
 
@@ -118,7 +118,7 @@ def test_a_metric_without_a_middle_needs_a_threshold(
 ) -> None:
     """E21: lost passages, without an upper end. ``context_recall`` is taken without being named."""
     name = "lost" if "lost" in written else "context_recall"
-    column = MetricColumn(name, range=(0.0, math.inf), higher_is_better=False)
+    column = MetricColumn(name, ends=(0.0, None), higher_is_better=False)
     metric: Any = None
     bound = BoundMetric(column, MetricInfo(name, frozenset({"contexts"})), metric, 0)
     binding = Binding(load_scenario(write(f"{F1}diagnose: {written}\n"), shown="s.yaml"))

@@ -13,6 +13,7 @@ from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, answer_digest
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.text.codec import from_json, to_json
 
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
@@ -64,7 +65,7 @@ def test_labels_come_with_what_the_metric_says_of_the_levels(plan: MakePlan) -> 
     made = plan(f"name: s\n{judged}human: {{file: l.csv, of: [kind, em]}}\n", {"l.csv": file})
     kind, exact = made.info.human
     assert (kind.meanings, exact.meanings) == (("rude", "polite"), ())
-    assert HumanLabels.from_dict(kind.to_dict()) == kind
+    assert to_json(from_json(to_json(kind), HumanLabels)) == to_json(kind)
 
 
 def test_what_is_left_out_is_counted(plan: MakePlan) -> None:

@@ -132,7 +132,7 @@ def test_a_threshold_is_the_cut_of_its_metric(info: Info) -> None:
 
 def test_the_cut_is_the_middle_also_where_lower_is_better(info: Info) -> None:
     """E21: missing passages, 0 to 4: 3 is bad, 1 good."""
-    lost = info(MetricColumn("lost", range=(0.0, 4.0), higher_is_better=False))
+    lost = info(MetricColumn("lost", ends=(0.0, 4.0), higher_is_better=False))
     found = [cause(lost, sample("", WRONG), Diagnosis("lost"), lost=at)[0] for at in (3.0, 1.0)]
     assert found == ["retrieval", "generation"]
 

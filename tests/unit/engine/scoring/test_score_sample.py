@@ -80,7 +80,7 @@ def test_the_weighted_score_is_over_the_metrics_that_have_one(plan_of: Callable[
 def test_a_metric_of_another_range_enters_in_the_unit_range(plan_of: Callable[..., Plan]) -> None:
     """4 of 0..5 is 0.8, noise of 0.4 is 0.6: their mean is 0.7; the scores stay as given."""
     made = plan_of(
-        fake("rubric", Score("rubric", 4.0), range=(0.0, 5.0)),
+        fake("rubric", Score("rubric", 4.0), ends=(0.0, 5.0)),
         fake("noise", Score("noise", 0.4), higher_is_better=False),
     )
     found = score_case(made, SAMPLE)
@@ -140,7 +140,7 @@ def test_an_interrupt_is_no_error_of_a_metric(plan_of: Callable[..., Plan]) -> N
 
 def test_a_score_of_an_unbounded_metric_must_be_finite(plan_of: Callable[..., Plan]) -> None:
     """JSON knows no infinity."""
-    unbounded = {"range": (-math.inf, math.inf)}
+    unbounded = {"ends": (None, None)}
     found = score_case(plan_of(fake("m", Score("m", math.inf), **unbounded)), SAMPLE)
     assert (found.scores, list(found.errors)) == ({"m": None}, ["m"])
     found = score_case(plan_of(fake("m", Score("m", -42.0), **unbounded)), SAMPLE)
@@ -207,17 +207,17 @@ def test_a_text_is_normalised_and_tokenised_once_per_sample(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D1: eight metrics, one answer and two references in each of two rows."""
-    from pytest_rageval.text import prepared
+    from pytest_rageval.text import normalize
 
     calls: list[tuple[str, str]] = []
-    normalize, split = prepared.NORMALIZERS["ultrarag"], prepared.TOKENIZERS["word"]
+    normalize, split = normalize.NORMALIZERS["ultrarag"], normalize.TOKENIZERS["word"]
     monkeypatch.setitem(
-        prepared.NORMALIZERS,
+        normalize.NORMALIZERS,
         "ultrarag",
         lambda text: calls.append(("normalize", text)) or normalize(text),
     )
     monkeypatch.setitem(
-        prepared.TOKENIZERS, "word", lambda text: calls.append(("split", text)) or split(text)
+        normalize.TOKENIZERS, "word", lambda text: calls.append(("split", text)) or split(text)
     )
     result = run(
         "name: s\nmetrics: [em, acc, stringem, coverem, f1, rouge-1, rouge-2, rouge-l]\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -205,9 +204,9 @@ def test_a_run_is_compared_with_all_metrics_that_both_have(result: Result) -> No
 
 
 ONE = MetricColumn("f1")
-ON_FIVE = MetricColumn("f1", range=(0.0, 5.0))
+ON_FIVE = MetricColumn("f1", ends=(0.0, 5.0))
 FALLING = MetricColumn("f1", higher_is_better=False)
-UNBOUNDED = MetricColumn("f1", range=(-math.inf, math.inf))
+UNBOUNDED = MetricColumn("f1", ends=(None, None))
 EM, NO_EM = MetricColumn("em"), MetricColumn("em", weight=0.0)
 
 

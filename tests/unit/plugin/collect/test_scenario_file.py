@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from fake_config import config_of
+from fake_config import config_of, configured
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.plugin.collect import RagevalWarning
@@ -137,5 +137,5 @@ def test_a_target_that_is_a_fixture_is_seen_before_the_file_is_read(
     path = tmp_path / "s.yaml"
     if text is not None:
         path.write_text(text, "utf-8")
-    config = config_of(tmp_path, *filter(None, [option]))
+    config = configured(tmp_path, *filter(None, [option]))
     assert _may_take_a_fixture(path, config) is may

@@ -71,6 +71,6 @@ def test_the_scenarios_arrive_with_the_first_result() -> None:
     """With their gates and the runs that they are compared with: the controller reads no file."""
     info = decided({"f1": [1.0, 0.5]}, {"f1": 0.5}, before={"f1": [0.5, 0.5]}).info
     (found,) = decode(encode(Message("qa", SampleResult("a", 0), [info]))).scenarios
-    assert found.to_dict() == info.to_dict()
+    assert found == info
     assert dict(found.gates) == {"f1": 0.5}
     assert found.baselines["main"].scores["f1"] == {"s0": 0.5, "s1": 0.5}

@@ -163,7 +163,7 @@ def test_bands_colour_the_means(right: int, band: str) -> None:
 @pytest.mark.parametrize(
     ("score", "column", "band"),
     [
-        (4.5, {"range": (0.0, 5.0)}, "green"),
+        (4.5, {"ends": (0.0, 5.0)}, "green"),
         (0.9, {"higher_is_better": False}, "red"),
         (0.1, {"higher_is_better": False}, "green"),
     ],

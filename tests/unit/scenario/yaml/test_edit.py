@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ruamel.yaml")
-
-from pytest_rageval.scenario.yaml.edit import edited
-from pytest_rageval.scenario.yaml.positions import EditError
+from pytest_rageval.scenario.yaml.edit import EditError, edited
 from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.model import Outcome, SampleResult
+from pytest_rageval.model import GateResult, Outcome, SampleResult
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.agent_runs import (
     base_of,
@@ -21,13 +20,10 @@ from pytest_rageval.serving.project import Project, ScenarioEntry
 
 def test_failed_gates_are_told_and_the_others_named() -> None:
     """[E25] Ten failed: eight are told."""
-    gates = [
-        {"name": f"g{at}", "outcome": "failed", "observed": 1 / 3, "bound": 0.5, "message": "m"}
-        for at in range(10)
-    ]
-    others: list[dict[str, Any]] = [
-        {"name": "f1", "outcome": "passed"},
-        {"name": "em", "outcome": "skipped"},
+    gates = [GateResult(f"g{at}", "failed", 1 / 3, 0.5, "m") for at in range(10)]
+    others = [
+        GateResult("f1", "passed", 1.0, 0.5, ""),
+        GateResult("em", "skipped", None, 0.5, ""),
     ]
     found = gates_of([*gates, *others], 100)
     assert found["gates_failed"][0] == {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_rageval import evaluate_variants
+from pytest_rageval.reports.write_variants import ranking_dict
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.answers import fitted
 from pytest_rageval.serving.mcp.described_run import DescribedRun
@@ -33,7 +34,7 @@ def ran(folder: Path, names: list[str], question: str = "Q?") -> list[dict[str, 
         }
         for name in names
     ]
-    ranking = found.ranking.to_dict()
+    ranking = ranking_dict(found.ranking)
     return [*events, {"event": "contest", "name": "qa", "ranking": ranking, "gate": None}]
 
 

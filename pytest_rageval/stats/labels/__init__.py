@@ -1,0 +1,1 @@
+"""What labels of people tell: agreement with a judge, corrected means, what to label next."""

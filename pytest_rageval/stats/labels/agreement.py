@@ -1,0 +1,438 @@
+"""Holds the scores of a run against labels of people: the agreement, over all and by slice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import mul
+from typing import Any, Final
+
+from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
+from pytest_rageval.stats.influence import Counted, Unit, table_interval
+from pytest_rageval.stats.intervals import t_quantile
+from pytest_rageval.stats.labels.kappa import (
+    ac_influence,
+    ceiling_influence,
+    cohen_kappa,
+    coincidences,
+    gwet_ac,
+    human_ceiling,
+    kappa_influence,
+    krippendorff_alpha,
+    majority,
+    pair_units,
+)
+from pytest_rageval.stats.labels.rank_correlation import (
+    area_under_curve,
+    curve_influence,
+    kendall,
+    kendall_influence,
+    spearman,
+    spearman_influence,
+)
+from pytest_rageval.stats.labels.strata import (
+    Scale,
+    cut_of,
+    members_of,
+    present_labels,
+    saved_draws,
+    strata_of,
+)
+from pytest_rageval.stats.summary import Groups, group_sums, weighted_interval
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import field_value, group_numbers, is_scored
+
+_MOST_SLICES: Final = 20
+
+
+def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
+    """Return how well a metric agrees with people, over the samples that both rated.
+
+    Of answers that have labels of earlier ones only, the number is given. Where labels were drawn
+    by strata, each stands for as many samples as its stratum has for each label. With ``group_by``
+    the intervals know that samples of a group depend on each other.
+    """
+    info, weights = result.info, _drawn_weights(result, human)
+    scale = Scale.of(info, human)
+    bound = cut_of(info, human)
+    groups = group_numbers(info, result.samples)
+    rated, unscored, stale = [], 0, 0
+    for position, sample in enumerate(result.samples):
+        labels = human.labels.get(sample.sample_id, ())
+        current = present_labels(sample, labels)
+        stale += bool(labels) and not current
+        score = score_of(sample, human.metric)
+        if not current:
+            continue
+        if not is_scored(score) or not sample.is_expected:
+            unscored += 1
+            continue
+        rated.append(
+            Rated(
+                sample.sample_id,
+                position,
+                {label.annotator: label.value for label in current},
+                score,
+                scale.level(score, human.levels, bound),
+                scale.score(score),
+                sample.reasons.get(human.metric, ""),
+                weights.get(sample.sample_id, 1.0),
+                None if groups is None else groups[position],
+            )
+        )
+    whole = _in_unit(_agreement(rated, human, scale), scale)
+    return replace(
+        whole, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale)
+    )
+
+
+def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, float]:
+    """Return how many samples each labelled one stands for; {} unless all were drawn by strata."""
+    members = list(members_of(result, human, Scale.of(result.info, human)))
+    strata = strata_of(members, human, saved_draws(result.info)) if human.draws else ""
+    labelled = [any(label.digest == one.digest for label in one.labels) for one in members]
+    if isinstance(strata, str) or labelled != [one.is_labelled for one in members]:
+        return NOTHING
+    found: dict[str, float] = {}
+    for part in strata:
+        names = [one.sample_id for one in part if one.is_labelled]
+        found |= {name: len(part) / len(names) for name in names}
+    return found
+
+
+def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agreement:
+    lacking = [one.score for one in rated if one.judge is None]
+    unclassed = ""
+    if lacking:
+        unclassed = (
+            f"{lacking[0]:.4g} is no level, and nothing says where to cut: write human.cut, or a "
+            f"threshold of {human.metric}"
+        )
+    return agreement(rated, human.levels, unit=scale.label, unclassed=unclassed)
+
+
+def _in_unit(found: Agreement, scale: Scale) -> Agreement:
+    """Return an agreement with its bias in the metric's unit."""
+    bias, low, high = (
+        None if one is None else one * scale.span
+        for one in (found.bias, found.bias_low, found.bias_high)
+    )
+    return replace(found, bias=bias, bias_low=low, bias_high=high)
+
+
+def _slices(
+    result: ScenarioResult, rated: Sequence[Rated], human: HumanLabels, scale: Scale
+) -> dict[str, dict[str, Agreement]]:
+    """Return the agreement for each value of the fields that have a few of them."""
+    found = {}
+    for column in ("doc_name", *result.info.metadata_columns):
+        parts: dict[str, list[Rated]] = {}
+        for one in rated:
+            value = field_value(result.samples[one.position], column)
+            if isinstance(value, str | bool | int):
+                parts.setdefault(str(value), []).append(one)
+        if 2 <= len(parts) <= _MOST_SLICES:
+            found[column] = {
+                value: replace(
+                    _in_unit(_agreement(part, human, scale), scale), disagreements=(), cells={}
+                )
+                for value, part in sorted(parts.items())
+            }
+    return found
+
+
+MOST_DISAGREEMENTS: Final = 10
+
+_ONE_LEVEL: Final = "people and the judge use one level only"
+_PEOPLE_ONE_LEVEL: Final = "people use one level only"
+_EQUAL_SCORES: Final = "all scores of the judge are equal"
+_MORE_LEVELS: Final = "there are more than two levels"
+_TOO_FEW: Final = "fewer than 2 samples"
+_ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
+_ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
+_CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
+_OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A sample that people and the judge rated.
+
+    ``votes`` holds a declared level for each annotator, one at least. ``score`` is the judge's own
+    figure, ``unit`` the same as 0..1, ``judge`` the level that it amounts to, None where it is
+    none. ``position`` is the sample's in the run. ``weight`` counts the samples that it stands for,
+    where labels were not drawn alike from all. ``group`` is the number of its group, if the
+    scenario has ``group_by``: the samples of one depend on each other.
+    """
+
+    sample_id: str
+    position: int
+    votes: Mapping[str, float]
+    score: float
+    judge: float | None
+    unit: float
+    reason: str = ""
+    weight: float = 1.0
+    group: int | None = None
+
+
+def agreement(
+    rated: Sequence[Rated],
+    levels: Sequence[float],
+    unit: Callable[[float], float] = float,
+    *,
+    unclassed: str = "a score is none of the levels",
+) -> Agreement:
+    """Return how well the judge agrees with people on ``rated``.
+
+    ``levels`` are all that are declared, the lowest first; ``unit`` takes a level, or a mean of
+    levels, to 0..1. People's view of a sample is the majority of its votes. Samples that are split
+    count for ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge,
+    the coefficients that compare levels are None, because of ``unclassed``, and there is no
+    confusion table. Below two samples there are only counts. The coefficients that compare levels,
+    and the bias, weigh the samples; the table counts them. Groups change the intervals alone.
+    """
+    views = [majority(one.votes.values(), levels) for one in rated]
+    seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
+    cells = _cells(seen, levels)
+    table = [[len(cells[row, column]) for column in levels] for row in levels]
+    is_classed = all(one.of.judge is not None for one in seen)
+    figures = _Figures()
+    if len(seen) < 2:
+        figures.refuse((*_CLASSES, *_OTHERS), _TOO_FEW)
+    else:
+        if is_classed:
+            _compare_levels(figures, seen, levels)
+        else:
+            figures.refuse(_CLASSES, unclassed)
+        _compare_order(figures, seen, levels)
+        _compare_annotators(figures, rated, levels)
+        _add_bias(figures, rated, unit)
+    place = {level: at for at, level in enumerate(levels)}
+    return Agreement(
+        levels=tuple(levels),
+        n=len(seen),
+        confusion=tuple(map(tuple, table)) if is_classed else (),
+        annotators=len({name for one in rated for name in one.votes}),
+        split=len(rated) - len(seen),
+        why=figures.why,
+        disagreements=_disagreements(seen, unit),
+        cells={
+            f"{place[row]},{place[column]}": tuple(positions)
+            for (row, column), positions in cells.items()
+            if positions and is_classed
+        },
+        **figures.values,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A sample of which people have one view: the level ``human``."""
+
+    of: Rated
+    human: float
+
+    @property
+    def agreeing(self) -> int:
+        return sum(vote == self.human for vote in self.of.votes.values())
+
+
+@dataclass(slots=True)
+class _Figures:
+    """Coefficients and the ends of their intervals by name, and why some are undefined."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, names: Sequence[str], why: str) -> None:
+        self.why.update(dict.fromkeys(names, why))
+
+    def add(
+        self,
+        name: str,
+        value: float | None,
+        why: str,
+        ends: tuple[float, float] | None,
+        unsure: str = _ONE_GROUP,
+    ) -> None:
+        """Note a coefficient, or ``why`` there is none; its interval, or why not: ``unsure``."""
+        if value is None:
+            self.refuse([name], why)
+            return
+        self.values[name] = value
+        if ends is None:
+            self.refuse([f"{name}_low"], unsure)
+        else:
+            self.values[f"{name}_low"], self.values[f"{name}_high"] = ends
+
+
+def _groups(rated: Iterable[Rated]) -> Groups:
+    """Return the numbers of the samples' groups, None without ``group_by``."""
+    found = [one.group for one in rated]
+    return None if None in found else [group for group in found if group is not None]
+
+
+def _cells(seen: Sequence[_Seen], levels: Sequence[float]) -> dict[tuple[float, float], list[int]]:
+    """Return the positions of samples by the levels of people and of the judge."""
+    cells: dict[tuple[float, float], list[int]] = {
+        (row, column): [] for row in levels for column in levels
+    }
+    for one in seen:
+        if one.of.judge is not None:
+            cells[one.human, one.of.judge].append(one.of.position)
+    return cells
+
+
+def _compare_levels(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[float]) -> None:
+    for name, level in (("sensitivity", levels[-1]), ("specificity", levels[0])):
+        if len(levels) > 2:
+            figures.refuse([name], _MORE_LEVELS)
+        else:
+            _add_share(figures, name, [one.of for one in seen if one.human == level], level)
+    place = {level: at for at, level in enumerate(levels)}
+    cells = [(place[one.human], place[one.of.judge]) for one in seen if one.of.judge is not None]
+    units = [{cell: one.of.weight} for cell, one in zip(cells, seen, strict=True)]
+    shape = len(levels), len(levels)
+    counted = Counted.of(units, *shape)
+    grouped = Counted.of(units, *shape, _groups(one.of for one in seen))
+    assert counted is not None  # samples have weights
+    assert grouped is not None
+    for names, value_of, influence in (
+        (("kappa", "weighted_kappa"), cohen_kappa, kappa_influence),
+        (("ac1", "ac2"), gwet_ac, ac_influence),
+    ):
+        for name, quadratic in zip(names, (False, True), strict=True):
+            value = value_of(counted.table, quadratic=quadratic)
+            measure = partial(influence, quadratic=quadratic)
+            ends = table_interval(measure, grouped, value)
+            figures.add(name, value, _ONE_LEVEL, ends)
+
+
+def _add_share(figures: _Figures, name: str, rated: Sequence[Rated], level: float) -> None:
+    """Add the share of the samples, which people call ``level``, that the judge calls so, too."""
+    if not rated:
+        figures.refuse([name], f"people call no sample {level:g}")
+        return
+    right = [float(one.judge == level) for one in rated]
+    weights = [one.weight for one in rated]
+    share = math.fsum(map(mul, right, weights)) / math.fsum(weights)
+    ends = weighted_interval(right, weights, (0.0, 1.0), groups=_groups(rated))
+    figures.add(name, share, "", ends, _few(rated, level))
+
+
+def _compare_order(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[float]) -> None:
+    scores, people = [one.of.score for one in seen], [one.human for one in seen]
+    places = {score: at for at, score in enumerate(sorted(set(scores)))}
+    units = [{(levels.index(one.human), places[one.of.score]): 1.0} for one in seen]
+    counted = Counted.of(units, len(levels), len(places), _groups(one.of for one in seen))
+    why = _PEOPLE_ONE_LEVEL if len(set(people)) == 1 else _EQUAL_SCORES
+    for name, value_of, measure in (
+        ("spearman", spearman, spearman_influence),
+        ("kendall", kendall, kendall_influence),
+    ):
+        value = value_of(scores, people)
+        figures.add(name, value, why, table_interval(measure, counted, value))
+    if len(levels) > 2:
+        figures.refuse(["auc"], _MORE_LEVELS)
+        return
+    area = area_under_curve(scores, [human == levels[-1] for human in people])
+    unsure = _unsure_of_curve(seen, levels, len(places))
+    ends = None if unsure else table_interval(curve_influence, counted, area, lowest=0.0)
+    figures.add("auc", area, _PEOPLE_ONE_LEVEL, ends, unsure or _ONE_GROUP)
+
+
+def _unsure_of_curve(seen: Sequence[_Seen], levels: Sequence[float], scores: int) -> str:
+    """Return why the area under the curve has no interval, "" if it may have one.
+
+    Its error is that within each level: of equal scores, one sample, or one group, none is seen.
+    """
+    if scores == 1:
+        return _EQUAL_SCORES
+    for level in levels:
+        of_level = [one.of for one in seen if one.human == level]
+        if of_level and _independent([1.0] * len(of_level), _groups(of_level)) < 2.0:
+            return _few(of_level, level)
+    return ""
+
+
+def _few(rated: Sequence[Rated], level: float) -> str:
+    """Return why nothing is known of how samples of a level vary."""
+    return f"people call one sample {level:g}" if len(rated) == 1 else _ONE_GROUP_OF.format(level)
+
+
+def _independent(weights: Sequence[float], groups: Groups) -> float:
+    """Return how many equal samples, or groups, say as much as these (Kish 1965)."""
+    sizes = group_sums(weights, groups)
+    return math.fsum(sizes) ** 2 / math.fsum(size * size for size in sizes)
+
+
+def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Sequence[float]) -> None:
+    votes = [one.votes for one in rated]
+    why = _PEOPLE_ONE_LEVEL
+    if len({name for one in votes for name in one}) < 2:
+        why = "one annotator"
+    elif all(len(one) < 2 for one in votes):
+        why = "no sample has two annotators"
+    groups = _groups(rated) or range(len(rated))
+    k = len(levels)
+    pairs: list[Unit] = [coincidences(one, levels) for one in votes]
+    found = Counted.of(pairs, k, k, groups)
+    alpha = krippendorff_alpha(votes, levels)
+    figures.add("alpha", alpha, why, table_interval(spearman_influence, found, alpha))
+    compared, rows = pair_units(votes, levels)
+    found = Counted.of(compared, rows, k, groups)
+    ceiling = human_ceiling(votes, levels)
+    figures.add("ceiling", ceiling, why, table_interval(ceiling_influence, found, ceiling))
+
+
+def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float], float]) -> None:
+    """Add the mean of the judge minus people, whose votes are not cut to a majority here.
+
+    Its variance is that of the sums by group, or as if one sample, or group, more were wrong
+    altogether: a judge that is right on ten samples may not always be.
+    """
+    groups, total = _groups(rated), math.fsum(one.weight for one in rated)
+    above = [one.unit - unit(math.fsum(one.votes.values()) / len(one.votes)) for one in rated]
+    shares = [one.weight / total for one in rated]
+    bias = math.fsum(map(mul, above, shares))
+    terms = [share * (found - bias) for share, found in zip(shares, above, strict=True)]
+    squares, apart = (
+        math.fsum(one * one for one in group_sums(terms, of)) for of in (groups, None)
+    )
+    k, ends = _independent(shares, groups), None
+    if k >= 2.0:
+        # The group that is added is as much of one kind as those there are, and no less than one
+        # of independent samples: errors that cancel out in every group leave no variance.
+        least = k / _independent(shares, None)
+        alike = min(max(squares / apart, 1.0) * least, 1.0) if apart else 1.0
+        variance = max(squares * k / (k - 1.0), (squares + alike / (k * k)) * k / (k + 1.0))
+        half = t_quantile(0.975, k - 1.0) * math.sqrt(variance)
+        ends = (bias - half, bias + half)
+    figures.add("bias", bias, "", ends)
+
+
+def _disagreements(
+    seen: Sequence[_Seen], unit: Callable[[float], float]
+) -> tuple[Disagreement, ...]:
+    found = [
+        Disagreement(
+            sample_id=one.of.sample_id,
+            human=one.human,
+            judge=one.of.judge,
+            score=one.of.score,
+            distance=distance,
+            agreeing=one.agreeing,
+            annotators=len(one.of.votes),
+            reason=one.of.reason,
+        )
+        for one in seen
+        if one.of.judge is not None
+        and one.of.judge != one.human
+        and (distance := abs(one.of.unit - unit(one.human))) > 0.0
+    ]
+    # Sorting keeps the order of samples that are equal by both.
+    found.sort(key=lambda one: (-one.distance, -one.agreeing / one.annotators))
+    return tuple(found[:MOST_DISAGREEMENTS])

@@ -1,0 +1,405 @@
+"""Means of a judge's scores, corrected by what people say of a part of the samples.
+
+Prediction-powered means in a form for small samples. With Y and f people's and the judge's scores
+of the n labelled samples and F the judge's of the N others, all in 0..1,
+
+    lambda = cov(Y, f) / ((1 + n/N) var(f and F together)), cut to 0..1
+    m = mean(Y) - lambda (mean(f) - mean(F))
+    v = max(S/(n - 1), (S + 1)/(n + 1))/n + lambda² var(F)/N, S = Σ(r - mean r)², r = Y - lambda f
+
+The second of the two variances is as if one more label were wrong altogether: a judge that is right
+on ten samples is not right always. The interval is Wilson's at the effective size m(1 - m)/v, with
+Student's quantile of n - 1 degrees. Near 0 and 1 that size is lost to the one more label: it is at
+least n/2, and n where m is 0 or 1. (Angelopoulos et al. 2023, Prediction-powered inference; the
+choice of lambda: Angelopoulos, Duchi and Zrnic 2023, PPI++.) Where people and judge both say yes or
+no, weights are equal and there are no groups, ``verdict_mean`` has another form.
+
+m is Σ Y (1 - D (f - mean f))/n while lambda is not cut, D = n/(n - 1) (mean(f) - mean(F))/((1 +
+n/N) var). Where the labelled samples are very unlike the others, a factor would be negative, and a
+lower label would raise m: then lambda is lowered to where the least factor is 0. That depends on
+the judge's scores alone, so that m falls, or stays, with every label.
+
+Weights: means are weighted, and a residual x - mean counts w/mean(w) times, in lambda, too; n and N
+are numbers of samples. Groups: residuals are summed by group, a group has the residuals of both its
+labelled and its other samples, and n in v (not in the means) is the number of groups: of unequal
+ones, k = (Σ W)²/Σ W² over their weights, with t of k - 1. Below k = 2 there is no interval. Strata:
+with W a stratum's share of the weight, m is Σ W m and v is Σ W² v + Σ W (m of the stratum - m)²/(n
++ N): the strata's sizes are a matter of chance, too, as var(F) says of a single one (Cochran 1977,
+12.2, double sampling). They share the one more label: of each it is (S + W)/(n + 1), W its share of
+what is not known. Groups that lie in several strata add their covariance; the degrees are those of
+all strata. Without weights, groups and strata all of this is the formula above.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from operator import mul
+from typing import Final
+
+from pytest_rageval.model import Corrected
+from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
+from pytest_rageval.stats.wording import counted
+
+LEAST_LABELS: Final = 10
+"""With fewer labels there is no corrected mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sample with the judge's score and, where it is labelled, people's; both in 0..1.
+
+    Differences of two runs lie in -1..1. Samples of one ``group`` depend on each other; one without
+    a group is a group of its own. ``verdict`` is the judge's yes or no, None where there is none.
+    """
+
+    judge: float
+    human: float | None = None
+    weight: float = 1.0
+    group: int | None = None
+    verdict: bool | None = None
+
+
+def corrected_mean(
+    strata: Sequence[Sequence[Judged]],
+    *,
+    differences: bool = False,
+    confidence: float = 0.95,
+    exact: Collection[int] = (),
+) -> Corrected:
+    """Return the corrected mean of all samples, and its interval.
+
+    ``strata`` are parts of which the labelled samples were drawn apart, at random. A stratum
+    in which every sample is labelled is known exactly if there are others, or if its index is in
+    ``exact``; else its samples stand for more like them. ``differences`` lie in -1..1 and have the
+    t interval m ± t·√v.
+
+    Samples of weight 0 count for nothing. Without 10 labels in all, or two in each stratum that is
+    not labelled throughout, there is no mean; with all labels of one group, no interval.
+    """
+    parts = _parts(strata)
+    labels = sum(len(part.human) for part in parts)
+    if labels < LEAST_LABELS:
+        return _no_mean(labels, f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}")
+    lacking = [part for part in parts if part.lacks(2)]
+    if lacking:
+        found = counted(len(lacking[0].human), "labelled answer")
+        return _no_mean(labels, f"stratum {lacking[0].index} has {found}, fewer than 2")
+    known = set(exact) if len(parts) == 1 else {part.index for part in parts}
+    is_open = [bool(part.others.weights) or part.index not in known for part in parts]
+    sizes = [part.weight for part in parts]
+    whole, unknown = math.fsum(sizes), math.fsum(compress(sizes, is_open))
+    estimates = [
+        _estimate(part, whole, unknown) if still_open else _exact(part, whole)
+        for part, still_open in zip(parts, is_open, strict=True)
+    ]
+    return _result(estimates, labels, confidence, differences=differences)
+
+
+def residuals(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return w(x - mean)/mean(w): what each value adds to the error of the weighted mean.
+
+    >>> residuals([1.0, 0.0], [3.0, 1.0])
+    [0.375, -0.375]
+    """
+    total = math.fsum(weights)
+    mean, scale = math.fsum(map(mul, values, weights)) / total, len(values) / total
+    return [weight * scale * (value - mean) for value, weight in zip(values, weights, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The judge's scores of samples, their weights, and the groups that they are of."""
+
+    judge: list[float]
+    weights: list[float]
+    groups: list[Hashable]
+
+    @property
+    def shares(self) -> Mapping[Hashable, float]:
+        """Each group's share of the weight."""
+        whole = math.fsum(self.weights)
+        return _sums([one / whole for one in self.weights], self.groups)
+
+    @property
+    def units(self) -> float:
+        """How many independent samples they are like; of groups (Σ W)²/Σ W²."""
+        shares = self.shares
+        if len(shares) == len(self.groups):
+            return float(len(shares))
+        return 1.0 / _squares(shares.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The samples of a stratum that have a weight: the labelled ones, and the others."""
+
+    index: int
+    human: list[float]
+    labelled: _Rows
+    others: _Rows
+
+    @property
+    def weight(self) -> float:
+        return math.fsum(self.labelled.weights) + math.fsum(self.others.weights)
+
+    def lacks(self, least: int) -> bool:
+        return len(self.human) < least and bool(self.others.weights)
+
+
+def _parts(strata: Sequence[Sequence[Judged]]) -> list[_Part]:
+    """Return the strata that hold samples; weights are shares of the largest of all."""
+    largest = max((one.weight for stratum in strata for one in stratum), default=0.0)
+    parts = []
+    for index, stratum in enumerate(strata):
+        kept = [(at, one) for at, one in enumerate(stratum) if one.weight > 0.0]
+        labelled = [(at, one) for at, one in kept if one.human is not None]
+        others = [(at, one) for at, one in kept if one.human is None]
+        human = [one.human for _, one in labelled if one.human is not None]
+        rows = (_rows(index, samples, largest) for samples in (labelled, others))
+        if kept:
+            parts.append(_Part(index, human, *rows))
+    return parts
+
+
+def _rows(index: int, samples: Sequence[tuple[int, Judged]], largest: float) -> _Rows:
+    return _Rows(
+        [one.judge for _, one in samples],
+        [one.weight / largest for _, one in samples],
+        [(index, at) if one.group is None else one.group for at, one in samples],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """The variance of an estimate, and its deviations by group."""
+
+    variance: float
+    by_group: Mapping[Hashable, float]
+
+
+_NO_ERROR: Final = _Error(0.0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """The corrected mean of a stratum that has a share ``weight`` of all weight.
+
+    ``spread`` is the variance of one of its labels, ``alone`` their mean. ``labelled`` is each
+    group's share of the weight of the labels, and ``units`` how many independent labels they are
+    like; empty and 0 where the mean is known exactly.
+    """
+
+    part: _Part
+    weight: float
+    mean: float
+    alone: float
+    spread: float
+    share: float = 0.0
+    error: _Error = _NO_ERROR
+    labelled: Mapping[Hashable, float] = field(default_factory=dict)
+    units: float = 0.0
+
+    @property
+    def held(self) -> Mapping[Hashable, float]:
+        """Each group's share of all weight."""
+        labelled, others, scale = self.part.labelled, self.part.others, self.part.weight
+        weights = [self.weight * one / scale for one in labelled.weights + others.weights]
+        return _sums(weights, labelled.groups + others.groups)
+
+
+def _exact(part: _Part, whole: float) -> _Estimate:
+    mean = _weighted(part.human, part.labelled)
+    return _Estimate(part, part.weight / whole, mean, mean, _spread_of_labels(part))
+
+
+def _estimate(part: _Part, whole: float, unknown: float) -> _Estimate:
+    labelled, others, weight = part.labelled, part.others, part.weight / whole
+    alone = mean = _weighted(part.human, labelled)
+    share = _share(part)
+    if share:
+        mean -= share * (_weighted(labelled.judge, labelled) - _weighted(others.judge, others))
+    by_group, units = labelled.shares, labelled.units
+    spread = _spread_of_labels(part)
+    error = _NO_ERROR if units < 2.0 else _error(part, share, part.weight / unknown)
+    return _Estimate(part, weight, mean, alone, spread, share, error, by_group, units)
+
+
+def _spread_of_labels(part: _Part) -> float:
+    """Return the variance of a label, such that n of them have a mean of variance 1/(n - 1) of it.
+
+    With groups it is larger by what they make of the variance.
+    """
+    deviations = _deviations(part.human, part.labelled)
+    return _squares(deviations.values()) * len(part.human)
+
+
+def _share(part: _Part) -> float:
+    """Return lambda; 0 below two independent others, whose mean has no known variance."""
+    labelled, others = part.labelled, part.others
+    if len(set(others.groups)) < 2:
+        return 0.0
+    n, ratio = len(part.human), len(part.human) / len(others.judge)
+    both = residuals(labelled.judge + others.judge, labelled.weights + others.weights)
+    spread = _squares(both) / (len(both) - 1)
+    if spread < NO_VARIANCE:
+        return 0.0
+    human = residuals(part.human, labelled.weights)
+    judge = residuals(labelled.judge, labelled.weights)
+    covariance = math.fsum(map(mul, human, judge)) / (n - 1)
+    found = covariance / ((1.0 + ratio) * spread)
+    return min(max(found / max(_steepest(part, judge, (1.0 + ratio) * spread), 1.0), 0.0), 1.0)
+
+
+def _steepest(part: _Part, judge: Sequence[float], spread: float) -> float:
+    """Return the largest D (f - mean f) of a label: above 1 it would raise m by being lower.
+
+    ``judge`` are the residuals of the judge's scores of labelled samples. With weights f - mean f
+    is such a residual without the weighted mean of all of them.
+    """
+    labelled, n = part.labelled, len(part.human)
+    gap = _weighted(labelled.judge, labelled) - _weighted(part.others.judge, part.others)
+    centre = _weighted(judge, labelled)
+    return n / (n - 1) * max(gap * (one - centre) for one in judge) / spread
+
+
+def _error(part: _Part, share: float, weight: float) -> _Error:
+    """Return the error of the mean that believes the judge to ``share``.
+
+    The stratum has its ``weight`` of the one more label.
+    """
+    rest = [y - share * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
+    ours = _deviations(rest, part.labelled)
+    theirs = _deviations([share * f for f in part.others.judge], part.others) if share else {}
+    k, squares = part.labelled.units, _squares(ours.values())
+    variance = max(squares * k / (k - 1), (squares + weight / k**2) * k / (k + 1))
+    if not theirs:
+        return _Error(variance, ours)
+    # Of others in uneven groups the variance is not known below k = 2; then each counts whole.
+    others = max(part.others.units, 2.0)
+    variance += _squares(theirs.values()) * others / (others - 1)
+    by_group = {**theirs, **{group: one + theirs.get(group, 0.0) for group, one in ours.items()}}
+    shared = math.fsum(one * theirs[group] for group, one in ours.items() if group in theirs)
+    # At least k/(k - 1) times the squares of the groups' deviations: never below 0.
+    variance += 2.0 * shared * len(by_group) / (len(by_group) - 1)
+    return _Error(variance, by_group)
+
+
+def _result(
+    estimates: Sequence[_Estimate], labels: int, confidence: float, *, differences: bool
+) -> Corrected:
+    low = -1.0 if differences else 0.0
+    mean = math.fsum(one.weight * one.mean for one in estimates)
+    mean = min(max(mean, low), 1.0)
+    share = math.fsum(one.weight * one.share for one in estimates)
+    drawn = [one for one in estimates if one.labelled]
+    if not drawn:
+        return Corrected(mean, mean, mean, share, labels, None)
+    fewest = min(one.units for one in drawn)
+    if fewest < 2.0:
+        why = "all labels of a stratum are of one group: no interval"
+        if fewest > 1.0:
+            why = f"the labels of a stratum are like those of {fewest:.1f} groups: no interval"
+        return Corrected(mean, None, None, share, labels, None, why)
+    variance = _variance(drawn)
+    labelled = _gathered((one.weight, one.labelled) for one in drawn)
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
+    units = min(math.fsum(one.units for one in drawn), float(len(labelled)))
+    quantile = t_quantile(probability, max(units - len(drawn), 1.0))
+    if differences:
+        half = quantile * math.sqrt(variance)
+        return Corrected(mean, max(mean - half, low), min(mean + half, 1.0), share, labels, None)
+    size = 1.0 / _squares([math.fsum(one) for one in labelled])
+    most = 2.0 * mean * (1.0 - mean) / size
+    ends = wilson_interval(mean, min(variance, most), size, quantile)
+    independent = units / sum(len(one.part.human) for one in drawn)
+    worth = plain_labels(ends[1] - ends[0], mean, _spread(estimates), confidence, independent)
+    return Corrected(mean, *ends, share, labels, worth)
+
+
+def _spread(estimates: Sequence[_Estimate]) -> float:
+    """Return the variance of a label that is drawn from all strata."""
+    centre = math.fsum(one.weight * one.alone for one in estimates)
+    return math.fsum(one.weight * (one.spread + (one.alone - centre) ** 2) for one in estimates)
+
+
+def _variance(drawn: Sequence[_Estimate]) -> float:
+    """Return the variance of the strata's mean."""
+    inside = math.fsum(one.weight**2 * one.error.variance for one in drawn)
+    if len(drawn) == 1:
+        return inside
+    centre = math.fsum(one.weight * one.mean for one in drawn) / math.fsum(
+        one.weight for one in drawn
+    )
+    errors = _gathered((one.weight, one.error.by_group) for one in drawn)
+    sizes = _gathered((one.mean - centre, one.held) for one in drawn)
+    shared = math.fsum(math.fsum(one) ** 2 - _squares(one) for one in errors if len(one) > 1)
+    return inside + shared + math.fsum(math.fsum(one) ** 2 for one in sizes)
+
+
+def _gathered(
+    strata: Iterable[tuple[float, Mapping[Hashable, float]]],
+) -> Collection[list[float]]:
+    """Return for each group its values in the strata, each times the stratum's factor."""
+    found: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for factor, by_group in strata:
+        for group, value in by_group.items():
+            found[group].append(factor * value)
+    return found.values()
+
+
+def _no_mean(labels: int, why: str) -> Corrected:
+    return Corrected(None, None, None, None, labels, None, why)
+
+
+def _weighted(values: Sequence[float], rows: _Rows) -> float:
+    return math.fsum(map(mul, values, rows.weights)) / math.fsum(rows.weights)
+
+
+def _deviations(values: Sequence[float], rows: _Rows) -> dict[Hashable, float]:
+    n = len(values)
+    return _sums([one / n for one in residuals(values, rows.weights)], rows.groups)
+
+
+def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable, float]:
+    found: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for value, group in zip(values, groups, strict=True):
+        found[group].append(value)
+    return {group: math.fsum(terms) for group, terms in found.items()}
+
+
+def _squares(values: Collection[float]) -> float:
+    return math.fsum(value * value for value in values)
+
+
+_MOST: Final = 10**9
+
+
+def plain_labels(
+    width: float, mean: float, variance: float, confidence: float = 0.95, units: float = 1.0
+) -> float | None:
+    """Return the fewest labels whose Wilson interval is at most ``width`` wide; None if too many.
+
+    ``mean`` lies in 0..1, ``variance`` is that of one label; a label counts as ``units``
+    independent ones (less than 1 where labels come in groups). With n labels the interval is that
+    of every other mean: variance/(n - 1) for yes and no, t of n - 1 degrees.
+
+    >>> plain_labels(0.2, 0.5, 0.25)
+    96.0
+    """
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
+
+    def is_enough(n: int) -> bool:
+        degrees = max(n * units - 1.0, 1.0)
+        low, high = wilson_interval(
+            mean, variance / (n - 1.0), n * units, t_quantile(probability, degrees)
+        )
+        return high - low <= width
+
+    found = bisect_left(range(2, _MOST), True, key=is_enough) + 2
+    return float(found) if found < _MOST else None

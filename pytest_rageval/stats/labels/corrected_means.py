@@ -1,0 +1,402 @@
+"""Means of a run, and differences of two runs, as people would see them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import compress
+from operator import not_
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_rageval.model import CHOSEN, Baseline, Corrected, HumanLabels, Label, ScenarioResult
+from pytest_rageval.stats.comparison import paired_scores
+from pytest_rageval.stats.labels.agreement import agreement_of
+from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, corrected_mean, plain_labels
+from pytest_rageval.stats.labels.strata import (
+    Key,
+    Member,
+    Scale,
+    average,
+    column_of,
+    digest_of,
+    lacking_stratum,
+    listed,
+    members_of,
+    missing_labels,
+    parts_of,
+    saved_draws,
+    strata_of,
+    without_record,
+)
+from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.wording import counted
+
+
+def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float = 0.95) -> Corrected:
+    """Return the mean that people would give, from the judge's scores and labels of some samples.
+
+    Two levels have the form of ``verdict_mean`` where it holds; all else that of
+    ``corrected_mean``.
+
+    Samples whose answers have changed since others were labelled are a stratum of their own; until
+    enough of them are labelled, there is no mean.
+    """
+    scale = Scale.of(result.info, human)
+    low, high = column_of(result.info, human.metric).range
+    if not math.isfinite(high - low):
+        end = "upper" if math.isinf(high) else "lower"
+        return _no_mean(f"{human.metric} has no {end} end: its mean cannot be corrected")
+    members = list(members_of(result, human, scale))
+    strata = strata_of(members, human, saved_draws(result.info))
+    labelled = sum(one.is_labelled for one in members)
+    unscored = agreement_of(result, human).unscored if labelled < LEAST_LABELS else 0
+    if unscored and isinstance(strata, list):
+        strata = f"{counted(labelled, 'label')}, fewer than {LEAST_LABELS}; {unscored} more are of "
+        strata += "samples without a score"
+    if isinstance(strata, str):
+        return _no_mean(strata, labelled)
+    parts = [[one.judged for one in part] for part in strata]
+    found = verdict_mean(parts, confidence) if len(human.levels) == 2 else None
+    found = found or corrected_mean(parts, confidence=confidence)
+    return _scaled(found, scale.low, scale.span)
+
+
+def pilot_of(result: ScenarioResult, human: HumanLabels) -> list[Judged]:
+    """Return the population with its labels, to tell how many more of them are needed."""
+    return [one.judged for one in members_of(result, human, Scale.of(result.info, human))]
+
+
+def _no_mean(why: str, labels: int = 0) -> Corrected:
+    return Corrected(None, None, None, None, labels, None, why)
+
+
+def _scaled(found: Corrected, low: float, span: float) -> Corrected:
+    mean, ci_low, ci_high = (
+        None if one is None else low + span * one
+        for one in (found.mean, found.ci_low, found.ci_high)
+    )
+    return replace(found, mean=mean, ci_low=ci_low, ci_high=ci_high)
+
+
+def corrected_difference(
+    result: ScenarioResult, human: HumanLabels, baseline: Baseline, confidence: float = 0.95
+) -> Corrected:
+    """Return the difference that people would see between this run (A) and a baseline (B).
+
+    An equal answer is no difference. The others are a stratum of their own, in which some must be
+    labelled on both sides; until then there is no figure.
+    """
+    scale = Scale.of(result.info, human)
+    pairs = list(_pairs(result, human, baseline, scale))
+    equal = [one.judged for one in pairs if one.digest == baseline.digests[one.sample_id]]
+    changed = [one for one in pairs if one.digest != baseline.digests[one.sample_id]]
+    labelled = sum(one.is_labelled for one in changed)
+    if not pairs:
+        return _no_mean(f"no sample has a {human.metric} and an answer in both runs")
+    saved = saved_draws(result.info)
+    lost = without_record(changed, [*human.draws, *saved])
+    if lost:
+        return _no_mean(lost, labelled)
+    parts = parts_of(changed, human, saved)
+    lacking = _lacking_pairs(parts, labelled, len(pairs), baseline.name) or lacking_stratum(parts)
+    if lacking:
+        return _no_mean(lacking, labelled)
+    strata = [[one.judged for one in part] for part in parts.values()]
+    strata += [equal] if equal else []
+    exact = (len(parts),)  # equal answers are no sample of others
+    found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
+    return replace(_scaled(found, 0.0, scale.span), labels=labelled)
+
+
+def _lacking_pairs(
+    parts: Mapping[Key, Sequence[Member]], labelled: int, pairs: int, baseline: str
+) -> str:
+    """Return how many answers to label on both sides, else ''.
+
+    Those that changed again since they were drawn are no more like the others than changed ones
+    are: they need labels of their own.
+    """
+    changed = [one for part in parts.values() for one in part]
+    needed = min(LEAST_LABELS, len(changed)) - labelled
+    missing = [one.sample_id for one in changed if not one.is_labelled]
+    if needed <= 0:
+        needed, missing = missing_labels(parts)
+    if needed <= 0:
+        return ""
+    return (
+        f"{len(changed)} of {pairs} answers differ from those of {baseline}: draw both answers of "
+        f"{needed} of them with 'pytest --rag-label {needed}' (for instance {listed(missing)})"
+    )
+
+
+def _pairs(
+    result: ScenarioResult, human: HumanLabels, baseline: Baseline, scale: Scale
+) -> Iterator[Member]:
+    """Yield the samples that both runs scored, with their differences as figures."""
+    samples = [sample for sample in result.samples if sample.is_expected]
+    groups = group_numbers(result.info, samples)
+    for at, sample in enumerate(samples):
+        ours, theirs = paired_scores(result.info, sample, baseline, human.metric)
+        before = baseline.digests.get(sample.sample_id)
+        if before is None or not is_scored(ours) or not is_scored(theirs):
+            continue
+        if sample.sample_weight == 0.0:
+            continue
+        group = None if groups is None else groups[at]
+        digest, labels = digest_of(sample), human.labels.get(sample.sample_id, ())
+        if digest == before:
+            judged = Judged(0.0, 0.0, sample.sample_weight, group)
+        else:
+            here, there = (_drawn_mean(labels, one, scale) for one in (digest, before))
+            said = None if here is None or there is None else here - there
+            difference = scale.score(ours) - scale.score(theirs)
+            judged = Judged(difference, said, sample.sample_weight, group)
+        yield Member(sample.sample_id, judged, digest, labels)
+
+
+def _drawn_mean(labels: Sequence[Label], digest: str, scale: Scale) -> float | None:
+    """Return what people say of one answer on average, if it was drawn to be labelled."""
+    found = [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
+    return average([scale.label(label.value) for label in found])
+
+
+MOST_STRATA: Final = 4
+"""Each class has half a yes and half a no that nobody gave; of many classes these would count."""
+
+_DIVIDED: Final = 2
+"""Up to so many strata are divided by verdict; more of them say by themselves what is alike."""
+
+_EQUAL: Final = 1e-9
+
+
+def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -> Corrected | None:
+    """Return the mean of yes and no, and its interval; None where this form does not hold.
+
+    It holds for equal weights without groups, where the judge's verdicts are known or there are
+    several strata, of which MOST_STRATA are not labelled throughout. Labels lie in 0..1 (a fraction
+    where people are split). Otherwise, and without 10 labels or two in each stratum,
+    ``corrected_mean`` decides.
+
+    ``mean`` is Σ W_s m_s over the strata. Divided by verdict, m_s is Σ W_h k_h/n_h, which is right
+    on average as the labels of a verdict are drawn at random from all of it; if people accept more
+    of what the judge rejects, or a verdict has no label, m_s is that of the labels alone.
+    ``share`` (lambda) is the difference of the two verdicts' k_h/n_h, and 0 there: it is the lambda
+    of ``corrected_mean`` for yes and no. It is None where there are several strata.
+    """
+    parts = [kept for one in strata if (kept := [row for row in one if row.weight > 0.0])]
+    if not _holds(parts):
+        return None
+    total = sum(map(len, parts))
+    is_known = [len(parts) > 1 and _labels(part) == len(part) for part in parts]
+    known, drawn = (list(compress(parts, one)) for one in (is_known, map(not_, is_known)))
+    classes = _classes(drawn)
+    if classes is None:
+        return None
+    exact = math.fsum(_positive(part) for part in known) / total
+    open_share = sum(map(len, drawn)) / total
+    estimates = [_estimate(part, len(drawn)) for part in drawn]
+    mean = exact + math.fsum(
+        len(part) / total * one for part, (one, _) in zip(drawn, estimates, strict=True)
+    )
+    low, high = (exact + open_share * end for end in share_interval(classes, confidence))
+    # The quantiles leave out 0 and 1, where all that was seen may lie.
+    low, high = min(low, mean), max(high, mean)
+    labels = sum(map(_labels, parts))
+    share = estimates[0][1] if len(parts) == 1 else None
+    worth = plain_labels(high - low, mean, mean * (1.0 - mean), confidence)
+    return Corrected(mean, low, high, share, labels, worth)
+
+
+def _holds(parts: Sequence[Sequence[Judged]]) -> bool:
+    rows = [one for part in parts for one in part]
+    if sum(map(_labels, parts)) < LEAST_LABELS:
+        return False
+    if any(_labels(part) < min(2, len(part)) for part in parts):
+        return False
+    weights = [one.weight for one in rows]
+    groups = [one.group for one in rows if one.group is not None]
+    is_equal = max(weights) - min(weights) <= _EQUAL * max(weights)
+    return is_equal and len(set(groups)) == len(groups)
+
+
+def _classes(drawn: Sequence[Sequence[Judged]]) -> tuple[Cell, ...] | None:
+    """Return the classes of the strata.
+
+    None if there are too many strata, or a single one that no judge divided.
+    """
+    if not drawn or len(drawn) > MOST_STRATA or (len(drawn) == 1 and not _is_judged(drawn[0])):
+        return None
+    return tuple(cell for part in drawn for cell in _divided(part, len(drawn)))
+
+
+def _is_judged(part: Sequence[Judged]) -> bool:
+    return all(one.verdict is not None for one in part)
+
+
+def _by_verdict(part: Sequence[Judged]) -> list[list[Judged]]:
+    """Return the answers that the judge rejects, and those that it accepts."""
+    return [[one for one in part if one.verdict is verdict] for verdict in (False, True)]
+
+
+def _divided(part: Sequence[Judged], strata: int) -> tuple[Cell, ...]:
+    """Return the classes of a stratum; one if the judge divides nothing, or all is labelled."""
+    if strata > _DIVIDED or not _is_judged(part) or _labels(part) == len(part):
+        return (_cell(part),)
+    return tuple(_cell(one) for one in _by_verdict(part) if one)
+
+
+def _estimate(part: Sequence[Judged], strata: int) -> tuple[float, float]:
+    """Return the mean of a stratum, and lambda."""
+    alone = _positive(part) / _labels(part)
+    if strata > _DIVIDED or not _is_judged(part):
+        return alone, 0.0
+    rejected, accepted = _by_verdict(part)
+    if not _labels(rejected) or not _labels(accepted):
+        return alone, 0.0
+    low, high = (_positive(one) / _labels(one) for one in (rejected, accepted))
+    if high <= low:
+        return alone, 0.0
+    return (len(rejected) * low + len(accepted) * high) / len(part), high - low
+
+
+def _cell(part: Sequence[Judged]) -> Cell:
+    return Cell(len(part), _labels(part), _positive(part))
+
+
+def _labels(part: Sequence[Judged]) -> int:
+    return sum(one.human is not None for one in part)
+
+
+def _positive(part: Sequence[Judged]) -> float:
+    return math.fsum(one.human for one in part if one.human is not None)
+
+
+_Floats = NDArray[np.float64]
+
+_GRID: Final = 513
+_POINTS: Final = 128
+_REACH: Final = 5.0
+"""In units of 1/√n around the mode, outside of which the density is below e^-25 of its highest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A class of ``size`` answers, of which ``labels`` are labelled, ``positive`` of them yes.
+
+    ``positive`` may be a fraction where people are split about an answer.
+    """
+
+    size: int
+    labels: int
+    positive: float
+
+
+@lru_cache(maxsize=4096)
+def share_interval(cells: tuple[Cell, ...], confidence: float) -> tuple[float, float]:
+    """Return the ends of the interval of Σ W p over all classes, within 0.001 of the exact ones.
+
+    Both fall if an answer is labelled lower: so does each p in distribution, and nothing else
+    depends on what labels say.
+
+    >>> low, high = share_interval((Cell(100, 10, 7.0),), 0.95)  # Jeffreys' interval of 7 of 10
+    >>> round(low, 3), round(high, 3)
+    (0.394, 0.907)
+    """
+    tail = (1.0 - confidence) / 2.0
+    # The largest last: its probabilities are exact, and those of the others a few points.
+    first, *others = (_beta(cell) for cell in sorted(cells, key=lambda cell: cell.size))
+    if not others:
+        low, high = first.quantiles(np.array([tail, 1.0 - tail]))
+        return float(low), float(high)
+    *middle, last = others
+    for one in middle:
+        first = _added(first, one)
+    return _quantile(first, last, tail), _quantile(first, last, 1.0 - tail)
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """A distribution: ascending ``shares``, and the probability up to each; of ``size`` answers."""
+
+    size: int
+    shares: _Floats
+    below: _Floats
+
+    def quantiles(self, probabilities: _Floats) -> _Floats:
+        return np.interp(probabilities, self.below, self.shares)
+
+    def points(self) -> _Floats:
+        """Return equally probable shares: the middle of each."""
+        return self.quantiles((np.arange(_POINTS) + 0.5) / _POINTS)
+
+    def up_to(self, shares: _Floats) -> _Floats:
+        return np.interp(shares, self.shares, self.below, left=0.0, right=1.0)
+
+
+def _beta(cell: Cell) -> _Law:
+    """Return the law of the share of a class.
+
+    In θ with p = sin²θ its density is sin^2k θ cos^2(n-k) θ: it has no poles.
+    """
+    n, k = cell.labels, cell.positive
+    mode = math.asin(math.sqrt(min(k / n, 1.0))) if n else 0.0
+    reach = _REACH / math.sqrt(n) if n else math.pi
+    theta = np.linspace(max(mode - reach, 0.0), min(mode + reach, math.pi / 2), _GRID)
+    density = np.zeros(_GRID)
+    with np.errstate(divide="ignore"):
+        if k > 0.0:
+            density += 2.0 * k * np.log(np.sin(theta))
+        if k < n:
+            density += 2.0 * (n - k) * np.log(np.cos(theta))
+    heights = np.exp(density - density.max())
+    below = np.concatenate([[0.0], np.cumsum(heights[1:] + heights[:-1])])
+    return _Law(cell.size, np.sin(theta) ** 2, below / below[-1])
+
+
+def _added(one: _Law, other: _Law) -> _Law:
+    """Return the law of two classes together."""
+    ours, theirs = one.points()[:, None], other.points()
+    parts = _parts(one.size, other.size)
+    sums = np.concatenate([(part * ours + (1.0 - part) * theirs).ravel() for part, _ in parts])
+    weights = np.repeat([weight for _, weight in parts], _POINTS * _POINTS)
+    order = np.argsort(sums, kind="stable")
+    heights = weights[order] / weights.sum()
+    return _Law(one.size + other.size, sums[order], np.cumsum(heights) - heights / 2.0)
+
+
+def _quantile(one: _Law, other: _Law, wanted: float) -> float:
+    """Return a quantile of two classes together; of ``other`` all is known, of ``one`` points."""
+    points, parts = one.points(), _parts(one.size, other.size)
+    shifts = np.stack([part * points for part, _ in parts])
+    scales = np.array([[1.0 - part] for part, _ in parts])
+    weights = np.array([weight for _, weight in parts])
+
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        below = other.up_to((middle - shifts) / scales).mean(axis=1)
+        low, high = (middle, high) if weights @ below < wanted else (low, middle)
+    return (low + high) / 2.0
+
+
+def _parts(size: int, other: int) -> list[tuple[float, float]]:
+    """Return two values of W ~ Beta(size, other), the part of the first, with their weights.
+
+    They have W's mean, variance and skewness, and lie between 0 and 1 (Gauss, of two nodes).
+    """
+    a, b = float(size), float(other)
+    total = a + b
+    deviation = math.sqrt(a * b / (total + 1.0)) / total
+    half = (b - a) * math.sqrt(total + 1.0) / ((total + 2.0) * math.sqrt(a * b))
+    root = math.sqrt(1.0 + half * half)
+    low, high = half - root, half + root
+    mean = a / total
+    return [
+        (mean + deviation * low, high / (high - low)),
+        (mean + deviation * high, -low / (high - low)),
+    ]

@@ -1,0 +1,287 @@
+"""Which answers people label next, and how many labels a figure still needs."""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_rageval.model import Draw, Label
+from pytest_rageval.stats.influence import Z_95
+from pytest_rageval.stats.intervals import t_quantile
+from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, residuals
+from pytest_rageval.stats.labels.strata import CHANGED, code_in
+from pytest_rageval.stats.summary import group_sums
+
+FIRST: Final = 30
+"""So many labels are drawn uniformly before the judge's verdict decides where to look."""
+
+MOST_STRATA: Final = 3
+
+HIGH: Final = "high"
+LOW: Final = "low"
+SEVERAL: Final = "several"
+"""Kinds of strata besides CHANGED: by the judge's verdict, and such as were put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An answer of the population; ``is_high`` is the judge's verdict, ``weight`` its sample's.
+
+    ``human`` is what people say of it, from 0 to 1: None without labels that were drawn. So is
+    ``score`` what the judge says; no draw depends on it. ``labels`` are all of its sample, also of
+    other answers.
+    """
+
+    sample_id: str
+    digest: str
+    is_high: bool
+    weight: float = 1.0
+    human: float | None = None
+    score: float = 0.0
+    labels: Sequence[Label] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A part of the population from which ``drawn`` samples were drawn uniformly.
+
+    ``labelled`` of its ``size`` samples had labels before; ``share`` is that of all weight.
+    """
+
+    kind: str
+    size: int
+    share: float
+    labelled: int
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The drawn samples, and the strata that they are from.
+
+    ``strata`` are by code, and ``of`` has the code of each sample of the population; both are empty
+    where the draw was uniform.
+    """
+
+    ids: Sequence[str]
+    strata: Mapping[str, Stratum] = field(default_factory=dict)
+    of: Mapping[str, str] = field(default_factory=dict)
+
+
+def draw(
+    population: Sequence[Candidate],
+    n: int,
+    seed: int,
+    bearing: Sequence[Draw] = (),
+    kinds: Mapping[str, str] | None = None,
+    apart: Collection[str] = (),
+) -> Drawing:
+    """Draw ``n`` samples without a label, or all there are.
+
+    ``bearing`` are earlier draws that bear labels, ``kinds`` those of all earlier strata by code.
+    The first FIRST labels are drawn uniformly. Then, or as soon as answers have changed, the draw
+    is by strata: changed answers, and the judge's verdict or what the last draw made of it, so that
+    a judge who wavers does not split strata any further. The samples ``apart`` are wanted as much
+    as changed ones, and are a stratum, too.
+    """
+    rng, kinds = random.Random(seed), kinds or {}
+    parts = _parts(population, bearing, kinds, apart)
+    if not parts:
+        free = [one.sample_id for one in population if one.human is None]
+        return Drawing(rng.sample(free, min(n, len(free))))
+    counts = allocation([part.plan for part in parts], n)
+    total = math.fsum(part.weight for part in parts) or 1.0
+    ids: list[str] = []
+    strata: dict[str, Stratum] = {}
+    of: dict[str, str] = {}
+    for part, count in zip(parts, counts, strict=True):
+        code = _code(rng, kinds.keys() | strata.keys())
+        free = [one.sample_id for one in part.members if one.human is None]
+        ids += rng.sample(free, count)
+        of |= dict.fromkeys((one.sample_id for one in part.members), code)
+        size = len(part.members)
+        strata[code] = Stratum(part.kind, size, part.weight / total, size - len(free), count)
+    return Drawing(ids, strata, of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Samples of the population from which a draw is uniform."""
+
+    kind: str
+    members: Sequence[Candidate]
+
+    @property
+    def labels(self) -> Sequence[float]:
+        return [one.human for one in self.members if one.human is not None]
+
+    @property
+    def weight(self) -> float:
+        return math.fsum(one.weight for one in self.members)
+
+    @property
+    def least(self) -> int:
+        return LEAST_LABELS if self.kind == CHANGED else LEAST_IN_STRATUM
+
+    @property
+    def lacks(self) -> bool:
+        return len(self.labels) < min(self.least, len(self.members))
+
+    @property
+    def plan(self) -> StratumNeed:
+        """What decides how much of it is labelled.
+
+        The deviation of the labels is taken as if one more were 1/2 away from their mean.
+        """
+        labels, size = self.labels, len(self.members)
+        mean = math.fsum(labels) / max(len(labels), 1)
+        squares = math.fsum((label - mean) ** 2 for label in labels)
+        deviation = math.sqrt((squares + 0.25) / (len(labels) + 1))
+        return StratumNeed(size, len(labels), deviation * self.weight / size, self.least)
+
+
+def _parts(
+    population: Sequence[Candidate],
+    bearing: Sequence[Draw],
+    kinds: Mapping[str, str],
+    apart: Collection[str],
+) -> list[_Part]:
+    """Return the strata, changed answers first; [] if the draw is to be uniform.
+
+    They are those within which a corrected mean takes labels for drawn uniformly. Where these are
+    too many, some that have their labels are drawn from together.
+    """
+    found: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    has_strata = any(one.strata for one in bearing)
+    for one in population:
+        key = [code_in(earlier, one) for earlier in bearing]
+        if one.sample_id in apart:
+            key.append(CHANGED)
+        elif CHANGED not in key and not has_strata:
+            key.append(HIGH if one.is_high else LOW)
+        found[tuple(key)].append(one)
+    parts = [_Part(_kind(key, kinds), found[key]) for key in sorted(found)]
+    labelled = sum(one.human is not None for one in population)
+    if labelled < FIRST and not has_strata and {one.kind for one in parts} <= {HIGH, LOW}:
+        return []
+    while len(parts) > MOST_STRATA:
+        parts.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
+        parts[:2] = [_Part(SEVERAL, [*parts[0].members, *parts[1].members])]
+    return sorted(parts, key=lambda part: part.kind != CHANGED)
+
+
+def _kind(key: Sequence[str], kinds: Mapping[str, str]) -> str:
+    """Return what a stratum is: changed, or as the newest draw that knows it has it."""
+    if CHANGED in key:
+        return CHANGED
+    named = [kinds.get(code, code) for code in key if code]
+    return named[-1] if named else SEVERAL
+
+
+def _code(rng: random.Random, taken: Collection[str]) -> str:
+    """Return a new code, which tells people nothing of what is in the stratum."""
+    while (code := f"s-{rng.getrandbits(24):06x}") in taken:
+        pass
+    return code
+
+
+LEAST_IN_STRATUM: Final = 5
+"""So many labels each stratum gets before the others get more."""
+
+_LARGEST_CORRELATION: Final = 1.0 - 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class StratumNeed:
+    """Samples to label from: all that it holds, those that are labelled, and the labels' spread.
+
+    It gets ``least`` labels before the others get more.
+    """
+
+    size: int
+    labelled: int
+    deviation: float
+    least: int = LEAST_IN_STRATUM
+
+
+def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int] | None:
+    """Return the fewest and the most labels in all that bring the interval to ± ``half_width``.
+
+    ``pilot`` is the whole population, of which 10 samples at least are labelled; else None. With
+    Y and f people's and the judge's scores and N of the n + N samples without a label, n is the
+    smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``². Both ends come from the 95 %
+    interval of rho by Fisher; a judge of rho below 0 is not believed. One more than there are means
+    that not even all samples would do. Where all people say the same, one more is taken to differ.
+    """
+    rows = [one for one in pilot if one.weight > 0.0]
+    labelled = [(one, one.human) for one in rows if one.human is not None]
+    n, size = len(labelled), len(rows)
+    if n < LEAST_LABELS:
+        return None
+    weights = [one.weight for one, _ in labelled]
+    groups = [-1 - at if one.group is None else one.group for at, (one, _) in enumerate(labelled)]
+    human = group_sums(residuals([human for _, human in labelled], weights), groups)
+    judge = group_sums(residuals([one.judge for one, _ in labelled], weights), groups)
+    k = len(human)
+    if k < 2:
+        return None
+    variance = _dot(human, human) / n * k / (k - 1) or 1.0 / (n + 1)
+    few, many = sorted(
+        _smallest(variance, max(rho, 0.0), size, half_width) for rho in _fisher(human, judge)
+    )
+    return few, many
+
+
+def allocation(strata: Sequence[StratumNeed], labels: int) -> list[int]:
+    """Return how many of ``labels`` more samples to label in each stratum, by Neyman's rule.
+
+    Each first gets its least in all, the largest of these numbers first, and of equal ones where
+    the fewest labels are. Then each label goes where it lowers the
+    variance Σ (size·deviation)²/labelled most, among equals where the smaller share is labelled. No
+    stratum gets more than it holds, so the sum may be less than ``labels``.
+
+    >>> allocation([StratumNeed(100, 5, 0.4), StratumNeed(100, 5, 0.2), StratumNeed(3, 0, 0.5)], 12)
+    [8, 1, 3]
+    """
+    labelled = [one.labelled for one in strata]
+    for _ in range(labels):
+        left = [at for at, one in enumerate(strata) if labelled[at] < one.size]
+        if not left:
+            break
+        labelled[max(left, key=lambda at: _urgency(strata[at], labelled[at]))] += 1
+    return [now - one.labelled for now, one in zip(labelled, strata, strict=True)]
+
+
+def _urgency(stratum: StratumNeed, labelled: int) -> tuple[float, ...]:
+    if labelled < stratum.least:
+        return math.inf, stratum.least, -labelled
+    gain = (stratum.size * stratum.deviation) ** 2 / (labelled * (labelled + 1))
+    return gain, -labelled / stratum.size
+
+
+def _fisher(human: Sequence[float], judge: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of the correlation of residuals."""
+    spread = math.sqrt(_dot(human, human) * _dot(judge, judge))
+    if spread == 0.0:
+        return 0.0, 0.0
+    rho = _dot(human, judge) / spread
+    centre = math.atanh(min(max(rho, -_LARGEST_CORRELATION), _LARGEST_CORRELATION))
+    half = Z_95 / math.sqrt(max(len(human) - 3, 1))
+    return math.tanh(centre - half), math.tanh(centre + half)
+
+
+def _smallest(variance: float, rho: float, size: int, half_width: float) -> int:
+    def is_enough(n: int) -> bool:
+        left = variance / n * (1.0 - rho * rho * (size - n) / size)
+        return t_quantile(0.975, n - 1) ** 2 * left <= half_width * half_width
+
+    return LEAST_LABELS + bisect_left(range(LEAST_LABELS, size + 1), True, key=is_enough)
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))

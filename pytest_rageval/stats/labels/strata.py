@@ -1,0 +1,346 @@
+"""The parts of a run within which labels were drawn uniformly, and what they lack for a mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pytest_rageval.model import (
+    CHOSEN,
+    RANDOM,
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    Bound,
+    Draw,
+    HumanLabels,
+    Label,
+    MetricColumn,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    answer_digest,
+    finite_ends,
+)
+from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.wording import counted
+
+CHANGED: Final = "changed"
+"""The code of an answer that is not the one of the draw."""
+_LISTED: Final = 3
+
+Key = tuple[str, ...]
+"""The codes of an answer's strata, one for each draw."""
+
+
+class HasLabels(Protocol):
+    """An answer with all labels of its sample, also those of other answers."""
+
+    @property
+    def sample_id(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def labels(self) -> Sequence[Label]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A sample of the population that a corrected mean is of."""
+
+    sample_id: str
+    judged: Judged
+    digest: str
+    labels: Sequence[Label]
+
+    @property
+    def is_labelled(self) -> bool:
+        return self.judged.human is not None
+
+
+def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iterator[Member]:
+    """Yield the samples with a score and a weight; labels that a person chose correct nothing."""
+    expected = [sample for sample in result.samples if sample.is_expected]
+    groups, cut = group_numbers(result.info, expected), cut_of(result.info, human)
+    everyone = all(
+        present_labels(sample, human.labels.get(sample.sample_id, ()))
+        for sample in expected
+        if sample.sample_weight > 0.0
+    )
+    for at, sample in enumerate(expected):
+        score = score_of(sample, human.metric)
+        if not is_scored(score) or sample.sample_weight == 0.0:
+            continue
+        labels = human.labels.get(sample.sample_id, ())
+        counting = [
+            one for one in present_labels(sample, labels) if everyone or one.drawn != CHOSEN
+        ]
+        said = average([scale.label(label.value) for label in counting])
+        group = None if groups is None else groups[at]
+        verdict = scale.verdict(score, human.levels, cut)
+        judged = Judged(scale.score(score), said, sample.sample_weight, group, verdict)
+        yield Member(sample.sample_id, judged, digest_of(sample), labels)
+
+
+def saved_draws(info: ScenarioInfo) -> list[Draw]:
+    """Return each baseline as a draw: its answers are on record, and were drawn from as a whole."""
+    return [Draw(found.digests) for found in info.baselines.values() if found.digests]
+
+
+def is_on_record(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
+    """Return whether a draw holds the answers of the time when the label was given."""
+    return any(draw.digests.get(sample_id) == label.digest for draw in draws)
+
+
+def bearing_draws(
+    members: Sequence[HasLabels], human: HumanLabels, saved: Sequence[Draw]
+) -> list[Draw]:
+    """Return the draws that labels of present answers come from.
+
+    A baseline counts if it explains labels that no draw on record does: of its own answers, or of
+    earlier ones. Without any label of a present answer, the draws of the earlier ones tell how many
+    have changed.
+    """
+    bearing = [draw for draw in human.draws if _bears(draw, members, is_current=True)]
+    unknown = [
+        (one.sample_id, label)
+        for one in members
+        for label in one.labels
+        if label.drawn == RANDOM and not is_on_record(one.sample_id, label, human.draws)
+    ]
+    saved = [draw for draw in saved if any(is_on_record(*one, [draw]) for one in unknown)]
+    if bearing or saved:
+        return [*bearing, *saved]
+    return [draw for draw in human.draws if _bears(draw, members, is_current=False)]
+
+
+def code_in(draw: Draw, member: HasLabels) -> str:
+    """Return the code of an answer's stratum in a draw, CHANGED if it was another answer then."""
+    if draw.digests.get(member.sample_id) != member.digest:
+        return CHANGED
+    return draw.strata.get(member.sample_id, "")
+
+
+def strata_of(
+    members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
+) -> list[list[Member]] | str:
+    """Return the parts within which labels were drawn uniformly, or why there is no mean."""
+    labelled = [one for one in members if one.is_labelled]
+    if members and len(labelled) == len(members):
+        return [list(members)]
+    if not human.labels:
+        usual = f"{human.metric} has no labels yet: pytest --rag-label 30 draws samples to label"
+        return human.blank or usual
+    reason = _undrawn(members, labelled) or without_record(members, [*human.draws, *saved])
+    if reason:
+        return reason
+    parts = parts_of(members, human, saved)
+    return _lacking(parts, len(members)) or list(parts.values())
+
+
+def parts_of(
+    members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
+) -> Mapping[Key, list[Member]]:
+    """Return the members by the strata that they had when labels were drawn."""
+    parts: dict[Key, list[Member]] = {}
+    draws = bearing_draws(members, human, saved)
+    for one in members:
+        parts.setdefault(tuple(code_in(draw, one) for draw in draws), []).append(one)
+    return parts
+
+
+def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str]]:
+    """Return how many labels the changed answers lack, and the ids of those without one.
+
+    They need LEAST_LABELS, or all. Of answers that were not drawn, none says anything.
+    """
+    changed = {key: part for key, part in parts.items() if CHANGED in key}
+    short = [part for part in changed.values() if _is_short(part, LEAST_LABELS)]
+    needed = sum(
+        min(LEAST_LABELS, len(part)) - sum(one.is_labelled for one in part) for part in short
+    )
+    return needed, [one.sample_id for part in short for one in part if not one.is_labelled]
+
+
+def _undrawn(members: Sequence[Member], labelled: Sequence[Member]) -> str:
+    """Return why no label counts though there are some, else ''."""
+    chosen = [one for one in members if any(label.digest == one.digest for label in one.labels)]
+    if labelled or not chosen:
+        return ""
+    return (
+        f"{counted(len(chosen), 'labelled answer')}, none known to be drawn at random: say "
+        "'drawn: random' if they were, or draw some (pytest --rag-label 30)"
+    )
+
+
+def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
+    """Return why labels cannot be weighed without a record of their draw, else ''."""
+    drawn = [(one, label) for one in members for label in one.labels if label.drawn != CHOSEN]
+    stale = [
+        one.sample_id
+        for one, label in drawn
+        if label.digest != one.digest and not is_on_record(one.sample_id, label, draws)
+    ]
+    if stale:
+        return (
+            f"{len(stale)} of the labelled answers changed ({listed(stale)}), and no draws.json "
+            "beside the labels says which others have: remove their labels, write 'chosen' as "
+            "'drawn' of the others of that time, and draw anew (pytest --rag-label 30)"
+        )
+    codes = {
+        label.drawn
+        for one, label in drawn
+        if label.drawn != RANDOM and not _is_of_a_draw(one.sample_id, label, draws)
+    }
+    if codes:
+        return (
+            "the labels were drawn by strata, and no draws.json beside them has their sizes "
+            f"(no {listed(sorted(codes))}): copy the newest one of --rag-label"
+        )
+    return ""
+
+
+def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
+    """Return whether a draw has the sample in the stratum that the label names.
+
+    The label may be about another answer on record: that of a saved run comes along with the one
+    that was drawn, and has its code.
+    """
+    draws = list(draws)
+    return is_on_record(sample_id, label, draws) and any(
+        draw.strata.get(sample_id) == label.drawn for draw in draws
+    )
+
+
+def _bears(draw: Draw, members: Sequence[HasLabels], *, is_current: bool) -> bool:
+    """Return whether labels of this draw are used: of present answers, or of earlier ones.
+
+    A code is of one draw alone, also where the label is about the answer of a saved run that came
+    along: who drew it looked at this draw's strata.
+    """
+    return any(
+        label.drawn == draw.strata.get(one.sample_id, RANDOM)
+        and (label.drawn != RANDOM or label.digest == draw.digests.get(one.sample_id))
+        and (label.digest == one.digest) == is_current
+        for one in members
+        for label in one.labels
+    )
+
+
+def _lacking(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
+    """Return which labels are missing for a mean, else ''."""
+    changed = sum(len(part) for key, part in parts.items() if CHANGED in key)
+    needed, missing = missing_labels(parts)
+    if needed:
+        return (
+            f"{changed} of {total} answers changed since they were labelled: draw {needed} "
+            f"of them with 'pytest --rag-label {needed}' (for instance {listed(missing)})"
+        )
+    return lacking_stratum(parts)
+
+
+def lacking_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
+    """Return which of several strata has fewer than two labels, else ''."""
+    for part in parts.values():
+        if len(parts) > 1 and _is_short(part, 2):
+            count = sum(one.is_labelled for one in part)
+            there = counted(count, "labelled answer")
+            return (
+                f"a stratum of {len(part)} samples has {there}: draw more (pytest --rag-label 10)"
+            )
+    return ""
+
+
+def _is_short(part: Sequence[Member], least: int) -> bool:
+    return sum(one.is_labelled for one in part) < min(least, len(part))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    return ", ".join([*names[:_LISTED], *["..."] * (len(names) > _LISTED)])
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How scores and labels of one metric become numbers from 0 to 1.
+
+    More than two levels are on the metric's scale; two stand for its lower and its upper end.
+    """
+
+    low: float
+    high: float
+    label_low: float
+    label_high: float
+
+    @classmethod
+    def of(cls, info: ScenarioInfo, human: HumanLabels) -> Scale:
+        """Return the scale of a metric; that of an unbounded one has the ends of its levels."""
+        low, high = column_of(info, human.metric).range
+        ends = (human.levels[0], human.levels[-1])
+        if math.isinf(high - low):
+            return cls(*ends, *ends)
+        return cls(low, high, *((low, high) if len(human.levels) > 2 else ends))
+
+    @property
+    def span(self) -> float:
+        """The width of the metric's range."""
+        return self.high - self.low
+
+    def score(self, score: float) -> float:
+        """Return a score as 0..1."""
+        return (score - self.low) / self.span
+
+    def label(self, level: float) -> float:
+        """Return a label as 0..1."""
+        return (level - self.label_low) / (self.label_high - self.label_low)
+
+    def verdict(self, score: float, levels: Sequence[float], cut: Bound | None) -> bool | None:
+        """Return whether a score stands for the higher of two levels; None of others."""
+        level = self.level(score, levels, cut) if len(levels) == 2 else None
+        return None if level is None else level == levels[-1]
+
+    def level(self, score: float, levels: Sequence[float], cut: Bound | None) -> float | None:
+        """Return the level that a score stands for, None if two levels have no bound between."""
+        if (self.low, self.high) == (self.label_low, self.label_high):
+            same = next((one for one in levels if abs(one - score) <= TOLERANCE), None)
+            if same is not None:
+                return same
+        if len(levels) > 2:
+            return min(levels, key=lambda level: (abs(level - score), level))
+        if cut is None:
+            return None
+        is_high = Bound(min=cut.min).holds(score) if cut.min is not None else not cut.holds(score)
+        return levels[is_high]
+
+
+def column_of(info: ScenarioInfo, metric: str) -> MetricColumn:
+    """Return the column of a metric, or of the weighted score."""
+    if metric == WEIGHTED_SCORE:
+        return MetricColumn(WEIGHTED_SCORE, ends=finite_ends(info.weighted_range))
+    return next(column for column in info.metrics if column.name == metric)
+
+
+def cut_of(info: ScenarioInfo, human: HumanLabels) -> Bound | None:
+    """Return from where on a score that is no level means the higher of two; None if unsaid."""
+    return Bound(min=human.cut) if human.cut is not None else info.thresholds.get(human.metric)
+
+
+def digest_of(sample: SampleResult) -> str:
+    """Return the digest of a sample's present answer."""
+    return answer_digest(sample.answer, sample.contexts)
+
+
+def present_labels(sample: SampleResult, labels: Sequence[Label]) -> list[Label]:
+    """Return the labels that are about the sample's present answer."""
+    if not labels:
+        return []
+    digest = digest_of(sample)
+    return [label for label in labels if label.digest == digest]
+
+
+def average(values: Sequence[float]) -> float | None:
+    """Return the plain mean, None of nothing."""
+    return math.fsum(values) / len(values) if values else None

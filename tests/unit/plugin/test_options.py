@@ -1,0 +1,74 @@
+"""The table of options: which of them cannot be given together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_config import config_of
+
+from pytest_rageval.plugin import options
+from pytest_rageval.plugin.option_values import value_at, whole
+from pytest_rageval.plugin.options import ALL_OPTIONS, Option, Overriding, refuse_pairs
+from pytest_rageval.plugin.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("--rag-save=a --rag-save-failed=b", "--rag-save and --rag-save-failed: give one of them"),
+        ("--rag-merge=d --rag-label=3", "--rag-merge and --rag-label are two commands: "),
+        ("--rag-serve --rag-mcp", "--rag-serve and --rag-mcp are two commands: run one after"),
+        ("--rag-shard=1/2 --rag-keep=2 --rag-report=html", "--rag-report, --rag-keep: a shard is"),
+        ("--rag-shard=1/2 --rag-merge=d", "--rag-shard 1/2: a merge runs no cases; leave it out"),
+    ],
+)
+def test_pairs_that_do_not_go_together_are_wrong_use(
+    tmp_path: Path, given: str, message: str
+) -> None:
+    """[E12] Each names both."""
+    with pytest.raises(pytest.UsageError, match=re.escape(message)):
+        refuse_pairs(config_of(tmp_path, *given.split()))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--rag-init --rag-from=a.csv --rag-ci=github",
+        "--rag-merge=d --rag-merge-commits --rag-save=main --rag-gate=f1=0.5",
+        "--rag-shard=1/2 --rag-limit=2 --rag-strict",
+    ],
+)
+def test_others_may_be_given_together(tmp_path: Path, given: str) -> None:
+    refuse_pairs(config_of(tmp_path, *given.split()))
+
+
+def test_a_new_option_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P12: also for a value that is in no section of the scenario."""
+    row = Overriding("top-k", "N", value_at("top_k", whole), "how many contexts count", "scores")
+    monkeypatch.setattr(options, "ALL_OPTIONS", (*options.ALL_OPTIONS, row))
+    (found,) = Settings.of(config_of(tmp_path, "--rag-top-k=3")).overrides
+    assert (found.path, found.value, found.flag) == (("top_k",), 3, "--rag-top-k 3")
+    monkeypatch.setenv("RAGEVAL_TOP_K", "two")
+    with pytest.raises(pytest.UsageError, match="^RAGEVAL_TOP_K two: expected a whole number$"):
+        Settings.of(config_of(tmp_path))
+
+
+@pytest.mark.parametrize("row", ALL_OPTIONS, ids=lambda row: row.variable)
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_variable_is_wrong_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: Option[Any], text: str
+) -> None:
+    """V4: each is read, and the message says how to take it away."""
+    monkeypatch.setenv(row.variable, text)
+    with pytest.raises(pytest.UsageError, match=f"^{row.variable}: expected .*found nothing"):
+        Settings.of(config_of(tmp_path))
+
+
+@pytest.mark.parametrize("flag", [row.flag for row in ALL_OPTIONS if row.metavar is not None])
+def test_an_empty_option_is_wrong_use(tmp_path: Path, flag: str) -> None:
+    """V4: a script may not have set what it gives."""
+    with pytest.raises(pytest.UsageError, match=f"^{flag}: expected .*found nothing$"):
+        Settings.of(config_of(tmp_path, flag, " "))
