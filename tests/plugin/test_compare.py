@@ -461,7 +461,7 @@ def test_a_fall_that_cannot_be_read_is_wrong_use(saved: Project, option: str) ->
     [
         ("f11:0.1", "*--rag-compare-fail f11:0.1: *unknown metric 'f11'. Did you mean 'f1'?*"),
         ("f1:-0.1", "*--rag-compare-fail f1:-0.1: *max_drop: expected a number >= 0*"),
-        ("f1:0.1:worse", "*--rag-compare-fail f1:0.1:worse: *mode: expected significant*"),
+        ("f1:0.1:worse", "*--rag-compare-fail f1:0.1:worse: *mode: expected 'significant'*"),
     ],
 )
 def test_a_fall_that_no_scenario_knows_names_its_option(

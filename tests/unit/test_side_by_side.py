@@ -179,8 +179,8 @@ def test_a_mistake_in_the_last_variant_is_found_before_anything_is_asked() -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 0}, "alpha: expected a number > 0, found 0"),
-        ({"alpha": 1}, "alpha: expected a number < 1, found 1"),
+        ({"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
+        ({"alpha": 1}, "alpha: expected a number between 0 and 1, found 1"),
         ({"alpha": float("nan")}, "alpha: expected a"),
         ({"min_pairs": -1}, "min_pairs: expected a number >= 0, found -1"),
         ({"min_pairs": "x"}, "min_pairs: expected a number, found 'x'"),
