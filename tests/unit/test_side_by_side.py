@@ -132,7 +132,17 @@ def test_saved_runs_of_two_scenarios_are_compared(tmp_path: Path) -> None:
     assert found.gate.outcome == "passed"
     assert found.results["before"].samples[3].answer == "False"
     assert (tmp_path / "both/variants.json").is_file()
-    assert '"min_pairs":0.7' in (tmp_path / "both/variants.html").read_text("utf-8")
+    assert (tmp_path / "both/variants.html").is_file()
+
+
+def test_too_few_common_samples_give_no_letters() -> None:
+    """Of 12 samples 8 are in both: fewer than 0.9 of them, and more than 0.5."""
+    runs = {
+        name: evaluate({"name": name, "metrics": ["em"], "dataset": rows(right)[:count]})
+        for name, right, count in (("whole", 3, 12), ("part", 12, 8))
+    }
+    assert "8 of 12" in compare_saved_runs(runs, of="em").ranking.undecided
+    assert not compare_saved_runs(runs, of="em", min_pairs=0.5).ranking.undecided
 
 
 def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
