@@ -21,7 +21,6 @@ from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import unquoted
-from pytest_rageval.text.people import name_key, shown_name
 
 SECTION: Final = "human"
 
@@ -325,3 +324,28 @@ def read_columns(
                 annotator = f"{column}[{at}]" if isinstance(cell, list | tuple) else column
                 label = Label(value, annotator, rules.drawn, digest, place)
                 found.labels.setdefault(metric, {}).setdefault(sample_id, []).append(label)
+
+
+# Unicode's Default_Ignorable_Code_Point beyond the category Cf: fillers, variation selectors.
+_FILLERS: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def shown_name(text: str) -> str:
+    r"""Return a name with letters composed (NFC), without invisible characters, blanks squeezed.
+
+    >>> shown_name(" An\u200bna  Li ")
+    'Anna Li'
+    """
+    visible = (one for one in _FILLERS.sub("", text) if unicodedata.category(one) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", "".join(visible)).split())
+
+
+def name_key(text: str) -> str:
+    r"""Return what is equal for two spellings of one name; capitals do not count.
+
+    >>> name_key("ANNA") == name_key("anna\ufeff")
+    True
+    """
+    return shown_name(text).casefold()

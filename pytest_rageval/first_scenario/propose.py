@@ -22,14 +22,15 @@ from pytest_rageval.first_scenario.mapping import (
 )
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
+    FUNCTION,
     Draft,
     file_stem,
     scenario_text,
+    shell_word,
+    target_text,
     written_map,
 )
 from pytest_rageval.first_scenario.table import Column, Table, read_table
-from pytest_rageval.first_scenario.target_text import FUNCTION, target_text
-from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.import_path import module_in
 from pytest_rageval.importing.python_target import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
@@ -29,11 +29,13 @@ def labels_of(place: Place, metric: str, what: str) -> HumanLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementGate:
+class AgreementGate(Gate):
     """Compares one coefficient, or the lower end of its interval, with a bound.
 
     An empty ``coefficient`` asks for ``min_labels`` alone.
     """
+
+    by_labels: ClassVar[bool] = True
 
     name: str
     target: str
@@ -42,6 +44,11 @@ class AgreementGate:
     bound: Bound
     min_labels: int = FEW
     takes_lower_end: bool = False
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The metric that it is about."""
+        return (self.target,)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels, or the coefficient is undefined."""

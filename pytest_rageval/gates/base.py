@@ -3,22 +3,23 @@
 Two kinds: ``gates`` names a scenario gate itself (``pass_rate: 0.9``), and a metric gate under a
 metric or ``weighted_score`` (``f1: {mean: 0.8}``), where a bare value means ``mean``.
 To add one, write a module here with ``GATES = (GateKind(...),)``: a type of pydantic's for its
-options, and what makes gates of them. What else is known of a gate, it says itself: whether it is
-decided early (``Foreseeing``), which samples are worth a look when it fails (``BoundingGate``,
-``ComparingGate``, ``SlicedGate``), how the page decides it for other weights (``Recomputed``).
+options, and what makes gates of them. What else is known of a gate, its class says: whether it is
+decided early, which samples are worth a look when it fails, how the page computes it.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.gates.worst import WorstSamples, beyond
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -55,148 +56,130 @@ class NoThresholdsError(GateOptionError):
     """A gate needs thresholds, and the scenario has none that can be used."""
 
 
-class Gate(Protocol):
-    """Decides one thing about a scenario's figures."""
+AS_RUN = "as_run"
+"""What the page calls a gate that it does not decide anew for other weights."""
+
+
+class Watch(ABC):
+    """Follows a run that asks, until the verdict of one gate is certain."""
+
+    __slots__ = ()
+
+    follows_scores: ClassVar[bool] = False
+    """Whether it waits for scores, and has a ``verdict`` before all of them are there."""
+
+    @abstractmethod
+    def add(self, sample: SampleResult) -> None:
+        """Note a sample that was scored, or could not be."""
 
     @property
-    def name(self) -> str:
-        """The gate's name in node ids and tables."""
-        ...
-
-    def check(self, result: ScenarioResult) -> GateResult:
-        """Return the verdict; a figure that is missing fails the gate."""
-        ...
-
-
-class Watch(Protocol):
-    """Follows a run that asks, until the verdict of one gate is certain."""
+    def verdict(self) -> bool | None:
+        """Whether the gate passes however the rest scores; None while that is open."""
+        return None
 
     @property
     def is_certain(self) -> bool:
         """Whether the verdict is the same however the rest scores."""
-        ...
-
-    def add(self, sample: SampleResult) -> None:
-        """Note a sample that was scored, or could not be."""
-        ...
+        return self.verdict is not None
 
 
-@runtime_checkable
-class ScoreWatch(Watch, Protocol):
-    """Waits for scores, and knows the verdict before all of them are there."""
+class Gate(ABC):
+    """Decides one thing about a scenario's figures.
 
-    @property
-    def verdict(self) -> bool | None:
-        """Whether the gate passes; None while that is open."""
-        ...
-
-
-@runtime_checkable
-class Foreseeing(Protocol):
-    """A gate whose verdict may be certain early; all others need every sample."""
-
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch | None:
-        """Return what follows the samples that are ``asked`` about.
-
-        ``error`` is the largest probability of a wrong verdict. None if every score is needed.
-        """
-        ...
-
-
-@runtime_checkable
-class Recomputed(Protocol):
-    """A gate that the page decides anew when a reader changes weights; others stay as run."""
-
-    def for_page(self) -> dict[str, Any]:
-        """Return its ``kind`` and its options, as ``gates.js`` reads them."""
-        ...
-
-
-def page_options(gate: object) -> dict[str, Any]:
-    """Return what the page needs to decide a gate, or to know that its verdict stays as run.
-
-    ``targets`` are the scores that it depends on. Of a gate of another distribution they may not be
-    known: then all weights matter.
+    What a kind of gate leaves out here, it cannot do: by default it needs every sample, compares
+    with nothing, and the page shows it as it ran.
     """
-    if isinstance(gate, Recomputed):
-        return gate.for_page()
-    return {"kind": "as_run", "targets": sorted(gate_targets(gate)) or [WEIGHTED_SCORE]}
 
+    __slots__ = ()
 
-# For slices.py and worst.py, what a gate is shows in what it can do, not in its class: modules are
-# loaded one by one, and tests that restore sys.modules leave two of some.
+    by_labels: ClassVar[bool] = False
+    """Whether labels of people decide it."""
 
+    name: str
+    """Its name in node ids and tables."""
 
-@runtime_checkable
-class BoundingGate(Protocol):
-    """A gate on a score that every sample has: those beyond its bound are worth a look."""
-
-    bounds_samples: ClassVar[bool]
+    @abstractmethod
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Return the verdict; a figure that is missing fails the gate."""
 
     @property
-    def target(self) -> str:
-        """The metric, or ``weighted_score``."""
-        ...
+    def targets(self) -> Iterable[str]:
+        """The metrics that it is about."""
+        return ()
 
     @property
-    def bound(self) -> Bound:
-        """What the figure must keep to."""
-        ...
-
-
-@runtime_checkable
-class ComparingGate(Gate, Protocol):
-    """A gate that compares with a baseline."""
+    def leaf(self) -> Gate:
+        """The gate that it applies to parts of the samples, else itself."""
+        return self
 
     @property
-    def baseline(self) -> Baseline:
-        """The earlier run."""
-        ...
+    def compared_with(self) -> Baseline | None:
+        """The run that it compares with."""
+        return None
 
-    @property
-    def higher_is_better(self) -> Mapping[str, bool]:
-        """The metrics that are compared."""
-        ...
-
-    def within(self, ids: Sequence[str]) -> ComparingGate:
-        """Return the gate for these samples only."""
-        ...
+    def within(self, ids: Sequence[str]) -> Gate:
+        """Return the gate for these samples of the baseline only."""
+        return self
 
     def lacks_samples(self, result: ScenarioResult) -> str:
         """Return what is said of the baseline's samples that the result lacks, "" if none."""
-        ...
+        return ""
 
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch | None:
+        """Return what knows the verdict early, of samples that are ``asked`` about.
 
-@runtime_checkable
-class SlicedGate(Protocol):
-    """A gate that applies another one to parts of the samples."""
+        ``error`` is the largest probability of a wrong verdict. None if every sample is needed.
+        """
+        return None
 
-    @property
-    def inner(self) -> Gate:
-        """The gate of each part."""
-        ...
+    def for_page(self) -> dict[str, Any]:
+        """Return its ``kind`` and what the page decides it from, as ``gates.js`` reads them.
 
-    def failed_samples(self, result: ScenarioResult) -> list[SampleResult]:
-        """Return the samples of the parts for which the gate fails."""
-        ...
+        By default its verdict stays as run, and where weights of its targets change, that is said.
+        """
+        return {"kind": AS_RUN, "targets": sorted(self.targets) or [WEIGHTED_SCORE]}
+
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return the samples to look at when it failed, for each metric; equal ones in order."""
+        return []
 
 
 @dataclass(frozen=True, slots=True)
-class UndecidedGate:
-    """A gate whose baseline will be saved for the first time."""
+class BoundedGate(Gate):
+    """Bounds a figure of a score that every sample has."""
 
     name: str
-    baseline: str
+    target: str
+    """The metric, or ``weighted_score``."""
+    bound: Bound
+
+    @property
+    def targets(self) -> Iterable[str]:
+        """The metric that it is about."""
+        return (self.target,)
+
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return the samples that are themselves beyond the bound."""
+        return beyond(result, self.target, self.bound, verdict.observed)
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedGate(Gate):
+    """A gate whose baseline will be saved for the first time.
+
+    ``targets`` must be scored now already; with ``anyway`` they are compared with that run even
+    where it is not comparable. ``path`` is where its options stand below ``gates``.
+    """
+
+    name: str
+    run: str
     targets: tuple[str, ...] = ()
-    """The metrics that it will compare; they must be scored now already."""
     anyway: bool = field(default=False, compare=False)
-    """Whether they are compared with that run even where it is not comparable."""
     path: tuple[str, ...] = field(default=(), compare=False)
-    """Where its options stand below ``gates``."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Skip: there is nothing to compare with."""
-        message = f"not compared with {self.baseline!r}"
+        message = f"not compared with {self.run!r}"
         return GateResult(self.name, "skipped", None, None, message)
 
 
@@ -351,19 +334,6 @@ def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
     """Return what a metric gate can be about: the metrics and ``weighted_score``."""
     weighted = MetricColumn(WEIGHTED_SCORE)
     return {metric.name: metric for metric in (*info.metrics, weighted)}
-
-
-def gate_targets(gate: object) -> Iterable[str]:
-    """Return the metrics that a gate, or the one inside a slice gate, is about."""
-    leaf = leaf_of(gate)
-    target: str | None = getattr(leaf, "target", None)
-    several: Iterable[str] = getattr(leaf, "targets", ())
-    return several if target is None else (target,)
-
-
-def leaf_of(gate: object) -> object:
-    """Return the gate inside of slice gates; other gates as they are."""
-    return leaf_of(gate.inner) if hasattr(gate, "inner") else gate
 
 
 def largest_share(spec: ShareSpec, place: Place, *below: str) -> Bound:

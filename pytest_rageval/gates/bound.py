@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, WrapValidator
 
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import Gate, GateKind, Place, bound_result, ends_of, margin_of
+from pytest_rageval.gates.base import (
+    BoundedGate,
+    Gate,
+    GateKind,
+    Place,
+    bound_result,
+    ends_of,
+    margin_of,
+)
 from pytest_rageval.gates.corrected import CorrectedGate
 from pytest_rageval.gates.mean import MeanSpec
 from pytest_rageval.model import (
@@ -31,14 +39,9 @@ from pytest_rageval.stats.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
-class LowerBoundGate:
+class LowerBoundGate(BoundedGate):
     """Compares the worse end of the weighted mean's interval: the upper one if lower is better."""
 
-    bounds_samples: ClassVar[bool] = True
-
-    name: str
-    target: str
-    bound: Bound
     value_range: tuple[float, float]
     confidence: float = 0.95
 
@@ -78,18 +81,13 @@ class LowerBoundGate:
 
 
 @dataclass(frozen=True, slots=True)
-class QuantileGate:
+class QuantileGate(BoundedGate):
     """Requires that a share 1 - ``q`` of the samples, by weight, reaches a minimum.
 
     For a maximum: that a share ``q`` does not exceed it.
     """
 
-    bounds_samples: ClassVar[bool] = True
-
-    name: str
-    target: str
     q: float
-    bound: Bound
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
@@ -177,7 +175,7 @@ _Quantiles = Annotated[
 def _make_quantile(options: Mapping[float, BoundSpec], place: Place) -> list[Gate]:
     target = place.target
     return [
-        QuantileGate(f"{target}.quantile.{q:g}", target, q, place.bound_of_metric(spec, str(q)))
+        QuantileGate(f"{target}.quantile.{q:g}", target, place.bound_of_metric(spec, str(q)), q)
         for q, spec in options.items()
     ]
 

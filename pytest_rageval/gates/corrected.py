@@ -7,15 +7,18 @@ the gate fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from pytest_rageval.gates.base import bound_result
+from pytest_rageval.gates.base import Gate, bound_result
 from pytest_rageval.model import Bound, Corrected, GateResult, HumanLabels, ScenarioResult
 from pytest_rageval.stats.wording import counted, label_range
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedGate:
+class CorrectedGate(Gate):
     """Compares the corrected mean, or the worse end of its interval, with a bound."""
+
+    by_labels: ClassVar[bool] = True
 
     name: str
     target: str
@@ -23,6 +26,11 @@ class CorrectedGate:
     human: HumanLabels
     takes_end: bool
     confidence: float = 0.95
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The metric that it is about."""
+        return (self.target,)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels for a corrected mean."""

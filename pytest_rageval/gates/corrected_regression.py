@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from statistics import NormalDist
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import Place
@@ -33,6 +33,8 @@ class CorrectedRegressionGate(RegressionGate):
 
     For several metrics each interval has its share of alpha (Bonferroni).
     """
+
+    by_labels: ClassVar[bool] = True
 
     human: Mapping[str, HumanLabels] = field(default_factory=lambda: NOTHING)
 

@@ -22,7 +22,7 @@ from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, 
 
 
 @dataclass(frozen=True, slots=True)
-class InvalidGate:
+class InvalidGate(Gate):
     """Counts invalid rows among all rows that ran, skipped ones included."""
 
     bound: Bound
@@ -42,7 +42,7 @@ class InvalidGate:
         return _Certain()
 
 
-class _Certain:
+class _Certain(Watch):
     is_certain = True
 
     def add(self, sample: SampleResult) -> None:

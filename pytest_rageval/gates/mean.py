@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from pytest_rageval.gates.base import (
     UNIT,
     Asked,
+    BoundedGate,
     Gate,
     GateKind,
     Place,
@@ -18,7 +19,7 @@ from pytest_rageval.gates.base import (
     bound_result,
     ends_of,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import WEIGHTED_SCORE, GateResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.scenario.spec import BoundSpec
 
 if TYPE_CHECKING:
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanGate:
+class MeanGate(BoundedGate):
     """Compares the mean, weighted by sample, over the samples that have the score."""
-
-    bounds_samples: ClassVar[bool] = True
-
-    name: str
-    target: str
-    bound: Bound
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""

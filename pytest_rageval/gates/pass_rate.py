@@ -28,7 +28,7 @@ from pytest_rageval.stats.weights import is_scored
 
 
 @dataclass(frozen=True, slots=True)
-class PassRateGate:
+class PassRateGate(Gate):
     """Counts samples, not weights, among those that the thresholds can judge."""
 
     bound: Bound

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from pytest_rageval.gates.base import Gate
+from pytest_rageval.gates.worst import WorstSamples, fallen
 from pytest_rageval.model import (
     TOLERANCE,
     Baseline,
@@ -35,7 +37,7 @@ FEW_PAIRS: Final = f"{UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
 
 
 @dataclass(frozen=True, slots=True)
-class RegressionGate:
+class RegressionGate(Gate):
     """Tests all its metrics together, and names those that fell or that cannot be decided.
 
     ``spans`` are the widths of the metrics' ranges.
@@ -56,6 +58,11 @@ class RegressionGate:
     def targets(self) -> tuple[str, ...]:
         """The metrics that it is about."""
         return tuple(self.higher_is_better)
+
+    @property
+    def compared_with(self) -> Baseline:
+        """The run that it compares with."""
+        return self.baseline
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
@@ -88,6 +95,10 @@ class RegressionGate:
         there = sum(name in ours for name in self.baseline.ids)
         reason = self._too_few(result, there, "are in this run")
         return f"{reason}; to let it pass: {FEW_PAIRS}" if reason else ""
+
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return the samples that are worse than in the baseline."""
+        return fallen(result, self.baseline, self.higher_is_better)
 
     def _findings(self, result: ScenarioResult) -> list[_Finding]:
         # It imports numpy, which runs without a comparison need not load.

@@ -6,29 +6,28 @@ worst slice and names those that fail.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import (
+    AS_RUN,
     Asked,
-    ComparingGate,
-    Foreseeing,
     Gate,
     GateKind,
     GateOptionError,
     Place,
-    Recomputed,
-    ScoreWatch,
+    Watch,
     each_gate,
     margin_of,
-    page_options,
 )
+from pytest_rageval.gates.worst import WorstSamples
 from pytest_rageval.model import (
     CAUSE,
+    Baseline,
     GateResult,
     SampleResult,
     ScenarioInfo,
@@ -45,12 +44,35 @@ _LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class SliceGate:
+class SliceGate(Gate):
     """Applies ``inner`` to the samples of each value of ``field``."""
 
     name: str
     field: str
     inner: Gate
+
+    @property
+    def targets(self) -> Iterable[str]:
+        """The metrics that the gate of each part is about."""
+        return self.inner.targets
+
+    @property
+    def leaf(self) -> Gate:
+        """The gate of each part, however deep."""
+        return self.inner.leaf
+
+    @property
+    def compared_with(self) -> Baseline | None:
+        """The run that the gate of each part compares with."""
+        return self.inner.compared_with
+
+    def within(self, ids: Sequence[str]) -> SliceGate:
+        """Return the gate for these samples of the baseline only."""
+        return replace(self, inner=self.inner.within(ids))
+
+    def lacks_samples(self, result: ScenarioResult) -> str:
+        """Return what is said of the baseline's samples that the result lacks, "" if none."""
+        return self.inner.lacks_samples(result)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail when the gate fails for any value.
@@ -59,22 +81,24 @@ class SliceGate:
         remark, if the baseline has none of its samples.
         """
         slices = self._judged_slices(result)
-        compared = _compared(self.inner)
-        theirs = _ids_of(compared)
-        new = self._new(slices, theirs)
-        found = self._verdict(self._verdicts(result, slices, theirs))
-        if compared is not None and found.outcome == "passed":
+        new = self._new(slices)
+        found = self._verdict(self._verdicts(result, slices))
+        if found.outcome == "passed" and (lost := self.lacks_samples(result)):
             # A slice cannot miss samples that it does not have, so missing ones are counted here.
-            lost = compared.lacks_samples(result)
-            found = replace(found, outcome="failed", message=lost) if lost else found
-        if compared is None or not new:
+            found = replace(found, outcome="failed", message=lost)
+        if self.compared_with is None or not new:
             return found
-        return replace(found, message=found.message + _left_out(new, compared.baseline.name))
+        return replace(found, message=found.message + _left_out(new, self.compared_with.name))
 
-    def failed_samples(self, result: ScenarioResult) -> list[SampleResult]:
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return those of the values for which the gate fails."""
+        part = replace(result, samples=self._failed_samples(result))
+        return self.inner.worst_samples(part, verdict)
+
+    def _failed_samples(self, result: ScenarioResult) -> list[SampleResult]:
         """Return the samples of the values for which the gate fails, in dataset order."""
-        slices, theirs = self._judged_slices(result), _ids_of(_compared(self.inner))
-        verdicts = self._verdicts(result, slices, theirs)
+        slices = self._judged_slices(result)
+        verdicts = self._verdicts(result, slices)
         found = [
             sample
             for value, verdict in verdicts.items()
@@ -90,13 +114,17 @@ class SliceGate:
         """
         if self.field == CAUSE and info.diagnose is not None:
             return None  # it shows only when the samples are scored
-        if error or not isinstance(self.inner, Foreseeing):
+        if error:
             return None
         slices: dict[str, list[Asked]] = {}
         for sample in asked:
             slices.setdefault(slice_value(sample, self.field), []).append(sample)
         made = {value: self.inner.watch(info, part, error) for value, part in slices.items()}
-        watches = {value: watch for value, watch in made.items() if isinstance(watch, ScoreWatch)}
+        watches = {
+            value: watch
+            for value, watch in made.items()
+            if watch is not None and watch.follows_scores
+        }
         if len(watches) < len(slices):
             return None
         of = {sample.index: value for value, part in slices.items() for sample in part}
@@ -104,9 +132,10 @@ class SliceGate:
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""
-        inner = page_options(self.inner)
-        is_computed = isinstance(self.inner, Recomputed)
-        return {"kind": "by", "field": self.field, "inner": inner} if is_computed else inner
+        inner = self.inner.for_page()
+        if inner["kind"] == AS_RUN:
+            return inner
+        return {"kind": "by", "field": self.field, "inner": inner}
 
     def _judged_slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
         return {
@@ -116,19 +145,15 @@ class SliceGate:
         }
 
     def _verdicts(
-        self,
-        result: ScenarioResult,
-        slices: Mapping[str, Sequence[SampleResult]],
-        theirs: frozenset[str],
+        self, result: ScenarioResult, slices: Mapping[str, Sequence[SampleResult]]
     ) -> dict[str, GateResult]:
-        new = self._new(slices, theirs)
-        return {
-            value: _within(self.inner, samples, theirs).check(
-                summarize_scenario(result.info, samples, result.complete)
-            )
-            for value, samples in slices.items()
-            if value not in new
-        }
+        new, theirs, verdicts = self._new(slices), self._theirs(), dict[str, GateResult]()
+        for value, samples in slices.items():
+            if value not in new:
+                ids = [sample.sample_id for sample in samples if sample.sample_id in theirs]
+                part = summarize_scenario(result.info, samples, result.complete)
+                verdicts[value] = self.inner.within(ids).check(part)
+        return verdicts
 
     def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
         if not verdicts:
@@ -147,12 +172,15 @@ class SliceGate:
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message + more)
 
-    def _new(
-        self, slices: Mapping[str, Sequence[SampleResult]], theirs: frozenset[str]
-    ) -> dict[str, None]:
+    def _theirs(self) -> frozenset[str]:
+        """Return the ids of the baseline's samples; none without a comparison."""
+        return frozenset(() if self.compared_with is None else self.compared_with.ids)
+
+    def _new(self, slices: Mapping[str, Sequence[SampleResult]]) -> dict[str, None]:
         """Return the values without any sample in the baseline, in order."""
-        if _compared(self.inner) is None:
+        if self.compared_with is None:
             return {}
+        theirs = self._theirs()
         return {
             value: None
             for value, samples in slices.items()
@@ -167,16 +195,13 @@ class SliceGate:
 
 
 @dataclass(frozen=True, slots=True)
-class SliceWatch:
+class SliceWatch(Watch):
     """Follows the scores of each value; ``of`` is the value of each sample, by its index."""
 
-    watches: Mapping[str, ScoreWatch]
-    of: Mapping[int, str]
+    follows_scores: ClassVar[bool] = True
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether the verdict is the same however the rest scores."""
-        return self.verdict is not None
+    watches: Mapping[str, Watch]
+    of: Mapping[int, str]
 
     @property
     def verdict(self) -> bool | None:
@@ -193,28 +218,6 @@ class SliceWatch:
 def _left_out(new: Collection[str], run: str) -> str:
     more = f", and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
     return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
-
-
-def _compared(gate: Gate) -> ComparingGate | None:
-    """Return the comparing gate itself or inside nested slices, None for other gates."""
-    if isinstance(gate, SliceGate):
-        return _compared(gate.inner)
-    return gate if isinstance(gate, ComparingGate) else None
-
-
-def _ids_of(gate: ComparingGate | None) -> frozenset[str]:
-    """Return the ids of the baseline's samples; none without a comparison."""
-    return frozenset(gate.baseline.ids if gate is not None else ())
-
-
-def _within(gate: Gate, samples: Sequence[SampleResult], theirs: frozenset[str]) -> Gate:
-    """Return the gate for ``samples`` only; ``theirs`` are the ids of the baseline."""
-    if isinstance(gate, SliceGate):
-        return replace(gate, inner=_within(gate.inner, samples, theirs))
-    if isinstance(gate, ComparingGate):
-        ids = [sample.sample_id for sample in samples]
-        return gate.within([sample_id for sample_id in ids if sample_id in theirs])
-    return gate
 
 
 def slice_value(sample: Asked, field: str) -> str:

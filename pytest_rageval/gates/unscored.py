@@ -21,6 +21,7 @@ from pytest_rageval.gates.base import (
     GateKind,
     Place,
     ShareSpec,
+    Watch,
     bound_result,
     ends_of,
     largest_share,
@@ -52,7 +53,7 @@ _MOST_ADVISED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class UnscoredGate:
+class UnscoredGate(Gate):
     """Counts the samples that were to be scored: neither skipped nor expected to be invalid.
 
     ``shares`` are the largest shares of samples that may lack a metric, by its name.
@@ -120,7 +121,7 @@ class UnscoredGate:
         return {"kind": "unscored", "ends": ends_of(self.bound), "shares": shares}
 
 
-class UnscoredWatch:
+class UnscoredWatch(Watch):
     """Is certain while the gate passes for the samples so far; that the rest fails is not foreseen.
 
     If the gate fails so far, every sample is needed: a failed one may be run again, and scored.

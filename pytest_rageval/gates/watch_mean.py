@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from pytest_rageval.gates.base import Asked, targets_of
+from pytest_rageval.gates.base import Asked, Watch, targets_of
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, SampleResult, ScenarioInfo
 from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.verdict import score_of
@@ -14,17 +15,14 @@ from pytest_rageval.stats.weights import resolve_weight
 
 
 @dataclass(frozen=True, slots=True)
-class MeanWatch:
+class MeanWatch(Watch):
     """Follows the mean of ``value_of`` the samples."""
+
+    follows_scores: ClassVar[bool] = True
 
     mean: GrowingMean
     value_of: Callable[[SampleResult], float | None]
     is_weighted: bool = True
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the mean is on one side of its bound whatever the rest scores."""
-        return self.verdict is not None
 
     @property
     def verdict(self) -> bool | None:

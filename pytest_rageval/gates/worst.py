@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_rageval.gates.base import BoundingGate, ComparingGate, Gate, SlicedGate
-from pytest_rageval.model import TOLERANCE, Bound, GateResult, SampleResult, ScenarioResult
+from pytest_rageval.model import TOLERANCE, Baseline, Bound, SampleResult, ScenarioResult
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
@@ -26,23 +25,7 @@ class WorstSamples:
     rows: tuple[tuple[str, SampleResult], ...]
 
 
-def worst_samples(result: ScenarioResult, gate: Gate, verdict: GateResult) -> list[WorstSamples]:
-    """Return the worst samples for each metric that the failed ``gate`` is about.
-
-    For a mean, bound or quantile these are beyond the bound; for a comparison, worse than in the
-    baseline. [] for other gates. Equal ones are in dataset order.
-    """
-    if isinstance(gate, SlicedGate):
-        part = replace(result, samples=gate.failed_samples(result))
-        return worst_samples(part, gate.inner, verdict)
-    if isinstance(gate, ComparingGate):
-        return _fallen(result, gate)
-    if isinstance(gate, BoundingGate):
-        return _beyond(result, gate.target, gate.bound, verdict.observed)
-    return []
-
-
-def _beyond(
+def beyond(
     result: ScenarioResult, target: str, bound: Bound, observed: float | None
 ) -> list[WorstSamples]:
     """Return the samples beyond the bound, on the side of the observed figure."""
@@ -65,14 +48,17 @@ def _beyond(
     return [WorstSamples(f"{heading}; the {extreme}:", rows)]
 
 
-def _fallen(result: ScenarioResult, gate: ComparingGate) -> list[WorstSamples]:
+def fallen(
+    result: ScenarioResult, baseline: Baseline, higher_is_better: Mapping[str, bool]
+) -> list[WorstSamples]:
+    """Return the samples that are worse than in the baseline, of each metric that is worse."""
     # It imports numpy, which runs without a comparison need not load.
     from pytest_rageval.stats.comparison import paired_scores
 
     found = []
-    for target, up in gate.higher_is_better.items():
+    for target, up in higher_is_better.items():
         both = [
-            (*paired_scores(result.info, sample, gate.baseline, target), sample)
+            (*paired_scores(result.info, sample, baseline, target), sample)
             for sample in _weighing(result)
         ]
         pairs = [
@@ -80,7 +66,7 @@ def _fallen(result: ScenarioResult, gate: ComparingGate) -> list[WorstSamples]:
             for ours, theirs, sample in both
             if is_scored(ours) and is_scored(theirs)
         ]
-        found.append(_falls(target, pairs, gate.baseline.name, up=up))
+        found.append(_falls(target, pairs, baseline.name, up=up))
     several = [one for one in found if one is not None]
     listed = LISTED if len(several) == 1 else _OF_EACH
     return [replace(one, rows=one.rows[:listed]) for one in several[:_OF_EACH]]

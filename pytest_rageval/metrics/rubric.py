@@ -272,7 +272,7 @@ class RubricOptions(NoOptions):
 
 
 def _refused(expected: str) -> PydanticCustomError:
-    return PydanticCustomError("rubric", "{expected}", {"expected": expected})
+    return PydanticCustomError("rubric", "expected {expected}", {"expected": expected})
 
 
 def _plain(number: float) -> float | int:

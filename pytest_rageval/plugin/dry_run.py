@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import pytest
 
 from pytest_rageval.clients.settings import RunSettings
@@ -13,7 +11,7 @@ from pytest_rageval.engine.scoring.forecast import Forecast, forecast
 from pytest_rageval.engine.verdict.contests import has_best, scenario_nodeid
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.model import Case, Sample
-from pytest_rageval.plugin.quality_options import refuse_left_over, where_scenarios_are
+from pytest_rageval.plugin.quality_options import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.last_failed import is_deselected
 from pytest_rageval.plugin.run.run_settings import run_settings
@@ -28,16 +26,9 @@ from pytest_rageval.plugin.show.forecast_lines import (
 )
 from pytest_rageval.text.printable import one_line, printable
 
-FLAG: Final = "--rag-dry-run"
-
 
 def forecast_instead(config: pytest.Config) -> None:
-    """Have this session say what a run would ask, in this process, and run no test.
-
-    Raises pytest.UsageError if the option is not on the command line: no run would judge anything,
-    and all of them would be green.
-    """
-    refuse_left_over(config, FLAG, FLAG)
+    """Have this session say what a run would ask, in this process, and run no test."""
     config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
     config.option.continue_on_collection_errors = False
     config.option.xmlpath = None  # a report of no tests would look green

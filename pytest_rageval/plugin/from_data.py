@@ -18,9 +18,10 @@ from pytest_rageval.first_scenario.propose import (
     propose,
     unread_lines,
 )
-from pytest_rageval.first_scenario.scenario_text import file_stem, rows_in_words
-from pytest_rageval.first_scenario.workflow import (
+from pytest_rageval.first_scenario.scenario_text import (
     SERVICES,
+    file_stem,
+    rows_in_words,
     shell_word,
     step_text,
     what_to_add,

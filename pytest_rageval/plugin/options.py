@@ -6,7 +6,9 @@ Help, environment, ini values, settings, overrides, refusals and the docs' table
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -43,6 +45,7 @@ AGENTS, ULTRARAG = MCP_PROFILES = ("agents", "ultrarag")
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
 
 _SEVERAL = "..."
+_ADDOPTS = "PYTEST_ADDOPTS"
 
 Touched = Literal[
     "how", "cases", "samples", "scores", "scenario", "gates", "baseline", "answers", "files"
@@ -331,11 +334,13 @@ def touching(*kinds: Touched) -> list[Option[Any]]:
 
 
 def refuse_pairs(config: pytest.Config) -> None:
-    """Raise UsageError for options that cannot be given together."""
-    commands = [command.flag for command in COMMANDS if command.is_given(config)]
+    """Raise UsageError for options that cannot be given together, or not there."""
+    commands = [command for command in COMMANDS if command.is_given(config)]
     if len(commands) > 1:
-        names = " and ".join(commands)
+        names = " and ".join(command.flag for command in commands)
         raise pytest.UsageError(f"{names} are two commands: run one after the other")
+    for command in commands:
+        _refuse_left_over(config, command)
     if SAVE.is_given(config) and SAVE_FAILED.is_given(config):
         raise pytest.UsageError(f"{SAVE.flag} and {SAVE_FAILED.flag}: give one of them")
     for shard in SHARD.entries(config):
@@ -346,6 +351,37 @@ def refuse_pairs(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{', '.join(sources)}: {message}")
         if config.getoption("rag_merge"):
             raise shard.refused("a merge runs no cases; leave it out")
+
+
+def _refuse_left_over(config: pytest.Config, command: Command) -> None:
+    """Raise UsageError for a command in addopts: every run would be green, and judge nothing."""
+    if _has(_typed(config), command.flag):
+        return
+    variable = os.environ.get(_ADDOPTS, "")
+    is_of_variable = _has(shlex.split(variable), command.flag)
+    where = _ADDOPTS if is_of_variable else f"addopts in {config.inipath}"
+    if variable and "@" in variable:
+        where = f"a file that {_ADDOPTS} names"
+    value = f"={command.metavar.removesuffix(_SEVERAL)}" if command.metavar else ""
+    raise pytest.UsageError(
+        f"{command.flag}: found in {where}: every run would judge nothing, and be green. Take it "
+        f"out, and write it on the command line: pytest {command.flag}{value}"
+    )
+
+
+def _typed(config: pytest.Config) -> Iterator[str]:
+    """Yield the words of the command line, and of the files that it names as ``@file``."""
+    for word in config.invocation_params.args:
+        if word.startswith("@"):
+            with suppress(OSError):
+                file = config.invocation_params.dir / word[1:]
+                yield from file.read_text("utf-8", "replace").split()
+        else:
+            yield str(word)
+
+
+def _has(words: Iterable[str], flag: str) -> bool:
+    return any(word.partition("=")[0] == flag for word in words)
 
 
 def add_options(parser: pytest.Parser) -> None:

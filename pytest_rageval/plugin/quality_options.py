@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -17,7 +15,6 @@ from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.text.printable import printable
 
-_ADDOPTS = "PYTEST_ADDOPTS"
 _MOST_FOLDERS = 500
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 _GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -48,38 +45,6 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     if reporter is not None:
         reporter.write_line("")  # ends a line of dots
         reporter.write_line(printable(f"ERROR: {message}"), red=True)
-
-
-def refuse_left_over(config: pytest.Config, flag: str, written: str) -> None:
-    """Raise UsageError if an option that runs no tests is in addopts, not on the command line.
-
-    No run would judge anything, and all of them would be green. ``written`` is how to write it.
-    """
-    if _has(_typed(config), flag):
-        return
-    variable = os.environ.get(_ADDOPTS, "")
-    where = _ADDOPTS if _has(shlex.split(variable), flag) else f"addopts in {config.inipath}"
-    if variable and "@" in variable:
-        where = f"a file that {_ADDOPTS} names"
-    raise pytest.UsageError(
-        f"{flag}: found in {where}: every run would judge nothing, and be green. Take it out, "
-        f"and write it on the command line: pytest {written}"
-    )
-
-
-def _typed(config: pytest.Config) -> Iterator[str]:
-    """Yield the words of the command line, and of the files that it names as ``@file``."""
-    for word in config.invocation_params.args:
-        if word.startswith("@"):
-            with suppress(OSError):
-                file = config.invocation_params.dir / word[1:]
-                yield from file.read_text("utf-8", "replace").split()
-        else:
-            yield word
-
-
-def _has(words: Iterable[object], flag: str) -> bool:
-    return any(str(word).partition("=")[0] == flag for word in words)
 
 
 def where_scenarios_are(config: pytest.Config) -> str:

@@ -404,7 +404,7 @@ def ranking_rows(ranking: Ranking) -> list[tuple[str, tuple[str, ...]]]:
     """Return each variant with its figures as text, in the order of ``HEADS``."""
     # One place for each letter, so that equal letters are below each other.
     columns = sorted({letter for variant in ranking.variants for letter in variant.letters})
-    rows = []
+    rows: list[tuple[str, tuple[str, ...]]] = []
     for variant in ranking.variants:
         letters = "".join(letter if letter in variant.letters else " " for letter in columns)
         pair = ranking.pair(variant.name, ranking.best)

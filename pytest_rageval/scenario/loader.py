@@ -13,12 +13,11 @@ from typing import Any
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
-from pytest_rageval.scenario.empty_values import refuse_empty
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
 from pytest_rageval.scenario.rewording import kind_of
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.validation import Positions, validate
+from pytest_rageval.scenario.validation import Positions, refuse_empty, validate
 from pytest_rageval.scenario.variants import (
     SECTIONS,
     VARIANTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,7 +12,15 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.import_path import ImportPathError, split_path
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
-from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec, without_own_keys
+from pytest_rageval.scenario.spec import (
+    Count,
+    Name,
+    Number,
+    Seconds,
+    Spec,
+    expected,
+    without_own_keys,
+)
 
 
 class MetricSpec(Spec):
@@ -24,8 +32,8 @@ class MetricSpec(Spec):
     metric: Name = Field(description="a built-in metric, or an import path")
     name: Name | None = Field(None, description="how results call it; its own name when absent")
     use: Name | None = Field(None, description="import path of one's own metric, pkg.mod:attr")
-    range: tuple[Number | None, Number | None] | None = Field(
-        None, description="lowest and highest score, null for no end; 0 and 1 when absent"
+    range: Annotated[tuple[Number | None, Number | None] | None, expected("[lowest, highest]")] = (
+        Field(None, description="lowest and highest score, null for no end; 0 and 1 when absent")
     )
     needs: list[Name] | None = Field(None, description="fields that a row must have")
     asks: list[Literal["judge", "embedding"]] | None = Field(None, description="models it asks")
@@ -68,13 +76,6 @@ class MetricSpec(Spec):
             except ImportPathError as error:
                 raise ValueError(str(error)) from None
         return path
-
-    @field_validator("range", mode="before")
-    @classmethod
-    def _range_has_two_ends(cls, ends: Any) -> Any:
-        if ends is not None and not (isinstance(ends, list | tuple) and len(ends) == 2):
-            raise ValueError(f"expected [lowest, highest], found {ends!r}")
-        return ends
 
     @field_validator("range")
     @classmethod

@@ -7,7 +7,6 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -52,6 +51,7 @@ from pytest_rageval.scenario.spec import (
     Text,
     Weight,
     Whole,
+    expected,
     refuse_half_characters,
     without_own_keys,
 )
@@ -252,22 +252,6 @@ def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
     return weights
 
 
-def _decided_or_error(value: Any) -> Any:
-    """Return the value of ``stop``; a union's own message would be one for each of its types."""
-    if value is None or value == "decided":
-        return value
-    try:
-        bound = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        bound = math.nan
-    if not 0.0 < bound < 0.5:
-        found = shorten(repr(value))
-        raise ValueError(
-            f"expected 'decided' or an error bound above 0 and below 0.5, found {found}"
-        )
-    return bound
-
-
 class Scenario(Spec):
     """A scenario file."""
 
@@ -301,7 +285,7 @@ class Scenario(Spec):
     )
     stop: Annotated[
         Literal["decided"] | Annotated[float, Field(gt=0.0, lt=0.5)] | None,
-        BeforeValidator(_decided_or_error),
+        expected("'decided' or an error bound above 0 and below 0.5"),
     ] = Field(
         None,
         description="ask no more once every gate is decided, or so at this probability of error",

@@ -69,7 +69,7 @@ def _text_of_scalar(value: Any) -> Any:
     return value
 
 
-def _expected(words: str) -> WrapValidator:
+def expected(words: str) -> WrapValidator:
     """Return what says in ``words`` what a value must be, whatever is wrong with it."""
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
@@ -90,14 +90,14 @@ Share = Annotated[
     float,
     Field(gt=0.0, lt=1.0),
     BeforeValidator(_refuse_bool),
-    _expected("a number between 0 and 1"),
+    expected("a number between 0 and 1"),
 ]
 """A share that is neither none nor all."""
 Portion = Annotated[
     float,
     Field(ge=0.0, le=1.0),
     BeforeValidator(_refuse_bool),
-    _expected("a number from 0 to 1"),
+    expected("a number from 0 to 1"),
 ]
 Seconds = Annotated[float, Field(gt=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Amount = Weight

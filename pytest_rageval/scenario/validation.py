@@ -142,3 +142,38 @@ def _unknown_key(location: YamlPath) -> str:
     hint = did_you_mean(key, known)
     inside = f" under {dotted(parents)}" if parents else ""
     return f"unknown key {shorten(key)!r}{inside}.{hint} Known: {', '.join(known)}"
+
+
+def refuse_empty(tree: YamlTree) -> None:
+    """Note a problem for each key of ours without a value, ``gates: {em: }``.
+
+    YAML would read null, which removes a gate. Other systems' keys may be empty.
+    """
+    for path in tree.empty:
+        if must_be_filled(path):
+            message = (
+                "is empty; write a value, or take the key out. Where you mean null, write null"
+            )
+            tree.problem(path, f"{dotted(path)}: {message}")
+
+
+def must_be_filled(path: YamlPath) -> bool:
+    """Return whether an empty value at ``path`` of a scenario is a mistake.
+
+    Not in a row, where it is a missing one; nor is a variant that changes nothing.
+
+    >>> must_be_filled(("gates", "em")), must_be_filled(("dataset", 0, "answer"))
+    (True, False)
+    """
+    if path[:1] == ("variants",) and path[1:]:
+        return must_be_filled(path[2:])
+    is_ours = bool(path) and (path[0] in Scenario.model_fields or path[0] == "variants")
+    return is_ours and not _is_of_row(path)
+
+
+def _is_of_row(path: YamlPath) -> bool:
+    return (
+        path[0] in ("dataset", "answers")
+        and len(path) > 1
+        and (isinstance(path[1], int) or path[1] == "rows")
+    )

@@ -15,7 +15,7 @@ from pytest_rageval.engine.planning.binding import resolve_metric
 from pytest_rageval.engine.planning.snapshot import dumped
 from pytest_rageval.engine.verdict.green import reasons_unjudged
 from pytest_rageval.errors import OptionError, Problem
-from pytest_rageval.gates.base import GateOptionError, each_gate, gate_targets
+from pytest_rageval.gates.base import GateOptionError, each_gate
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
@@ -72,7 +72,7 @@ class LateGates:
             if isinstance(made, GateOptionError):
                 where = ".".join(("gates", *made.path))
                 raise OptionError([Problem(_flags(overrides), f"{where}: {made}")])
-            gated.update(target for gate in made for target in gate_targets(gate))
+            gated.update(target for gate in made for target in gate.targets)
         return gated
 
     def _name(self, written: str) -> str:

@@ -21,9 +21,6 @@ TOO_DEEP_TO_READ: Final = (
     "or keep the value as text"
 )
 
-MAX_INT: Final = 2**63
-"""Counts of saved runs are below it: signed 64 bits, as databases have them."""
-
 MAX_FILE_BYTES: Final = 64 * 2**20
 """The size of a file that is read as a whole, unless ``max_mb`` says another."""
 

@@ -316,6 +316,7 @@ def test_what_takes_a_test_stays_as_run_and_says_so(
     assert state["summaries"][WEIGHTED_SCORE]["weighted_mean"] == pytest.approx(2.2 / 3)
     assert (state["verdict"]["outcome"], state["verdict"]["isAsRun"]) == ("failed", True)
     assert "as run" in verdict.inner_text()
+    assert "as run" in page.locator(".changed-bar").inner_text()
     assert [gate["outcome"] for gate in state["gates"]] == [gate.outcome for gate in ran.gates]
 
     page.evaluate("rageval.weigh({metrics: {f1: 1, em: 0.01}, docs: [['a.pdf', 2]]})")

@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
+from saved_file import saved_file
 
 from pytest_rageval import (
     compare_saved_runs,
@@ -565,7 +566,7 @@ def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
         "scores": dict.fromkeys(scenario["metrics"], 0.5),
     }
     file.parent.mkdir(parents=True)
-    saved = {"schema": 1, "scenario": {"name": scenario["name"]}, "samples": [sample]}
+    saved = saved_file([sample], name=scenario["name"])
     file.write_text(json.dumps(saved), encoding="utf-8")
 
 

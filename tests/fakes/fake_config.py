@@ -39,6 +39,7 @@ def config_of(
     folder: Path | None = None,
     addopts: Sequence[str] = (),
     ini: Mapping[str, object] | None = None,
+    typed: Sequence[str] | None = None,
     **more: object,
 ) -> pytest.Config:
     """Return the config of ``pytest <args>`` in ``folder`` (the rootdir, unless told otherwise).
@@ -56,7 +57,10 @@ def config_of(
             addinivalue_line=lambda name, line: values[name].append(line),
             getini=values.__getitem__,
             getoption=lambda name, default=None: given.get(name, default),
-            invocation_params=SimpleNamespace(dir=folder or root, args=args),
+            invocation_params=SimpleNamespace(
+                dir=folder or root, args=args if typed is None else typed
+            ),
+            inipath=root / "pytest.ini",
             rootpath=root,
             stash=pytest.Stash(),
         ),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from saved_file import saved_file
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -327,9 +328,9 @@ def test_before_anything_was_saved_the_way_is_said(project: Project, plain: Run)
             '{"schema": 2, "samples": []}',
             "was written by a newer version (schema 2; this one reads 1)",
         ),
-        ('{"schema": 1}', "is not a results.json of pytest-rageval"),
-        ('{"schema": 1, "samples": [1]}', "is not a results.json of pytest-rageval"),
-        ("[]", "is not a results.json of pytest-rageval"),
+        ('{"schema": 1}', "missing required field `scenario`"),
+        ('{"schema": 1, "samples": [1]}', "at `$.samples[0]`"),
+        ("[]", "cannot be read as a results.json of pytest-rageval: Expected `object`"),
         ("", "cannot be read"),
         ('{"schema": 1, "samples": [{"id"', "cannot be read"),
     ],
@@ -460,7 +461,7 @@ def test_a_fall_that_cannot_be_read_is_wrong_use(saved: Project, option: str) ->
     [
         ("f11:0.1", "*--rag-compare-fail f11:0.1: *unknown metric 'f11'. Did you mean 'f1'?*"),
         ("f1:-0.1", "*--rag-compare-fail f1:-0.1: *max_drop: expected a number >= 0*"),
-        ("f1:0.1:worse", "*--rag-compare-fail f1:0.1:worse: *mode: expected significant*"),
+        ("f1:0.1:worse", "*--rag-compare-fail f1:0.1:worse: *mode: expected 'significant'*"),
     ],
 )
 def test_a_fall_that_no_scenario_knows_names_its_option(
@@ -719,10 +720,8 @@ def test_a_saved_run_of_an_earlier_version_is_compared_with(project: Project) ->
         for at in range(11)
     ]
     definitions = {name: f"{name} v1 (tokenizer=auto)" for name in ("f1", "em")}
-    scenario = {"name": "qa", "overridden": [], "judgements_sha256": "", "definitions": definitions}
-    counts = {"samples": 11, "ran": 11, "scored": 11, "passed": 11, "invalid": 0}
-    plain = {"schema": 1, "scenario": scenario, "run": {}, "complete": True, "counts": counts}
-    project.file("old.json", json.dumps({**plain, "samples": samples}))
+    plain = saved_file(samples, ["f1", "em"], definitions=definitions)
+    project.file("old.json", json.dumps(plain))
     project.scenario(
         """
         name: qa

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from saved_file import saved_file
 
 from pytest_rageval.clients.base import CHAT_REGISTRY
 
@@ -76,7 +77,7 @@ def asked(project: Project) -> Project:
     project.rows(ROWS)
     scores = {"f1": 0.5, "llm_answer_relevancy": 2.5, "dead": 0.5, "code": 0.5, "mostly": 0.5}
     samples = [{"id": row["id"], "scores": scores} for row in ROWS]
-    project.file("base.json", json.dumps({"schema": 1, "scenario": {}, "samples": samples}))
+    project.file("base.json", json.dumps(saved_file(samples)))
     return project
 
 

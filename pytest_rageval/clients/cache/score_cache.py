@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import ValidationError, convert
+
 from pytest_rageval import __version__
 from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
@@ -20,7 +22,7 @@ from pytest_rageval.clients.cache.jsonl_log import read_bytes
 from pytest_rageval.clients.cache.keys import KEY_FORMAT, chat_identity, digest, vector_identity
 from pytest_rageval.clients.cache.reply_cache import Cache, known_counts
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.model import Score, json_plain
+from pytest_rageval.model import Count, Score, Value, json_plain
 
 _HEAD_DIGITS = 16
 _CHECKS = 2
@@ -117,19 +119,19 @@ def _to_plain(score: Score, answers: int) -> dict[str, Any]:
     }
 
 
+class _Entry(Value, frozen=True):
+    value: float | None
+    reason: str | None
+    details: dict[str, Any] | None
+    answers: Count
+    replies: dict[str, Any] | None = None
+
+
 def _from_plain(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
     """Return a score, which has no name yet, and of how many replies; None for a damaged entry."""
-    if plain is None:
+    try:
+        entry = convert(plain, _Entry)
+    except ValidationError:
         return None
-    value, reason, details = plain.get("value"), plain.get("reason"), plain.get("details")
-    answers = plain.get("answers")
-    if type(answers) is not int or answers < 0:
-        return None
-    is_whole = (
-        isinstance(value, float | None)
-        and isinstance(reason, str | None)
-        and isinstance(details, dict | None)
-    )
-    said = plain.get("replies")
-    replies = known_counts(said) if isinstance(said, dict) else None
-    return (Score("", value, reason, details, None, replies), answers) if is_whole else None
+    replies = None if entry.replies is None else known_counts(entry.replies)
+    return Score("", entry.value, entry.reason, entry.details, None, replies), entry.answers

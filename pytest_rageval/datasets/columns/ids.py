@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from pytest_rageval.datasets.base import row_place
+from pytest_rageval.datasets.columns.ambiguous import Doubt, ReadRows, columns_read
 from pytest_rageval.datasets.columns.cells import (
     BadValueError,
     is_missing,
@@ -14,6 +17,9 @@ from pytest_rageval.datasets.columns.cells import (
 )
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
+from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
+from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
+from pytest_rageval.scenario.yaml.text import pair_text
 
 _ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
 _GRADE_KEYS = ("grade", "relevance", "rel")
@@ -103,3 +109,128 @@ def _braces_in_text(text: str) -> Any:
     if found is None:
         raise BadValueError(f"reference_ids is not a JSON object: {shorten(repr(text))}")
     return found
+
+
+_NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
+"""The columns with the grade of an expected document, best first; 0 is not relevant."""
+
+_SURE: Final = _NAMES[:4]
+"""Those that are of documents; a row may have a score of its own."""
+
+_COUNTS: Final = frozenset({"id", "ids", "index", "rank", "position", "page", "pages", "iteration"})
+"""The last words of names of numbers that are no grade."""
+
+FLAGS: Final = {"true": 1, "false": 0}
+
+
+def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | None:
+    """Return the column with the grades of merged rows, None where none is."""
+    listed = [*columns]
+    if GRADE in key_map:
+        return key_map[GRADE] if key_map[GRADE] in listed else None
+    taken = frozenset(key_map.values())
+    keys = {name_key(name): name for name in reversed(listed) if name not in taken}
+    return next((keys[key] for key in _NAMES if key in keys), None)
+
+
+def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
+    """Yield the columns that may hold the grades of ``reference_ids``, and are not read."""
+    key_map = source.spec.key_map
+    used = [name for name in columns_read(source, "reference_ids") if name in source.columns]
+    written = key_map.get(GRADE)
+    if not used or written == NO_GRADE:
+        return
+    if written is not None:
+        if not is_merged or written not in source.columns:
+            lack = "rows are not merged (merge_rows)" if not is_merged else "no row has it"
+            yield Doubt("reference_ids", source.shown, f"key_map: {written!r} is no grade: {lack}")
+        return
+    columns = [name for name in source.columns if name not in key_map.values()]
+    if is_merged:
+        yield from _of_merged(source, columns)
+    elif not any(_has_grades(row.fields.get(name)) for row in source.rows for name in used):
+        yield from _of_single(source, columns)
+
+
+def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
+    """Yield what to say of grades above 0 that are not read: they count only where rows merge."""
+    if is_merged or GRADE in source.spec.key_map or not columns_read(source, "reference_ids"):
+        return
+    for name in source.columns:
+        found = _numbers(source, name) if name_key(name) in _SURE else []
+        if found and min(found) > 0 and max(found) > min(found):
+            yield (
+                f"{source.shown}: {name!r} is not read: the grades of 'reference_ids' count where "
+                "rows are merged (merge_rows), or in the ids, {d1: 2}"
+            )
+
+
+def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
+    """Yield columns of numbers that differ in the rows of one sample, beside no known grade."""
+    own = {name: source.joined.get(name, name) for name in columns}
+    known = [name for name in columns if name_key(own[name]) in _NAMES]
+    is_read = len([name for name in known if _numbers(source, name)]) == 1
+    for name in () if is_read else columns:
+        is_field = own[name] in FIELD_OF or read_field(own[name]) is not None
+        is_count = snake_case(own[name]).split("_")[-1] in _COUNTS
+        differ = any(isinstance(row.fields.get(name), list) for row in source.rows)
+        if differ and not (is_field or is_count) and _numbers(source, name):
+            others = "" if name not in known else ", as another column may be"
+            yield _doubt(
+                source,
+                f"{name!r} may hold the grades of 'reference_ids'{others}: its numbers differ in "
+                "the rows of one sample, and 0 would say that a document is not relevant. Write "
+                f"{_map(source, name)}, or {_map(source, NO_GRADE)} if no column holds them",
+            )
+
+
+def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
+    """Yield columns that are called after grades, and say that a document is not relevant."""
+    for name in columns:
+        found = _numbers(source, name) if name_key(name) in _NAMES else []
+        may_be = name_key(name) in _SURE or all(one.is_integer() for one in found)
+        if may_be and min(found, default=1.0) <= 0:
+            yield _doubt(
+                source,
+                f"{name!r} has values of 0 or below, and is not read: as grades of 'reference_ids' "
+                "they say that a document is not relevant. Write merge_rows: COLUMN, which tells "
+                "the questions apart, if a row judges one document, or the grades into the ids, "
+                f"{{d1: 0}}; or {_map(source, NO_GRADE)} if they are none",
+            )
+
+
+def _doubt(source: ReadRows, message: str) -> Doubt:
+    first = source.rows[0]
+    place = row_place(source.shown, first.line, first.number)
+    return Doubt("reference_ids", place, f"{message} (in 'dataset')")
+
+
+def _map(source: ReadRows, column: str) -> str:
+    return pair_text("key_map", {**source.spec.key_map, GRADE: column})
+
+
+def _numbers(source: ReadRows, column: str) -> list[float]:
+    """Return the numbers of a column, true and false as 1 and 0; [] if any value is none."""
+    found: list[float] = []
+    for row in source.rows:
+        value = row.fields.get(column)
+        for part in value if isinstance(value, list | tuple) else [value]:
+            if is_missing(part) or not str(part).strip():
+                continue
+            try:
+                found.append(float(as_number(part)))
+            except OverflowError:  # a whole number, only far too large
+                found.append(math.inf if str(part)[0] != "-" else -math.inf)
+            except (TypeError, ValueError):
+                return []
+    return found
+
+
+def as_number(value: Any) -> Any:
+    """Return 1 for true and 0 for false, also in text; another value as it is."""
+    return FLAGS.get(str(value).strip().lower(), value)
+
+
+def _has_grades(value: Any) -> bool:
+    parts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(part, Mapping) or str(part).lstrip().startswith("{") for part in parts)

@@ -18,7 +18,7 @@ from pytest_rageval.errors import (
     shorten,
     unknown_name,
 )
-from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate, leaf_of
+from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -138,9 +138,9 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
         place = ("compare", "baseline")
         uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
     for gate in _comparing(info):
-        if spec is None or gate.baseline != spec.run_old_path:
+        if spec is None or gate.run != spec.run_old_path:
             path = ("gates", *gate.path, "baseline")
-            use = uses.setdefault(gate.baseline, _Use(gate.baseline, path))
+            use = uses.setdefault(gate.run, _Use(gate.run, path))
             use.anyway = use.anyway or gate.anyway
             use.metrics.update(gate.targets)
             use.gated.update(gate.targets)
@@ -159,9 +159,8 @@ def _comparing(info: ScenarioInfo) -> Iterator[UndecidedGate]:
     """Yield each gate that compares with a run, before any run is there to compare with."""
     for made in each_gate(info.gates, replace(info, baselines={})):
         for gate in () if isinstance(made, GateOptionError) else made:
-            leaf = leaf_of(gate)
-            if isinstance(leaf, UndecidedGate):
-                yield leaf
+            if isinstance(gate.leaf, UndecidedGate):
+                yield gate.leaf
 
 
 def _saved(binding: Binding, use: _Use) -> SavedRun:

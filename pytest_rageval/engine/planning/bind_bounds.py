@@ -14,7 +14,6 @@ from pytest_rageval.gates.base import (
     GateOptionError,
     NoThresholdsError,
     each_gate,
-    gate_targets,
     scenario_gate,
     targets_of,
 )
@@ -176,7 +175,7 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
             is_refusal = isinstance(made, BaselineOptionError)
             (binding.refusals if is_refusal else binding.problems).append(problem)
         else:
-            gated.update(*map(gate_targets, made))
+            gated.update(*(gate.targets for gate in made))
     return frozenset(gated)
 
 

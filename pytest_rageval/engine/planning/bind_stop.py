@@ -9,7 +9,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.verdict.certainty import watch_of
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import Gate, ScoreWatch
+from pytest_rageval.gates.base import Gate
 from pytest_rageval.model import BEST, ScenarioInfo
 
 
@@ -25,7 +25,7 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     info = replace(plan.info, stop=error)
     gates = {gate.name: gate for gate in gates_of(info)}
     watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
-    waits = any(isinstance(watch, ScoreWatch) for watch in watches.values())
+    waits = any(watch is not None and watch.follows_scores for watch in watches.values())
     late = [name for name, watch in watches.items() if watch is None]
     late += _needing_all(plan.info)
     if late and error:
@@ -55,7 +55,7 @@ def _needing_all(info: ScenarioInfo) -> list[str]:
 
 def _reasons(late: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:
     """Yield which gates an error bound is not for; why, where the name does not tell."""
-    by_people = [name for name in late if hasattr(gates.get(name), "human")]
+    by_people = [name for name in late if name in gates and gates[name].leaf.by_labels]
     others = [name for name in late if name not in by_people]
     if others:
         yield f"there is {_listed(others)}"

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from pytest_rageval.gates.base import Asked, Foreseeing, Gate, ScoreWatch, Watch
+from pytest_rageval.gates.base import Asked, Gate, Watch
 from pytest_rageval.model import Case, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.verdict import passing_of
 
@@ -40,7 +40,7 @@ class Certainty:
         return {
             name: watch.verdict
             for name, watch in self._watches.items()
-            if isinstance(watch, ScoreWatch) and watch.verdict is not None
+            if watch is not None and watch.verdict is not None
         }
 
     def add(self, sample: SampleResult) -> None:
@@ -66,7 +66,7 @@ class Certainty:
 
 def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[Asked]) -> Watch | None:
     """Return what knows when a gate is certain; None for one that needs every sample."""
-    return gate.watch(info, asked, info.stop or 0.0) if isinstance(gate, Foreseeing) else None
+    return gate.watch(info, asked, info.stop or 0.0)
 
 
 def certain_verdicts(result: ScenarioResult, gates: Iterable[Gate]) -> dict[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_rageval.gates.base import Gate, gate_targets, make_gates
+from pytest_rageval.gates.base import Gate, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -101,20 +101,9 @@ def add_gates(
 
     Only a complete run lets them pass.
     """
-    verdicts = [_decide(_Decided(gate), result, extent, strict) for gate in found]
+    spent = _spent(result)
+    verdicts = [within_extent(verdict, spent, extent, strict=strict) for verdict in found]
     return replace(result, gates=(*result.gates, *verdicts))
-
-
-@dataclass(frozen=True, slots=True)
-class _Decided:
-    verdict: GateResult
-
-    @property
-    def name(self) -> str:
-        return self.verdict.name
-
-    def check(self, _: ScenarioResult) -> GateResult:
-        return self.verdict
 
 
 def _with_people(result: ScenarioResult) -> ScenarioResult:
@@ -152,7 +141,7 @@ def _judges_whole(info: ScenarioInfo) -> bool:
     Otherwise it is only shown: as one more test it would raise the metrics' adjusted p-values.
     """
     assert info.compare is not None
-    gated = (name for gate in make_gates(info.gates, info) for name in gate_targets(gate))
+    gated = (name for gate in make_gates(info.gates, info) for name in gate.targets)
     return WEIGHTED_SCORE in (*info.compare.metrics, *gated)
 
 
@@ -175,8 +164,12 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
 
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
-    spent = sum(is_beyond_budget(sample) for sample in result.samples)
-    return within_extent(gate.check(result), spent, extent, strict=strict)
+    return within_extent(gate.check(result), _spent(result), extent, strict=strict)
+
+
+def _spent(result: ScenarioResult) -> int:
+    """Return how many samples were not asked for because the budget was spent."""
+    return sum(is_beyond_budget(sample) for sample in result.samples)
 
 
 def within_extent(

@@ -18,7 +18,6 @@ from pytest_rageval.model import ControlVerdict, ScenarioInfo
 from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.options import touching
-from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.session import RagevalSession
@@ -142,7 +141,6 @@ class MergeSession(RagevalSession):
 
 def refuse_other_options(config: pytest.Config) -> None:
     """Refuse what a merge would not obey, and have it run in this process."""
-    refuse_left_over(config, "--rag-merge", "--rag-merge=DIR")
     words = config.invocation_params.args
     typed = [flag for flag in _SELECTING if any(word.startswith(flag) for word in words)]
     # What these change was decided in the shards; gates can still be given to a merge.

@@ -11,7 +11,6 @@ from typing import Any
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.gates.mean import MeanGate
-from pytest_rageval.gates.worst import worst_samples
 from pytest_rageval.model import (
     RETRIEVAL,
     TARGET,
@@ -137,7 +136,7 @@ def low_line(result: ScenarioResult) -> str:
     means = [gate for gate in gates_of(result.info) if isinstance(gate, MeanGate)]
     means.sort(key=lambda gate: gate.target != WEIGHTED_SCORE)
     for gate in means:
-        if gate.name in passed and (found := worst_samples(result, gate, passed[gate.name])):
+        if gate.name in passed and (found := gate.worst_samples(result, passed[gate.name])):
             (listed,) = found
             names = ", ".join(_id(sample) for _, sample in listed.rows[:_FEW])
             return printable(f"low  {listed.heading} {names}")
@@ -148,7 +147,7 @@ def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[
     gate = next((one for one in gates_of(result.info) if one.name == verdict.name), None)
     if gate is None:  # added by a hook
         return
-    for listed in worst_samples(result, gate, verdict):
+    for listed in gate.worst_samples(result, verdict):
         yield ""
         yield from wrapped(printable(listed.heading), width)
         ids = max(cells(_id(sample)) for _, sample in listed.rows)

@@ -10,7 +10,7 @@ from pytest_rageval.clients.credentials import missing_credentials
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import UndecidedGate, leaf_of
+from pytest_rageval.gates.base import UndecidedGate
 from pytest_rageval.model import Case, InvalidRow, ScenarioInfo
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line
@@ -156,7 +156,7 @@ def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
 def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     gates = gates_of(dry.plan.info)
     # A gate for each value of a field holds another gate.
-    later = [one.name for one in gates if isinstance(leaf_of(one), UndecidedGate)]
+    later = [one.name for one in gates if isinstance(one.leaf, UndecidedGate)]
     later = [name for name in later if name not in dry.left_out]
     named = [one.name for one in gates if one.name not in (*later, *dry.left_out)]
     if dry.left_out:

@@ -9,7 +9,7 @@ from itertools import chain
 from math import isclose
 from typing import Any, Final
 
-from pytest_rageval.gates.base import ends_of, gate_targets, make_gates, page_options
+from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
@@ -114,18 +114,19 @@ def _human(
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
     """Yield each decided gate: its options, and its verdict under ``run``."""
-    gates = {gate.name: gate for gate in make_gates(result.info.gates, result.info)}
+    made = [UnscoredGate(), *make_gates(result.info.gates, result.info)]
+    gates = {gate.name: gate.for_page() for gate in made}
+    unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
     for verdict in result.gates:
-        gate = gates.get(verdict.name)
-        if gate is None and verdict.name == UnscoredGate().name:
-            gate = UnscoredGate()
         run = [verdict.outcome, verdict.observed, verdict.bound, verdict.message]
-        yield {"name": verdict.name, **page_options(gate), "run": run}
+        yield {"name": verdict.name, **gates.get(verdict.name, unknown), "run": run}
 
 
 def required_names(info: ScenarioInfo) -> frozenset[str]:
     """Return the scores that a threshold or a gate needs: a sample without them is an error."""
-    return frozenset(info.thresholds).union(*map(gate_targets, make_gates(info.gates, info)))
+    return frozenset(info.thresholds).union(
+        *(gate.targets for gate in make_gates(info.gates, info))
+    )
 
 
 _BYTES_A_THOUSAND: Final = 980_000

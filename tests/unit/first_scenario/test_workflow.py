@@ -6,7 +6,7 @@ import shlex
 
 import yaml
 
-from pytest_rageval.first_scenario.workflow import (
+from pytest_rageval.first_scenario.scenario_text import (
     shell_word,
     step_text,
     what_to_add,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_rageval.gates.base import Asked, Foreseeing, Watch, make_gates
+from pytest_rageval.engine.verdict.certainty import Certainty, watch_of
+from pytest_rageval.gates.base import Asked, Gate, Watch, make_gates
+from pytest_rageval.gates.slices import SliceGate
 from pytest_rageval.model import (
     Bound,
     Diagnosis,
+    GateResult,
     MetricColumn,
     Sample,
     SampleResult,
     ScenarioInfo,
+    ScenarioResult,
 )
 
 Info = Callable[..., ScenarioInfo]
@@ -30,8 +34,6 @@ def watch(
     info: ScenarioInfo, options: dict[str, Any], asked: list[Asked] | int = 4
 ) -> Watch | None:
     (gate,) = make_gates(options, info)
-    if not isinstance(gate, Foreseeing):
-        return None
     samples = (
         [Sample(f"s{at}", index=at) for at in range(asked)] if isinstance(asked, int) else asked
     )
@@ -147,3 +149,53 @@ def test_slices_by_cause_need_every_sample(info: Info) -> None:
     by_cause = {"by": {"cause": {"f1": 0.5}}}
     assert watch(info(column, diagnose=Diagnosis()), by_cause) is None
     assert watch(info(column, metadata_columns=("cause",)), by_cause) is not None
+
+
+class TwoScores(Watch):
+    """Passes for certain after two samples."""
+
+    follows_scores = True
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, sample: SampleResult) -> None:
+        self.count += 1
+
+    @property
+    def verdict(self) -> bool | None:
+        return True if self.count >= 2 else None
+
+
+class PlainGate(Gate):
+    """A gate of a kind that no other module has heard of."""
+
+    name = "new"
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        return GateResult("new", "passed", None, None, "")
+
+
+class EarlyGate(PlainGate):
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch:
+        return TwoScores()
+
+
+def test_a_new_kind_of_gate_is_decided_early_if_it_says_so(info: Info) -> None:
+    """P13: by itself, and for each value of a field."""
+    asked: list[Asked] = [Sample(f"s{at}", index=at, doc_name="ab"[at % 2]) for at in range(4)]
+    found = Certainty(info(), [EarlyGate()], asked)
+    sliced = SliceGate("by.doc_name.new", "doc_name", EarlyGate()).watch(info(), asked, 0.0)
+    assert sliced is not None
+    verdicts = []
+    for at in range(4):
+        found.add(scored(at, 1.0))
+        sliced.add(scored(at, 1.0))
+        verdicts.append((found.verdicts.get("new"), sliced.verdict))
+    assert verdicts == [(None, None), (True, None), (True, None), (True, True)]
+
+
+def test_a_new_kind_of_gate_that_says_nothing_needs_every_sample(info: Info) -> None:
+    """P13: and its verdict stays as run on the page, whatever weights change."""
+    assert watch_of(PlainGate(), info(), []) is None
+    assert PlainGate().for_page() == {"kind": "as_run", "targets": ["weighted_score"]}

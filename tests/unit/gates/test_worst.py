@@ -10,7 +10,7 @@ from typing import Any
 from decided_result import Scores, decided
 
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.worst import WorstSamples, worst_samples
+from pytest_rageval.gates.worst import WorstSamples
 from pytest_rageval.model import GateResult, MetricColumn, ScenarioResult
 
 NOISE = MetricColumn("noise", higher_is_better=False)
@@ -20,7 +20,7 @@ def found(result: ScenarioResult, name: str) -> list[WorstSamples]:
     (gate,) = [gate for gate in gates_of(result.info) if gate.name == name]
     (verdict,) = [verdict for verdict in result.gates if verdict.name == name]
     assert verdict.outcome == "failed"
-    return worst_samples(result, gate, verdict)
+    return gate.worst_samples(result, verdict)
 
 
 def rows(listed: WorstSamples) -> list[tuple[str, str]]:
@@ -157,10 +157,10 @@ def test_on_the_whole_means_by_weight() -> None:
     )
     (gate,) = [gate for gate in gates_of(result.info) if gate.name == "no_regression"]
     verdict = GateResult(gate.name, "failed", -0.025, 0.0, "")
-    assert worst_samples(result, gate, verdict) == []
+    assert gate.worst_samples(result, verdict) == []
     first, second = result.samples
     heavy = replace(result, samples=[replace(first, sample_weight=3.0), second])
-    (listed,) = worst_samples(heavy, gate, verdict)
+    (listed,) = gate.worst_samples(heavy, verdict)
     assert rows(listed) == [("0.5000 -> 0.4000", "s0")]
 
 

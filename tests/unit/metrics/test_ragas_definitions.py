@@ -167,7 +167,7 @@ def test_cosines_enter_the_weighted_score_as_they_are() -> None:
 
     for name in ("answer_relevancy", "answer_correctness", "semantic_similarity"):
         info = METRIC_REGISTRY.get(name).info
-        column = MetricColumn(name, range=info.range, as_is=info.as_is)
+        column = MetricColumn(name, ends=info.range, as_is=info.as_is)
         assert column.to_unit(0.8) == 0.8
         assert (column.range, column.unit_range) == ((-1.0, 1.0), (-1.0, 1.0))
 

@@ -316,7 +316,7 @@ def test_scores_are_read_on_the_rubrics_own_scale() -> None:
 def test_a_score_of_4_of_5_weighs_as_0_8() -> None:
     """B5: shown 0..5, normalised for weighting."""
     info = METRIC_REGISTRY.get("llm_answer_relevancy").info
-    assert MetricColumn("m", range=info.range).to_unit(4.0) == 0.8
+    assert MetricColumn("m", ends=info.range).to_unit(4.0) == 0.8
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_negative_similarity_is_a_score() -> None:
     """And it enters the weighted score as it is."""
     assert semantic("east", "west").value == -1.0
     info = METRIC_REGISTRY.get("answer_similarity").info
-    column = MetricColumn(info.name, range=info.range, as_is=info.as_is)
+    column = MetricColumn(info.name, ends=info.range, as_is=info.as_is)
     assert column.to_unit(-0.1) == -0.1
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.gates.base import make_gates, page_options
+from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -298,7 +298,7 @@ def test_gates_are_data(result: Result) -> None:
             "no_regression": {"max_drop": "5%", "metrics": ["f1"], "alpha": 0.1},
         },
     ).info
-    assert [page_options(gate) for gate in make_gates(info.gates, info)] == [
+    assert [gate.for_page() for gate in make_gates(info.gates, info)] == [
         {"kind": "mean", "target": "f1", "ends": [0.1, 0.9]},
         {"kind": "quantile", "target": "f1", "ends": [0.3, None], "q": 0.1},
         {"kind": "lower_bound", "target": "f1", "ends": [0.2, None], "confidence": 0.95},
@@ -311,7 +311,6 @@ def test_gates_are_data(result: Result) -> None:
         },
         {"kind": "as_run", "targets": ["f1"]},
     ]
-    assert page_options(object()) == {"kind": "as_run", "targets": [WEIGHTED_SCORE]}
 
 
 def test_the_trend_is_of_complete_runs(

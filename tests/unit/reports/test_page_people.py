@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 
-from pytest_rageval.gates.base import page_options
+from pytest_rageval.gates.agreement import AgreementGate
 from pytest_rageval.model import (
     RANDOM,
     Agreement,
+    Bound,
     Corrected,
     Disagreement,
     HumanLabels,
@@ -79,5 +79,6 @@ def test_an_agreement_names_samples_by_position(result: Callable[..., ScenarioRe
 
 
 def test_a_gate_of_labels_is_taken_from_the_run() -> None:
-    gate = SimpleNamespace(name="f1.agreement.kappa", target="f1", human=())
-    assert page_options(gate) == {"kind": "as_run", "targets": ["f1"]}
+    human = HumanLabels("f1", (0.0, 1.0), "labels.csv", ())
+    gate = AgreementGate("f1.agreement.kappa", "f1", human, "kappa", Bound(min=0.5))
+    assert gate.for_page() == {"kind": "as_run", "targets": ["f1"]}

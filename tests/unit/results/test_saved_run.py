@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from saved_file import saved_file
 
 from pytest_rageval.errors import BaselineError
 from pytest_rageval.model import MetricColumn
@@ -18,31 +19,14 @@ from pytest_rageval.results.saved_run import (
     out_of_range,
 )
 
-SAVED: dict[str, Any] = {
-    "schema": 1,
-    "scenario": {
-        "name": "qa",
-        "path": "qa.rageval.yaml",
-        "judgements_sha256": "abc",
-        "definitions": {"f1": "f1 v1 (tokenizer=auto)"},
-    },
-    "run": {"id": "r", "started_at": "2026", "finished_at": "2026", "version": "0.1.0"},
-    "complete": True,
-    "counts": {
-        **dict.fromkeys(
-            ["scored", "passed", "failed", "error", "skipped", "xfailed", "invalid"], 0
-        ),
-        "samples": 2,
-        "ran": 2,
-    },
-    "metrics": {},
-    "weighted_score": {"mean": None, "n": 0, "unscored": 2, "ci_low": None, "ci_high": None},
-    "gates": [],
-    "samples": [
-        {"id": "b", "index": 0, "question": "Q?", "scores": {"f1": 0.5}},
-        {"id": "a::1", "index": 1, "question": None, "scores": {"f1": None}},
+SAVED = saved_file(
+    [
+        {"id": "b", "question": "Q?", "scores": {"f1": 0.5}},
+        {"id": "a::1", "question": None, "scores": {"f1": None}},
     ],
-}
+    judgements_sha256="abc",
+    definitions={"f1": "f1 v1 (tokenizer=auto)"},
+)
 
 
 @pytest.fixture
@@ -188,7 +172,9 @@ def test_scores_that_no_sum_can_hold_are_refused(
     refused: Callable[[Any], str], value: str, problem: str
 ) -> None:
     """S6: a sum of them ended the run."""
-    assert refused(json.dumps(SAVED).replace("0.5", value).encode()).endswith(problem)
+    assert refused(json.dumps(SAVED).replace('"f1": 0.5', f'"f1": {value}').encode()).endswith(
+        problem
+    )
 
 
 def test_metadata_that_are_too_deep_are_refused(refused: Callable[[Any], str]) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from load_scenario import load_scenario
+from pydantic import ValidationError
 
 from pytest_rageval.engine.editor_schema import json_schema
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.rewording import reworded
+from pytest_rageval.scenario.schema import BestSpec, Scenario
 
 LONG: dict[str, Any] = {
     "name": "s",
@@ -104,3 +106,17 @@ def test_every_field_has_its_names_in_key_map() -> None:
         "question",
         "answer",
     ]
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 1.0, -0.1, "low", "nan", True, None, [0.5], 10**400])
+def test_what_is_no_share_is_told_with_what_one_is(alpha: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        BestSpec.model_validate({"alpha": alpha})
+    (detail,) = caught.value.errors()
+    assert reworded(detail).startswith("expected a number between 0 and 1, found ")
+
+
+@pytest.mark.parametrize("alpha", [0.5, "0.5", "1e-2"])
+def test_a_share_may_be_text(alpha: Any) -> None:
+    """YAML 1.1 reads 1e-2 as text."""
+    assert BestSpec.model_validate({"alpha": alpha}).alpha == float(alpha)

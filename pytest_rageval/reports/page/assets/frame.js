@@ -23,6 +23,7 @@ function takeWishes(app) {
   );
   app.theme = ["light", "dark"].includes(wishes.get("theme")) ? wishes.get("theme") : "auto";
   if (app.theme !== "auto") document.documentElement.dataset.theme = app.theme;
+  document.documentElement.classList.toggle("framed", window !== window.parent);
 }
 
 function themeWords(app) {
@@ -35,6 +36,7 @@ function nextTheme(app) {
   if (app.theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = app.theme;
   document.querySelector(".tools button").textContent = themeWords(app);
+  app.redraw?.("report"); // of the app: a frame takes its colours when it is loaded
 }
 
 function otherLanguage() {

@@ -352,6 +352,7 @@ function changedBar(app) {
       before.verdict.outcome === state.verdict.outcome
         ? null
         : [" → ", badge(state.verdict.outcome)],
+      state.verdict.isAsRun ? asRunMark() : null,
     ),
     el("a", { href: "#weights" }, say("to_panel")),
     button(say("reset"), app.reset),

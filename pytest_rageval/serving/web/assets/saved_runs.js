@@ -7,11 +7,7 @@ function historySection(app) {
   const older =
     points.length < app.asked
       ? null
-      : el(
-          "p",
-          { class: "buttons" },
-          button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4)),
-        );
+      : button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4));
   return section("history", runTable(app, points.toReversed()), older);
 }
 

@@ -210,11 +210,11 @@ def test_a_text_is_normalised_and_tokenised_once_per_sample(
     from pytest_rageval.text import normalize
 
     calls: list[tuple[str, str]] = []
-    normalize, split = normalize.NORMALIZERS["ultrarag"], normalize.TOKENIZERS["word"]
+    before, split = normalize.NORMALIZERS["ultrarag"], normalize.TOKENIZERS["word"]
     monkeypatch.setitem(
         normalize.NORMALIZERS,
         "ultrarag",
-        lambda text: calls.append(("normalize", text)) or normalize(text),
+        lambda text: calls.append(("normalize", text)) or before(text),
     )
     monkeypatch.setitem(
         normalize.TOKENIZERS, "word", lambda text: calls.append(("split", text)) or split(text)
