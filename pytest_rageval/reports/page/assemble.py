@@ -25,7 +25,7 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
 
 
 class TextPool:
-    """Numbers the texts; ``texts`` holds them in that order, cut.
+    """Numbers the texts; ``texts`` holds them in that order, cut; ``added`` as they came, once.
 
     A text with the ``share`` 2 is cut at half the length.
     """
@@ -33,6 +33,7 @@ class TextPool:
     def __init__(self, longest: int) -> None:
         self.longest = longest
         self.texts: list[str | list[str | int]] = []
+        self.added: dict[tuple[str, int], None] = {}
         self._numbers: dict[tuple[str, int], int] = {}
 
     def add(self, text: str | None, share: int = 1) -> int:
@@ -42,6 +43,7 @@ class TextPool:
         """
         if text is None:
             return -1
+        self.added[text, share] = None
         width = self.longest // share
         key = (text, width if len(text) > width else 0)
         if key not in self._numbers:
@@ -55,10 +57,7 @@ def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
 
     They then take at most ``budget`` bytes, unless that needs less than 60 characters.
     """
-    sizes = [
-        (len(text), len(embedded_json(text).encode()) + 1, share)
-        for text, share in dict.fromkeys(texts)
-    ]
+    sizes = [(len(text), len(embedded_json(text).encode()) + 1, share) for text, share in texts]
     low, high = _SHORTEST, LONGEST
     while low < high:
         middle = (low + high + 1) // 2

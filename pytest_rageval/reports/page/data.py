@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from itertools import chain
 from math import isclose
 from typing import Any, Final
 
@@ -179,8 +178,7 @@ def texts_that_fit(
     pool = TextPool(LONGEST)
     used = len(embedded_json([plain, [_texts(result, pool) for result in results]]).encode())
     room = int(_BYTES_A_THOUSAND * thousands) - taken - used
-    every = chain.from_iterable(map(_all_texts, results))
-    pool = TextPool(longest_that_fits(every, max(room, _LEAST_BYTES_A_SAMPLE * n)))
+    pool = TextPool(longest_that_fits(pool.added, max(room, _LEAST_BYTES_A_SAMPLE * n)))
     return [_texts(result, pool) for result in results], pool.texts
 
 
@@ -415,19 +413,3 @@ def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[s
         "values": [pool.add(value, 2) for value in values],
         "at": [number[value] for value in found],
     }
-
-
-def _all_texts(result: ScenarioResult) -> Iterator[tuple[str, int]]:
-    """Yield every text that ``_texts`` adds, with its share."""
-    for sample in result.samples:
-        for text in (sample.question, sample.answer):
-            if text is not None:
-                yield text, 1
-        for text in (sample.contexts or ())[:MOST_LISTED]:
-            yield text, 2
-        for text in (sample.references or ())[:MOST_LISTED]:
-            yield text, 1
-        for kind, _, text in _remarks(sample):
-            yield text, _SHARES[kind]
-        for name in result.info.fields:
-            yield slice_value(sample, name), 2
