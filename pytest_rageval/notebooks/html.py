@@ -69,14 +69,15 @@ def variants_html(
     """Return variants as HTML: their ranking, the gate ``best``, the verdict of each."""
     figures = dict(ranking_rows(ranking))
     rows = []
-    for one in ranking.variants:
-        mean, *rest = figures[one.name]
-        result = results[one.name]
+    for variant in ranking.variants:
+        mean, *rest = figures[variant.name]
+        result = results[variant.name]
         view = RunView(result)
-        band = _BANDS[result.info.band_of(ranking.metric, one.mean)]
-        shown = bar(one.mean, (one.ci_low, one.ci_high), _scale(result, ranking.metric), band)
+        band = _BANDS[result.info.band_of(ranking.metric, variant.mean)]
+        ends = variant.ci_low, variant.ci_high
+        shown = bar(variant.mean, ends, _scale(result, ranking.metric), band)
         verdict = joined((_badge(view), " ", view.ended))
-        rows.append((shorten(one.name, _TITLE_WIDTH), mean, shown, *rest, verdict))
+        rows.append((shorten(variant.name, _TITLE_WIDTH), mean, shown, *rest, verdict))
     head = ("variant", HEADS[0], "", *HEADS[1:], "verdict of its own")
     return _whole(
         _heading(ranking.scenario, Markup(""), ranking_head(ranking)),
@@ -335,7 +336,8 @@ def result_text(result: ScenarioResult) -> str:
 def ranking_text(ranking: Ranking, gate: GateResult | None) -> str:
     """Return the variants with means and letters, and the gate ``best``."""
     ranked = ", ".join(
-        one_line(f"{one.name} {figure(one.mean)} {one.letters}") for one in ranking.variants
+        one_line(f"{variant.name} {figure(variant.mean)} {variant.letters}")
+        for variant in ranking.variants
     )
     said = f"; gate {gate.name} {gate.outcome}" if gate is not None else ""
     undecided = "; no letters" if ranking.undecided else ""

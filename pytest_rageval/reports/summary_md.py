@@ -109,7 +109,7 @@ def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterato
     yield from _table("Variants", head, rows, _ROOM_VARIANTS)
     said = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
     lines = [ranking_head(ranking), *said, *ranking_lines(ranking)]
-    yield from ("", *_fitting([f"- {_cell(one, _MESSAGE_WIDTH)}" for one in lines], _ROOM_LIST))
+    yield from ("", *_fitting([f"- {_cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
 
 
 def _listed(texts: Sequence[str]) -> str:

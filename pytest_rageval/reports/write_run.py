@@ -289,7 +289,7 @@ def remove_old_runs(
     or not. A folder that cannot be removed is said, and does not end the run.
     """
     base, home = base_of(written, title), written.parent
-    link = next((one for one in _places(base, home) if one.is_symlink()), None)
+    link = next((place for place in _places(base, home) if place.is_symlink()), None)
     if link is not None:
         yield f"keep {keep}: nothing removed: {link} is a link"
         return
@@ -327,7 +327,7 @@ def remove_old_runs(
 def _inside(folder: Path, paths: Iterable[Path]) -> Path | None:
     """Return the first of the paths that are in a folder, or lead into it."""
     real = os.path.realpath(folder)
-    return next((one for one in paths if Path(os.path.realpath(one)).is_relative_to(real)), None)
+    return next((path for path in paths if Path(os.path.realpath(path)).is_relative_to(real)), None)
 
 
 def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:
@@ -375,7 +375,7 @@ def _not_named(folders: list[Path], texts: Iterable[str]) -> list[Path]:
     """Return the folders whose names, which are unique, are in none of the texts."""
     if folders:
         for text in texts:
-            folders = [one for one in folders if one.name not in text]
+            folders = [folder for folder in folders if folder.name not in text]
     return folders
 
 

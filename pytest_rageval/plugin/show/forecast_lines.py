@@ -61,7 +61,7 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
 def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: bool) -> str:
     """Return whether the gate over all variants of a scenario would be decided."""
     contest = next(iter(variants)).plan.info.contest
-    names = {one.plan.info.variant for one in variants if one.is_whole}
+    names = {variant.plan.info.variant for variant in variants if variant.is_whole}
     is_whole = contest is not None and names >= set(contest.names)
     said = "deselected, " * is_left_out + _decided(is_whole and not is_left_out, strict)
     return f"gate best of {next(iter(variants)).plan.info.name}: {said}"
@@ -75,7 +75,7 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
     parts = [counted(len(all_of_them), "variant" if has_variants else "scenario")]
     parts += [counted(sum(len(one.cases) for one in all_of_them), "sample")]
     if targets:
-        parts.append(f"{counted(sum(one.calls for one in targets), 'question')} to targets")
+        parts.append(f"{counted(sum(target.calls for target in targets), 'question')} to targets")
     if uses:
         is_least = any(use.is_least for use in uses)
         calls = counted(sum(use.calls for use in uses), "call")
@@ -156,9 +156,9 @@ def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
 def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     gates = gates_of(dry.plan.info)
     # A gate for each value of a field holds another gate.
-    later = [one.name for one in gates if isinstance(one.leaf, UndecidedGate)]
+    later = [gate.name for gate in gates if isinstance(gate.leaf, UndecidedGate)]
     later = [name for name in later if name not in dry.left_out]
-    named = [one.name for one in gates if one.name not in (*later, *dry.left_out)]
+    named = [gate.name for gate in gates if gate.name not in (*later, *dry.left_out)]
     if dry.left_out:
         yield f"gates     deselected, {_decided(False, strict)}: {', '.join(dry.left_out)}"
     if named:

@@ -73,10 +73,10 @@ def _texts(
     results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[Contested]
 ) -> Iterator[tuple[str, str]]:
     """Yield the summary of each scenario as a whole, and what is left of it without room."""
-    for found in contests:
-        if found.ranking is not None:
-            head = f"# {one_line(found.info.name)}\n\n"
-            whole = head + "\n".join(ranking_section(found.ranking, found.gate)) + "\n"
+    for contest in contests:
+        if contest.ranking is not None:
+            head = f"# {one_line(contest.info.name)}\n\n"
+            whole = head + "\n".join(ranking_section(contest.ranking, contest.gate)) + "\n"
             yield whole, head
     for result, run in results:
         whole = summary_text(replace(result, ranking=None), run)
@@ -114,12 +114,12 @@ def annotation_lines(
         return []
     errors: list[str] = []
     warnings: list[str] = []
-    for found in contests:
-        if found.gate is not None and found.gate.outcome == "failed":
-            place = _Place.of(found.info, root, environ)
-            title = f"{found.info.name}: gate {found.gate.name}"
+    for contest in contests:
+        if contest.gate is not None and contest.gate.outcome == "failed":
+            place = _Place.of(contest.info, root, environ)
+            title = f"{contest.info.name}: gate {contest.gate.name}"
             errors.append(
-                _command("error", place.file, place.lines.of_best(), title, found.gate.message)
+                _command("error", place.file, place.lines.of_best(), title, contest.gate.message)
             )
     for result in results:
         failed = [gate for gate in result.gates if gate.outcome == "failed"]

@@ -60,7 +60,7 @@ class Ended:
     def has_red_cases(self) -> bool:
         """Whether a sample failed, or could not be judged."""
         counts = [one.counts for one, _ in self.written]
-        return self.has_broken_cases or any(one.failed or one.error for one in counts)
+        return self.has_broken_cases or any(count.failed or count.error for count in counts)
 
 
 class NextSteps:

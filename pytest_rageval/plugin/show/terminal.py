@@ -194,10 +194,10 @@ def undecided_lines(
             total = len(result.gates)
             what = f"{len(skipped)} of {total} gates of {one_line(result.info.title)}"
             yield f"NOT DECIDED: {what}, {why}"
-    for found in contests:
-        gate = found.gate
+    for contest in contests:
+        gate = contest.gate
         if gate is not None and gate.outcome == "skipped":
-            yield f"NOT DECIDED: gate {gate.name} of {one_line(found.info.name)}, {gate.message}"
+            yield f"NOT DECIDED: gate {gate.name} of {one_line(contest.info.name)}, {gate.message}"
     for info in left_out:
         yield f"NOT DECIDED: {one_line(info.title)}, none of its {info.total} cases was selected"
 

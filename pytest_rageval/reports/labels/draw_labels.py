@@ -70,7 +70,7 @@ def population(
             digest := digest_of(samples[name]),
             is_high(score),
             samples[name].sample_weight,
-            _mean([scale.label(one.value) for one in drawn_labels(human, name, digest)]),
+            _mean([scale.label(label.value) for label in drawn_labels(human, name, digest)]),
             scale.score(score),
             human.labels.get(name, ()),
         )

@@ -56,7 +56,7 @@ def people_data(result: ScenarioResult) -> dict[str, Any]:
     """Return the data as JSON types; samples are named by their positions."""
     samples, human = result.samples, result.info.human
     place = {sample.sample_id: at for at, sample in enumerate(samples)}
-    digests = [None if one.answer is None else _digest(one) for one in samples] if human else []
+    digests = list(map(_digest, samples)) if human else []
     return {
         "agreement": {name: _agreement_data(one, place) for name, one in result.agreement.items()},
         "corrected": {name: asdict(one) for name, one in result.corrected.items()},
@@ -65,8 +65,8 @@ def people_data(result: ScenarioResult) -> dict[str, Any]:
     }
 
 
-def _digest(sample: SampleResult) -> str:
-    return answer_digest(sample.answer, sample.contexts)
+def _digest(sample: SampleResult) -> str | None:
+    return None if sample.answer is None else answer_digest(sample.answer, sample.contexts)
 
 
 def _agreement_data(found: Agreement, place: Mapping[str, int]) -> dict[str, Any]:
@@ -79,9 +79,13 @@ def _agreement_data(found: Agreement, place: Mapping[str, int]) -> dict[str, Any
         "cells": {key: list(positions) for key, positions in found.cells.items()},
         "why": {name: cut(text, _WIDTH) for name, text in found.why.items()},
         "disagreements": [
-            {**asdict(one), "at": place[one.sample_id], "reason": cut(one.reason, _WIDTH)}
-            for one in found.disagreements[:_MOST_DISAGREEMENTS]
-            if one.sample_id in place
+            {
+                **asdict(disagreement),
+                "at": place[disagreement.sample_id],
+                "reason": cut(disagreement.reason, _WIDTH),
+            }
+            for disagreement in found.disagreements[:_MOST_DISAGREEMENTS]
+            if disagreement.sample_id in place
         ],
         "slices": [[cut(field, _WIDTH), _slices(slices)] for field, slices in found.slices.items()],
     }
@@ -103,10 +107,11 @@ def _human(
         "meanings": list(found.meanings),
         "question": found.question,
         "labels": [
-            [place[name], cut(one.annotator, _WIDTH), one.value, one.digest != digests[place[name]]]
+            [place[name], cut(label.annotator, _WIDTH), label.value, label.digest != digest]
             for name, labels in found.labels.items()
             if name in place
-            for one in labels
+            for digest in [digests[place[name]]]
+            for label in labels
         ],
     }
 
@@ -305,7 +310,7 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
 
 def _differences(result: ScenarioResult, baseline: Baseline, metric: str) -> list[float]:
     """Return by how much the samples with a score in both runs differ, 0 for mere rounding."""
-    both = (paired_scores(result.info, one, baseline, metric) for one in result.samples)
+    both = (paired_scores(result.info, sample, baseline, metric) for sample in result.samples)
     return [
         0.0 if isclose(ours, theirs, rel_tol=1e-12) else ours - theirs
         for ours, theirs in both

@@ -110,12 +110,12 @@ class DescribedRun:
     def __init__(self, project: Project, ended: Ended, variants: Sequence[str] = ()) -> None:
         self._project = project
         self._ended = ended
-        events = [one for one in ended.events if one["event"] == "result"]
-        self._parts = {one["variant"]: _Part(project, one) for one in events}
+        events = [event for event in ended.events if event["event"] == "result"]
+        self._parts = {event["variant"]: _Part(project, event) for event in events}
         self._lost = [name for name in variants if name not in self._parts]
-        contests = [one for one in ended.events if one["event"] == "contest"]
-        self._gate = next((one["gate"] for one in contests), None)
-        ranking = next((one["ranking"] for one in contests), None)
+        contests = [event for event in ended.events if event["event"] == "contest"]
+        self._gate = next((contest["gate"] for contest in contests), None)
+        ranking = next((contest["ranking"] for contest in contests), None)
         self._contest = None if ranking is None else contest_of({**ranking, "gate": self._gate})
         self.verdict = run_verdict(ended.status, list(self._verdicts()))
 
@@ -135,8 +135,8 @@ class DescribedRun:
             **self._figures(width),
             "best": None if self._gate is None else _best(self._gate, width),
             "not_run": self._lost or None,
-            "problems": [cut(one, 2 * width) for one in self._problems()] or None,
-            "remarks": [cut(one, width) for one in self._remarks()] or None,
+            "problems": [cut(problem, 2 * width) for problem in self._problems()] or None,
+            "remarks": [cut(remark, width) for remark in self._remarks()] or None,
             "terminal": self._terminal(width),
         }
 
@@ -277,12 +277,12 @@ def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
         "total": found["total"],
         "undecided": cut(found["undecided"], 2 * width) or None,
         "variants": {
-            one["name"]: {
-                "mean": rounded(one["mean"]),
-                "ci": _interval(one),
-                "letters": one["letters"] or None,
+            variant["name"]: {
+                "mean": rounded(variant["mean"]),
+                "ci": _interval(variant),
+                "letters": variant["letters"] or None,
             }
-            for one in variants[: _most(VARIANTS, width)]
+            for variant in variants[: _most(VARIANTS, width)]
         },
         "pairs": [
             {

@@ -75,9 +75,9 @@ def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
         hint = "write 'diagnose: true' into its scenario, and run it again"
         raise UserError([Problem("cause", f"{shown} has no causes: {hint}")])
     samples = [
-        one
-        for one in run.samples
-        if given.outcome in (None, one.outcome) and given.cause in (None, one.cause)
+        sample
+        for sample in run.samples
+        if given.outcome in (None, sample.outcome) and given.cause in (None, sample.cause)
     ]
     samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
     page = samples[given.offset : given.offset + given.limit]
@@ -149,7 +149,8 @@ def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:
     if not texts:
         return None
     more = len(texts) - _TEXTS
-    return [*(cut(one, width) for one in texts[:_TEXTS]), *([f"… {more} more"] if more > 0 else [])]
+    listed: list[str | None] = [cut(text, width) for text in texts[:_TEXTS]]
+    return [*listed, f"… {more} more"] if more > 0 else listed
 
 
 def _cut_values(values: Mapping[str, Any], width: int) -> dict[str, Any]:
