@@ -1,6 +1,6 @@
 """Data frames in and out: pandas, polars, and whatever offers an Arrow stream.
 
-None of them is a dependency: what is handed over is told by its attributes.
+None of them is a dependency: objects of them are recognised by their attributes.
 """
 
 from __future__ import annotations

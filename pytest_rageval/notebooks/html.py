@@ -96,9 +96,9 @@ def _whole(*parts: str) -> str:
     return str(element("div", *parts, style=look))
 
 
-def _heading(title: str, verdict: Markup, said: str) -> Markup:
+def _heading(title: str, verdict: Markup, ended: str) -> Markup:
     name = element("strong", shorten(title, _TITLE_WIDTH), style="font-size:15px", dir="auto")
-    return element("div", name, " ", verdict, " ", said, style="margin:4px 0")
+    return element("div", name, " ", verdict, " ", ended, style="margin:4px 0")
 
 
 def _remarks(view: RunView) -> Iterator[str]:
@@ -185,8 +185,8 @@ def _worst(view: RunView) -> Markup:
 
 
 def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
-    said = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
-    title = " · ".join(shorten(text, _TITLE_WIDTH) for text in said)
+    parts = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
+    title = " · ".join(shorten(text, _TITLE_WIDTH) for text in parts)
     word = _WORDS.get(sample.outcome, sample.outcome)
     rows = [(name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(result, sample)]
     summary = element(
@@ -339,6 +339,6 @@ def ranking_text(ranking: Ranking, gate: GateResult | None) -> str:
         one_line(f"{variant.name} {figure(variant.mean)} {variant.letters}")
         for variant in ranking.variants
     )
-    said = f"; gate {gate.name} {gate.outcome}" if gate is not None else ""
+    best = f"; gate {gate.name} {gate.outcome}" if gate is not None else ""
     undecided = "; no letters" if ranking.undecided else ""
-    return f"{one_line(ranking.scenario)}: {ranked} ({ranking_head(ranking)}){undecided}{said}"
+    return f"{one_line(ranking.scenario)}: {ranked} ({ranking_head(ranking)}){undecided}{best}"

@@ -107,8 +107,8 @@ def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterato
         for name, figures in ranking_rows(ranking)
     ]
     yield from _table("Variants", head, rows, _ROOM_VARIANTS)
-    said = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
-    lines = [ranking_head(ranking), *said, *ranking_lines(ranking)]
+    best = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
+    lines = [ranking_head(ranking), *best, *ranking_lines(ranking)]
     yield from ("", *_fitting([f"- {_cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
 
 

@@ -75,8 +75,8 @@ def ci_run(environ: Mapping[str, str] = os.environ) -> str | None:
 
 def ci_attempt(environ: Mapping[str, str] = os.environ) -> int:
     """Return which attempt of the run of all jobs this is, where GitHub counts them, else 0."""
-    said = environ.get(_ATTEMPT_VARIABLE, "")
-    return int(said) if said.isascii() and said.isdigit() else 0
+    attempt = environ.get(_ATTEMPT_VARIABLE, "")
+    return int(attempt) if attempt.isascii() and attempt.isdigit() else 0
 
 
 def _answer_latencies(result: ScenarioResult) -> dict[str, float] | None:
@@ -282,11 +282,11 @@ def remove_old_runs(
 ) -> Iterator[str]:
     """Remove all runs of a scenario but the newest ``keep``; yield what was done, nothing if none.
 
-    ``written`` is the folder of the newest run, which stays, as do what a link in the folders above
-    it leads to, what holds one of the files ``spared``, what one of the ``texts`` of scenarios
-    names, and what holds a file that no run writes; the latter is said. Only folders with the name
-    of a run that hold its ``results.json``, with the path of this scenario file, are runs, complete
-    or not. A folder that cannot be removed is said, and does not end the run.
+    ``written`` is the folder of the newest run, which stays. So does a run that a link in the
+    folders above it leads to, that holds one of the files ``spared``, or that one of the ``texts``
+    of scenarios names; and one with a file that no run writes, which is reported. Only folders with
+    the name of a run that hold its ``results.json``, with the path of this scenario file, are runs,
+    complete or not. A folder that cannot be removed is reported, and does not end the run.
     """
     base, home = base_of(written, title), written.parent
     link = next((place for place in _places(base, home) if place.is_symlink()), None)

@@ -90,8 +90,8 @@ def placed(failure: Any, path: Path, line: int, message: str = "") -> Any:
     if not chain or chain[-1][1] is None or not Path(chain[-1][1].path).is_relative_to(_PACKAGE):
         return failure
     traceback, crash, description = chain[-1]
-    said = f"Failed: {message}" if message else crash.message
-    own = replace(crash, path=str(path), lineno=line, message=said)
+    text = f"Failed: {message}" if message else crash.message
+    own = replace(crash, path=str(path), lineno=line, message=text)
     return type(failure)([*chain[:-1], (traceback, own, description)])
 
 
@@ -115,14 +115,14 @@ def _lines_of(path: Path, _: int) -> Mapping[YamlPath, int]:
 _LONGEST_ID = 24
 _FEW = 3
 _LEAST_ROOM = 50
-"""Cells in which an answer and a reference can be told."""
+"""Cells in which an answer and a reference can be told apart."""
 
 
 def gate_text(result: ScenarioResult, verdict: GateResult, width: int) -> str:
     """Return the message of a failed gate and its worst samples, in lines of ``width`` cells."""
     lines = printable(verdict.message).splitlines()
-    said = [part for line in lines for part in wrapped(line, width) or [""]]
-    return "\n".join([*said, *_worst(result, verdict, width)])
+    message = [part for line in lines for part in wrapped(line, width) or [""]]
+    return "\n".join([*message, *_worst(result, verdict, width)])
 
 
 def low_line(result: ScenarioResult) -> str:

@@ -46,8 +46,8 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     yield f"samples   {_samples(dry)}"
     target = dry.found.target
     if target is not None:
-        kept = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
-        yield f"target    {target.shown}: {counted(target.calls, 'question')}{kept}"
+        cached = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
+        yield f"target    {target.shown}: {counted(target.calls, 'question')}{cached}"
     for use in dry.found.models:
         yield f"{use.settings.role:<9} {use.settings.model}: {_model(use, is_most=_stops(info))}"
     for use in dry.found.models:
@@ -63,8 +63,8 @@ def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: b
     contest = next(iter(variants)).plan.info.contest
     names = {variant.plan.info.variant for variant in variants if variant.is_whole}
     is_whole = contest is not None and names >= set(contest.names)
-    said = "deselected, " * is_left_out + _decided(is_whole and not is_left_out, strict)
-    return f"gate best of {next(iter(variants)).plan.info.name}: {said}"
+    text = "deselected, " * is_left_out + _decided(is_whole and not is_left_out, strict)
+    return f"gate best of {next(iter(variants)).plan.info.name}: {text}"
 
 
 def last_line(all_of_them: Collection[DryScenario]) -> str:
@@ -96,30 +96,30 @@ def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> It
 def _samples(dry: DryScenario) -> str:
     total, invalid = dry.plan.info.total, sum(isinstance(one, InvalidRow) for one in dry.cases)
     skipped = dry.selected - len(dry.cases)
-    said = f"{len(dry.cases)} of {total} would run"
-    said += f", {skipped} skipped" * bool(skipped)
-    return said + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
+    text = f"{len(dry.cases)} of {total} would run"
+    text += f", {skipped} skipped" * bool(skipped)
+    return text + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
 
 
 def _model(use: ModelUse, *, is_most: bool) -> str:
     about = "at most" if is_most else "at least" if use.is_least else "about"
-    kept = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
+    cached = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
     if not use.calls:
-        return f"0 calls{kept}, 0 tokens, 0 USD"
+        return f"0 calls{cached}, 0 tokens, 0 USD"
     cost = _usd_words([use], is_least=use.is_least)
     if use.usd is None:
         cost = f"cost not known ({_WHERE_PRICES_ARE})"
     tokens = _tokens([use], is_least=use.is_least)
     test = f", {use.controls} of them for control rows" if use.controls else ""
-    return f"{about} {counted(use.calls, 'call')}{test}{kept}, {tokens}, {cost}"
+    return f"{about} {counted(use.calls, 'call')}{test}{cached}, {tokens}, {cost}"
 
 
 def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
     """Return the tokens of prompts, and from where to where those of the replies may go."""
     about = "at least" if is_least else "about"
-    said = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
+    text = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
     least, most = (sum(ends) for ends in zip(*(use.reply_tokens for use in uses), strict=True))
-    return f"{said} of prompts and {least:,.0f} to {most:,.0f} of replies" if most else said
+    return f"{text} of prompts and {least:,.0f} to {most:,.0f} of replies" if most else text
 
 
 def _usd(uses: Iterable[ModelUse]) -> tuple[float, float]:

@@ -213,10 +213,10 @@ def _is_all_unwritten(ended: Ended) -> bool:
     )
 
 
-def _after_refusal(said: str) -> Step | None:
-    if _OPTION_AT_FAULT.search(said):
+def _after_refusal(message: str) -> Step | None:
+    if _OPTION_AT_FAULT.search(message):
         return None  # no command with this option is better
-    return "answers" if _LACKS_ANSWERS.search(said) else "check"
+    return "answers" if _LACKS_ANSWERS.search(message) else "check"
 
 
 def is_to_be_read(ended: Ended) -> bool:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
     GateResult,
-    SampleResult,
     ScenarioInfo,
     ScenarioResult,
 )
@@ -221,20 +221,8 @@ class ScenarioTable:
         terminal.ensure_newline()
         terminal.section(f"rageval: {one_line(self._heading)}", sep="=")
         write_lines(terminal, table.lines())
-        write_lines(terminal, _remarks(view, width))
-        self._stability(terminal)
-        self._target(terminal)
-        groups = count_groups(result.info, result.samples)
-        if groups is not None:
-            field = one_line(result.info.group_by or "")
-            terminal.write_line(f"{len(result.samples)} samples in {groups} groups ({field})")
-        counts = result.counts
-        if view.stopped:
-            terminal.write_line(view.stopped)
-        elif not result.complete:
-            terminal.write_line(
-                f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
-            )
+        write_lines(terminal, chain(_remarks(view, width), _stability(result), _target(result)))
+        write_lines(terminal, _extent(view))
         if view.compared:
             # Not at the top, here and below: most runs have nothing of the kind.
             from pytest_rageval.plugin.show.comparison_tables import comparison_lines
@@ -265,41 +253,6 @@ class ScenarioTable:
         info = self.result.info
         return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
-    def _stability(self, terminal: pytest.TerminalReporter) -> None:
-        if not any(sample.details for sample in self.result.samples):
-            return
-        from pytest_rageval.stats.stability import stability
-
-        found = stability(self.result.info, self.result.samples)
-        if found is not None:
-            line = f"{found.flips} of {found.samples} samples pass in some and fail in others"
-            terminal.write_line(f"{found.repeats} repeats: {line}", yellow=found.flips > 0)
-
-    def _target(self, terminal: pytest.TerminalReporter) -> None:
-        """Print how many samples the system under test answered, and how long it took."""
-        samples, target = self.result.samples, self.result.info.target
-        if not target:
-            return
-        from pytest_rageval.stats.summary import latency
-
-        found = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
-        lost = sum(TARGET in sample.errors for sample in samples)
-        kept = sum(sample.is_kept for sample in samples)
-        # Not the number of samples: a mark may keep a sample from running.
-        answered = kept + (found.n if found is not None else 0)
-        if not answered + lost:
-            return
-        parts = [f"{answered} of {answered + lost} answered"]
-        parts += [f"{kept} of them from the cache"] if kept else []
-        if found is not None:
-            times = f"{found.median_s:.2f} s, p95 {found.p95_s:.2f} s, longest {found.max_s:.2f} s"
-            parts.append(f"median {times}")
-        line = f"target {target}: {', '.join(parts)}"
-        terminal.write_line(printable(line), yellow=lost > 0)
-        for limit, number in Counter(_cut_off(samples)).items():
-            said = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
-            terminal.write_line(printable(f"target {target}: {said}"), yellow=True)
-
 
 def _remarks(view: RunView, width: int) -> Iterator[Line]:
     """Yield what people and causes say of the figures, and what is missing in them."""
@@ -315,12 +268,61 @@ def display_path(path: Path, root: Path) -> str:
     return str(path) if relative.startswith("..") else relative
 
 
-def _cut_off(samples: Iterable[SampleResult]) -> Iterator[object]:
-    """Yield the limit of each answer of a model under test that ends there, None if not known."""
-    for sample in samples:
-        said = sample.details.get(TARGET)
-        if isinstance(said, Mapping) and said.get("finish_reason") == "length":
-            yield said.get("max_tokens")
+def _extent(view: RunView) -> Iterator[Line]:
+    """Yield how many groups there are, and of how many samples the figures are, if not of all."""
+    result, counts = view.result, view.result.counts
+    groups = count_groups(result.info, result.samples)
+    if groups is not None:
+        field = one_line(result.info.group_by or "")
+        yield ((f"{len(result.samples)} samples in {groups} groups ({field})", ""),)
+    if view.stopped:
+        yield ((view.stopped, ""),)
+    elif not result.complete:
+        yield ((f"partial run: {counts.ran} of {counts.samples} samples", "yellow"),)
+
+
+def _stability(result: ScenarioResult) -> Iterator[Line]:
+    """Yield how many samples pass in some repeats only."""
+    if not any(sample.details for sample in result.samples):
+        return
+    from pytest_rageval.stats.stability import stability
+
+    found = stability(result.info, result.samples)
+    if found is not None:
+        flips = f"{found.flips} of {found.samples} samples pass in some and fail in others"
+        yield ((f"{found.repeats} repeats: {flips}", "yellow" if found.flips else ""),)
+
+
+def _target(result: ScenarioResult) -> Iterator[Line]:
+    """Yield how many samples the system under test answered, and how long it took."""
+    samples, target = result.samples, result.info.target
+    if not target:
+        return
+    from pytest_rageval.stats.summary import latency
+
+    times = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
+    lost = sum(TARGET in sample.errors for sample in samples)
+    cached = sum(sample.is_kept for sample in samples)
+    # Not the number of samples: a mark may keep a sample from running.
+    answered = cached + (times.n if times is not None else 0)
+    if not answered + lost:
+        return
+    parts = [f"{answered} of {answered + lost} answered"]
+    parts += [f"{cached} of them from the cache"] if cached else []
+    if times is not None:
+        slow = f"p95 {times.p95_s:.2f} s, longest {times.max_s:.2f} s"
+        parts.append(f"median {times.median_s:.2f} s, {slow}")
+    line = f"target {target}: {', '.join(parts)}"
+    yield ((printable(line), "yellow" if lost else ""),)
+    details = (sample.details.get(TARGET) for sample in samples)
+    cut_off = Counter(
+        answer.get("max_tokens")
+        for answer in details
+        if isinstance(answer, Mapping) and answer.get("finish_reason") == "length"
+    )
+    for limit, number in cut_off.items():
+        what = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
+        yield ((printable(f"target {target}: {what}"), "yellow"),)
 
 
 def usage_line(usage: Mapping[str, float | None]) -> str:

@@ -126,17 +126,17 @@ _SAVED_CODE: Final = "s-saved"
 class Pairs:
     """Samples that two runs answer differently.
 
-    ``halves`` have a label of the present answer only, by how that was drawn; ``lacking`` pairs
-    with both labels are missing to be enough.
+    ``halves`` have a label of the present answer only, by how that was drawn; ``missing`` is how
+    many more pairs need both labels.
     """
 
     differing: Collection[str] = frozenset()
     halves: Mapping[str, str] = field(default_factory=dict)
-    lacking: int = 0
+    missing: int = 0
 
     def halves_to_label(self, n: int, seed: int) -> dict[str, str]:
-        """Return up to ``n`` halves, as many as are lacking."""
-        count = min(n, self.lacking, len(self.halves))
+        """Return up to ``n`` halves, as many as pairs are missing."""
+        count = min(n, self.missing, len(self.halves))
         return {
             name: self.halves[name] for name in random.Random(seed).sample([*self.halves], count)
         }
@@ -172,8 +172,8 @@ class OtherRun:
             if not self._is_labelled(one.sample_id)
         }
         whole = len(labelled) - len(halves)
-        lacking = max(0, min(_LEAST_PAIRS, len(differing)) - whole)
-        return Pairs({one.sample_id for one in differing}, halves, lacking)
+        missing = max(0, min(_LEAST_PAIRS, len(differing)) - whole)
+        return Pairs({one.sample_id for one in differing}, halves, missing)
 
     def record(self, metric: str, seed: int, now: datetime) -> DrawRecord:
         """Return the answers as a draw of which there are no labels.
@@ -293,7 +293,7 @@ def draw_labels(
     human, other = wanted.human, source.other
     pairs = Pairs() if other is None else other.pairs(source.population)
     halves = pairs.halves_to_label(n, seed)
-    apart = pairs.differing if len(halves) < pairs.lacking else ()
+    apart = pairs.differing if len(halves) < pairs.missing else ()
     drawing = _drawing(source, n - len(halves), seed, apart)
     rows = [label_row(source.samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
     records = [_record(source, drawing, seed, now)]

@@ -127,11 +127,11 @@ def _fits(text: str, most: int) -> bool:
 
 WORST: Final = 5
 METRICS: Final = 40
-"""How many metrics are told at most."""
+"""How many metrics an answer has at most."""
 VARIANTS: Final = 12
-"""How many variants are told at most."""
+"""How many variants an answer has at most."""
 NAME: Final = 200
-"""How many characters of a name are told at most."""
+"""How many characters of a name an answer has at most."""
 _GATES: Final = 8
 _QUESTION: Final = 120
 
@@ -143,7 +143,7 @@ def relative(project: Project, text: str) -> str:
 
 
 def base_of(project: Project, entry: ScenarioEntry) -> Path:
-    """Return the base folder of a scenario's runs; raises UserError if they are elsewhere.
+    """Return the base folder of a scenario's runs; raises UserError if they are not there.
 
     A folder that the user gave when the server was started may be anywhere.
     """
@@ -240,7 +240,7 @@ def row_of(sample: SampleResult, view: RunView, width: int) -> dict[str, Any]:
 
 
 def cause_of(sample: SampleResult, width: int) -> dict[str, str]:
-    """Return why an answer is low and what that was told by; {} where there is no cause."""
+    """Return why an answer is low and by what that is known; {} where there is no cause."""
     if sample.cause is None:
         return {}
     return {"cause": sample.cause, "cause_reason": cut(sample.cause_reason, width)}

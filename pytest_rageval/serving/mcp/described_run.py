@@ -61,21 +61,21 @@ async def run_child(project: Project, command: Sequence[str], report: Report) ->
 async def _follow(project: Project, command: Sequence[str], report: Report) -> Ended:
     async with started(command, project.folder) as child:
         ended = asyncio.create_task(child.wait())
-        told = 0.0
+        reported = 0.0
         try:
             while not (await asyncio.wait([ended], timeout=EVERY_S))[0]:
-                told = await _tell(child, report, told)
+                reported = await _report_progress(child, report, reported)
             return Ended(ended.result(), child.events, child.terminal())
         finally:
             ended.cancel()
 
 
-async def _tell(child: Child, report: Report, told: float) -> float:
+async def _report_progress(child: Child, report: Report, before: float) -> float:
     """Report how many cases have ended; the number must rise each time, whatever has happened."""
     counts = [event for event in child.events if event["event"] == "progress"]
     event = counts[-1] if counts else {}
     done, total = event.get("done", 0), event.get("total", 0)
-    now = max(float(done), told + _STEP)
+    now = max(float(done), before + _STEP)
     outcomes = [f"{n} {name}" for name, n in event.get("outcomes", {}).items()]
     message = f"{done} of {total} cases" if total else "starting"
     await report(now, max(float(total), now) if total else None, ", ".join([message, *outcomes]))
@@ -199,7 +199,7 @@ class _Part:
         return point_verdict(point_of(self._run.view.result, self._run.head.run))
 
     def whole(self, width: int) -> dict[str, Any]:
-        """Return all that is told of a run."""
+        """Return what an answer has of a run."""
         run, folder = self._run, self.folder
         if run is None or folder is None:
             return {"not_written": self._not_written}
@@ -220,7 +220,7 @@ class _Part:
         }
 
     def short(self, width: int, worst: int) -> dict[str, Any]:
-        """Return what is told of a run beside those of other variants."""
+        """Return what an answer has of a run beside those of other variants."""
         found = self.whole(width)
         if self._run is None:
             return found
@@ -259,7 +259,7 @@ _GATES: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
 
 
 def _most(number: int, width: int) -> int:
-    """Return how many of a list are told where texts have this width."""
+    """Return how many of a list are shown where texts have this width."""
     return max(4, min(number, width // 20))
 
 
@@ -270,7 +270,7 @@ def _best(gate: Mapping[str, Any], width: int) -> dict[str, Any]:
 def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
     """Return who ranks where, with letters, and each pair that was tested."""
     variants, pairs = found["variants"], found["pairs"]
-    told = pairs[: _most(_PAIRS, width)]
+    listed = pairs[: _most(_PAIRS, width)]
     return {
         "metric": found["metric"],
         "common": found["common"],
@@ -292,9 +292,9 @@ def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
                 "ci": _interval(one),
                 "p_adjusted": significant(one["p_adjusted"]),
             }
-            for one in told
+            for one in listed
         ],
-        "more_pairs": len(pairs) - len(told) or None,
+        "more_pairs": len(pairs) - len(listed) or None,
         "remarks": [cut(text, width) for text in found["remarks"][:_LISTED]] or None,
     }
 

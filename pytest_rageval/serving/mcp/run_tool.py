@@ -64,8 +64,8 @@ async def outlines(
     known: dict[str, Outline] = {}
     for entry in entries:
         figures = {one["variant"]: one for one in found if one["name"] == entry.name}
-        told = () if figures else (_problem(entry, problems, ended),)
-        known[entry.shown] = Outline(figures, told)
+        text = () if figures else (_problem(entry, problems, ended),)
+        known[entry.shown] = Outline(figures, text)
     return known
 
 
