@@ -45,26 +45,25 @@ def evaluation_rows(result: ScenarioResult, run: RunInfo) -> Iterator[list[dict[
         for column in result.info.metrics:
             name = column.name
             score = sample.scores.get(name)
+            errors = (sample.errors.get(key) for key in (name, "row", "target"))
             rows.append(
                 {
                     "query": sample.question,
-                    **(_retrieved(sample) if column.retrieves else _answered(sample)),
+                    **_predicted(sample, retrieves=column.retrieves),
                     "score": score if is_scored(score) else None,
                     "passing": _passing(result, sample, name, score),
                     "metric_name": column.written or name,
                     "prediction_cost": cost,
                     "raw_dataset": raw,
-                    "feedback": sample.reasons.get(name) or _error(sample, name),
+                    "feedback": sample.reasons.get(name) or next(filter(None, errors), None),
                 }
             )
         yield rows
 
 
-def _answered(sample: SampleResult) -> dict[str, Any]:
-    return {"prediction": sample.answer, "contexts": _listed(sample.contexts)}
-
-
-def _retrieved(sample: SampleResult) -> dict[str, Any]:
+def _predicted(sample: SampleResult, *, retrieves: bool) -> dict[str, Any]:
+    if not retrieves:
+        return {"prediction": sample.answer, "contexts": _listed(sample.contexts)}
     shown = sample.details.get(RETRIEVAL, {})
     found = _listed(sample.contexts)
     if found is None and "first" in shown:
@@ -110,10 +109,6 @@ def _raw(sample: SampleResult, *, answers: bool) -> Any:
     }
     named = {key: value for key, value in known.items() if value is not None}
     return json_plain({**named, **sample.metadata})
-
-
-def _error(sample: SampleResult, name: str) -> str | None:
-    return sample.errors.get(name) or sample.errors.get("row") or sample.errors.get("target")
 
 
 def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:

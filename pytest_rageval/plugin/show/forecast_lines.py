@@ -11,7 +11,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import UndecidedGate
-from pytest_rageval.model import Case, InvalidRow, ScenarioInfo
+from pytest_rageval.model import Case, InvalidRow
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line
 
@@ -49,7 +49,8 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
         cached = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
         yield f"target    {target.shown}: {counted(target.calls, 'question')}{cached}"
     for use in dry.found.models:
-        yield f"{use.settings.role:<9} {use.settings.model}: {_model(use, is_most=_stops(info))}"
+        calls = _model(use, is_most=info.stop is not None)
+        yield f"{use.settings.role:<9} {use.settings.model}: {calls}"
     for use in dry.found.models:
         missing = missing_credentials(use.settings) if use.calls else ()
         yield from (f"needs     {use.settings.role}.{problem}" for problem in missing)
@@ -134,10 +135,6 @@ def _usd_words(uses: Iterable[ModelUse], *, is_least: bool) -> str:
 def _range(least: float, most: float) -> str:
     one, other = f"{least:.4f}", f"{most:.4f}"
     return one if one == other else f"{one} to {other}"
-
-
-def _stops(info: ScenarioInfo) -> bool:
-    return info.stop is not None
 
 
 def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:

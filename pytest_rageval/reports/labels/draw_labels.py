@@ -315,6 +315,7 @@ def draw_labels(
         question=human.question,
     )
     left_out = len(source.samples) - len(source.population)
+    pilot = [Judged(one.score, one.human, one.weight) for one in source.population]
     return DrawnLabels(
         wanted,
         source.run,
@@ -324,7 +325,7 @@ def draw_labels(
         records,
         sheet,
         folder,
-        _needed(source.population),
+        labels_needed(pilot, HALF_WIDTH),
     )
 
 
@@ -349,11 +350,6 @@ def _drawing(source: _Source, n: int, seed: int, apart: Collection[str]) -> Draw
     bearing = bearing_draws(source.population, human, saved_draws(source.wanted.info))
     kinds = {code: one.kind for record in source.draws for code, one in record.strata.items()}
     return draw(source.population, n, seed, bearing, kinds, apart)
-
-
-def _needed(population: Sequence[Candidate]) -> tuple[int, int] | None:
-    pilot = [Judged(one.score, one.human, one.weight) for one in population]
-    return labels_needed(pilot, HALF_WIDTH)
 
 
 def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> DrawRecord:

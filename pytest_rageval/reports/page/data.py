@@ -165,7 +165,11 @@ def run_data(result: ScenarioResult) -> dict[str, Any]:
     return {
         "scenario": _scenario(result),
         "metrics": [_metric(column, result) for column in result.info.metrics],
-        "as_run": _as_run(result),
+        # Python's figures with the weights of the run: the page checks its own against them.
+        "as_run": {
+            **{name: asdict(summary) for name, summary in result.metrics.items()},
+            WEIGHTED_SCORE: asdict(result.weighted_score),
+        },
         "gates": list(plain_gates(result)),
         "samples": _columns(result),
     }
@@ -277,14 +281,6 @@ def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
 
 def _number(value: float | None) -> float | None:
     return value if is_scored(value) else None
-
-
-def _as_run(result: ScenarioResult) -> dict[str, Any]:
-    """Return Python's figures with the weights of the run: the page checks its own against them."""
-    return {
-        **{name: asdict(summary) for name, summary in result.metrics.items()},
-        WEIGHTED_SCORE: asdict(result.weighted_score),
-    }
 
 
 def _comparison(result: ScenarioResult) -> dict[str, Any] | None:

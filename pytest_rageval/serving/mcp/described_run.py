@@ -133,12 +133,16 @@ class DescribedRun:
             "verdict": self.verdict,
             "exit_status": self._ended.status if self.verdict == "error" else None,
             **self._figures(width),
-            "best": None if self._gate is None else _best(self._gate, width),
+            "best": self._best(width),
             "not_run": self._lost or None,
             "problems": [cut(problem, 2 * width) for problem in self._problems()] or None,
             "remarks": [cut(remark, width) for remark in self._remarks()] or None,
             "terminal": self._terminal(width),
         }
+
+    def _best(self, width: int) -> dict[str, Any] | None:
+        gate = self._gate
+        return gate and {"outcome": gate["outcome"], "message": cut(gate["message"], 2 * width)}
 
     def _figures(self, width: int) -> dict[str, Any]:
         parts = self._parts
@@ -261,10 +265,6 @@ _GATES: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
 def _most(number: int, width: int) -> int:
     """Return how many of a list are shown where texts have this width."""
     return max(4, min(number, width // 20))
-
-
-def _best(gate: Mapping[str, Any], width: int) -> dict[str, Any]:
-    return {"outcome": gate["outcome"], "message": cut(gate["message"], 2 * width)}
 
 
 def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:

@@ -81,12 +81,11 @@ def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
     ]
     samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
     page = samples[given.offset : given.offset + given.limit]
-    rows = [row_of(one, run.view, _WHY) | _score(one, given.metric) for one in page]
+    rows = [row_of(sample, run.view, _WHY) for sample in page]
+    if given.metric is not None:
+        for row, sample in zip(rows, page, strict=True):
+            row[given.metric] = rounded(score_of(sample, given.metric))
     return paged({"run": shown}, "samples", rows, given.offset, len(samples))
-
-
-def _score(sample: SampleResult, metric: str | None) -> dict[str, Any]:
-    return {} if metric is None else {metric: rounded(score_of(sample, metric))}
 
 
 def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:

@@ -155,24 +155,6 @@ def serve_ultrarag() -> int:
     return serve_tools("evaluation", __version__, TOOLS)
 
 
-def _evaluate(given: EvaluateArguments) -> Figures:
-    return score_answers(given.pred_ls, given.gt_ls, given.metrics)
-
-
-def _evaluate_trec(given: TrecArguments) -> Figures:
-    return score_run(given.run_path, given.qrels_path, given.metrics, given.ks)
-
-
-def _evaluate_trec_pvalue(given: PValueArguments) -> Figures:
-    return compare_runs(
-        (given.run_new_path, given.run_old_path),
-        given.qrels_path,
-        given.metrics,
-        given.ks,
-        given.n_resamples or N_RESAMPLES,
-    )
-
-
 def _answers_with(
     compute: Callable[[Any], Figures],
 ) -> Callable[[Any, Report], Awaitable[Answer]]:
@@ -242,21 +224,27 @@ _FIGURES: Final[Sequence[Tool]] = (
         "Compare answers with references: scores and means of each metric.",
         EvaluateArguments,
         "pred_ls,gt_ls,metrics,save_path",
-        _evaluate,
+        lambda given: score_answers(given.pred_ls, given.gt_ls, given.metrics),
     ),
     _tool(
         "evaluate_trec",
         "Evaluate a TREC run: means over the queries that it has results for.",
         TrecArguments,
         "run_path,qrels_path,ir_metrics,ks,save_path",
-        _evaluate_trec,
+        lambda given: score_run(given.run_path, given.qrels_path, given.metrics, given.ks),
     ),
     _tool(
         "evaluate_trec_pvalue",
         "Compare two TREC runs: means, differences and p-values of a permutation test.",
         PValueArguments,
         "run_new_path,run_old_path,qrels_path,ir_metrics,ks,n_resamples,save_path",
-        _evaluate_trec_pvalue,
+        lambda given: compare_runs(
+            (given.run_new_path, given.run_old_path),
+            given.qrels_path,
+            given.metrics,
+            given.ks,
+            given.n_resamples or N_RESAMPLES,
+        ),
     ),
 )
 _SIGNATURES: Final = {
