@@ -55,6 +55,12 @@ from pytest_rageval.stats.wording import (
 
 Verdict = Literal["passed", "FAILED", "undecided", "not judged"]
 
+HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
+"""The heads of the columns beside the variant's name."""
+
+_CAUSE_WIDTH = 160
+_MOST_DISAGREEMENTS: Final = 3
+_WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
 _UNSCORED: Final = [("unscored", "failed")]
 """How the gate ended that every scenario has; without other gates, that is said in words."""
 
@@ -363,9 +369,6 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
         yield Missing(f"{name} does not apply to {len(reasons)} of {total} samples", reasons[0])
 
 
-_CAUSE_WIDTH = 160
-
-
 def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:
     low = [sample for sample in samples if sample.cause is not None]
     by_cause = {cause: [sample for sample in low if sample.cause == cause] for cause in CAUSES}
@@ -377,10 +380,6 @@ def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:
         yield f"{first.cause}: {reason} ({first.sample_id})"
 
 
-MOST_DISAGREEMENTS: Final = 3
-"""How many disagreements are shown where there is little room."""
-
-
 def _people(result: ScenarioResult) -> Iterator[str]:
     messages = " ".join(gate.message for gate in result.gates)
     for name, corrected in result.corrected.items():
@@ -390,14 +389,8 @@ def _people(result: ScenarioResult) -> Iterator[str]:
         if not found.n and not found.stale:
             continue
         yield f"{name} and people: {agreement_text(found)}"
-        for surprise in found.disagreements[:MOST_DISAGREEMENTS]:
+        for surprise in found.disagreements[:_MOST_DISAGREEMENTS]:
             yield f"{name} on {surprise.sample_id}: {disagreement_text(surprise)}"
-
-
-_WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
-
-HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
-"""The heads of the columns beside the variant's name."""
 
 
 def ranking_rows(ranking: Ranking) -> list[tuple[str, tuple[str, ...]]]:

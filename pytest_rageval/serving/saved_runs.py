@@ -34,7 +34,7 @@ from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted, verdict_word
+from pytest_rageval.stats.wording import counted
 
 LATEST: Final = "latest"
 PREVIOUS: Final = "previous"
@@ -147,10 +147,8 @@ def compare_saved(
     found = comparison_dict(result.comparison)
     assert found is not None
     assert result.comparison is not None
-    rises = {column.name: column.higher_is_better for column in ours.plan.info.metrics}
-    for name, metric in result.comparison.metrics.items():
-        word = verdict_word(metric, higher_is_better=rises.get(name, True))
-        found["metrics"][name]["verdict"] = word
+    for metric in RunView(result).compared:
+        found["metrics"][metric.name]["verdict"] = metric.word
     return {
         "n": len(ours.saved.samples) - len(result.comparison.only_a),
         **{key: found[key] for key in ("test", "alpha", "correction", "metrics")},
