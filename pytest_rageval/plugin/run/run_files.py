@@ -17,7 +17,7 @@ from pytest_rageval.plugin.run.gate_reports import report_failure
 from pytest_rageval.plugin.run.save_answers import AnswerFile
 from pytest_rageval.plugin.run.save_baseline import BaselineSaver
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.github import Publisher
+from pytest_rageval.plugin.show.pytest_reports import Publisher
 from pytest_rageval.reports.write_run import run_info, write_run
 
 WRITTEN = pytest.StashKey[list[tuple[ScenarioResult, Path | str]]]()
