@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.plugin.show import github
 from pytest_rageval.reports.history import record

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.model import Ranking
 from pytest_rageval.plugin.show.figures_table import verdict_lines
 from pytest_rageval.plugin.show.table_lines import Line, name_column, named, prose
