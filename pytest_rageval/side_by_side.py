@@ -19,7 +19,7 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
 from pytest_rageval.engine.planning.plan_scenario import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
-from pytest_rageval.engine.verdict.contests import contested
+from pytest_rageval.engine.verdict.decide import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
 from pytest_rageval.evaluation import (
     Given,

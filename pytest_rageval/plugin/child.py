@@ -28,8 +28,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import Bound, Case, InvalidRow, SampleResult, ScenarioView
 from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
 from pytest_rageval.plugin.options import VARIANT, touching
-from pytest_rageval.plugin.run.contests import CONTESTS
-from pytest_rageval.plugin.run.gate_reports import GateItem
+from pytest_rageval.plugin.run.gate_reports import CONTESTS, GateItem
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.run_files import WRITTEN
 from pytest_rageval.plugin.settings import SETTINGS

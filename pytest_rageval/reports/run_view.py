@@ -29,7 +29,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     WeightedSummary,
 )
-from pytest_rageval.model.names import Band
+from pytest_rageval.model.value import Band
 from pytest_rageval.stats.aggregate import replies_text, reply_counts
 from pytest_rageval.stats.verdict import (
     badness,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import Problem
 from pytest_rageval.metrics.base import MetricInfo

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.show.failures import ScenarioLines

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.model import WEIGHTED_SCORE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.history import record
 from pytest_rageval.reports.write_run import latest_remark

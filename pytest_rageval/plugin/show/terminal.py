@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     TARGET,

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.evaluate import run_case
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.scoring.ask_target import TargetReply
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.window import Judgement
-from pytest_rageval.engine.verdict.green import reasons_unjudged
+from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.metrics.base import MetricInfo, Models
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import MetricColumn, Sample, SampleResult, Score

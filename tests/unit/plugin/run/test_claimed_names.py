@@ -9,7 +9,7 @@ from fake_config import configured
 
 from pytest_rageval.errors import DuplicateNameError
 from pytest_rageval.model import ScenarioInfo
-from pytest_rageval.plugin.claimed_names import claim_name, collected_scenarios
+from pytest_rageval.plugin.run.run_settings import claim_name, collected_scenarios
 
 
 def info(name: str, file: str, output_dir: str | None = None) -> ScenarioInfo:

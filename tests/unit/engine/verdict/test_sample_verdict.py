@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
+from pytest_rageval.engine.verdict.sample_verdict import reasons_tolerated, reasons_unjudged
 from pytest_rageval.model import WEIGHTED_SCORE, MetricColumn, SampleResult, ScenarioInfo
 
 F1, EM, SHOWN = MetricColumn("f1"), MetricColumn("em"), MetricColumn("shown", weight=0.0)

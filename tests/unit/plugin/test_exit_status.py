@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from fake_config import configured
 
-from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.exit_status import refuse_empty_run
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 

@@ -10,6 +10,7 @@ docs/explanation/when-is-a-run-green.md explains it to users.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.model import TARGET, WEIGHTED_SCORE, SampleResult
@@ -18,12 +19,26 @@ from pytest_rageval.stats.verdict import (
     blamed_metrics,
     does_not_apply,
     is_tolerated,
+    shortfalls,
     was_not_asked,
 )
 from pytest_rageval.stats.weights import is_scored
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
+
+
+def judged(plan: Plan, result: SampleResult) -> SampleResult:
+    """Return a scored result with the outcome that pytest would report."""
+    if reasons_unjudged(plan, result):
+        if result.invalid is not None and plan.on_invalid != "fail":
+            return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")
+        return replace(result, outcome="xfailed" if result.xfail is not None else "error")
+    if not shortfalls(result, plan.info.thresholds):
+        is_tolerated = bool(reasons_tolerated(plan, result))
+        return replace(result, outcome="xfailed") if is_tolerated else result
+    tolerated = plan.info.tolerates_shortfalls or result.xfail is not None
+    return replace(result, outcome="xfailed" if tolerated else "failed")
 
 
 def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
@@ -47,8 +62,7 @@ def reasons_tolerated(plan: Plan, result: SampleResult) -> list[str]:
 
     Only scores whose absence would make the sample an ERROR are included.
     """
-    tolerated = plan.info.tolerated
-    if not tolerated or None not in result.scores.values():
+    if None not in result.scores.values() or not (tolerated := plan.info.tolerated):
         return []
     blamed = blamed_metrics(plan.info, result)
     return [
