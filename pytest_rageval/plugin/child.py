@@ -32,7 +32,7 @@ from pytest_rageval.plugin.run.gate_reports import CONTESTS, GateItem
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.run_files import WRITTEN
 from pytest_rageval.plugin.settings import SETTINGS
-from pytest_rageval.reports.write_variants import ranking_dict
+from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.children import OUTPUT, PARENT
 from pytest_rageval.text.codec import plain

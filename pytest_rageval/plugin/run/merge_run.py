@@ -22,7 +22,7 @@ from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.case_text import unjudged_text
+from pytest_rageval.plugin.show.failures import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError

@@ -1,4 +1,4 @@
-"""E15: the scores of a case as properties of reports, from results alone."""
+"""Scores in the words of -v, and in JUnit XML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,30 @@ import pytest
 from fake_config import config_of
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.plugin.show.junit import JunitProperties, score_properties
+from pytest_rageval.plugin.show.pytest_reports import JunitProperties, ScoreWords, score_properties
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fields", "words"),
+    [
+        ("passed", {}, "PASSED 0.75"),
+        ("failed", {}, "FAILED 0.75"),
+        ("passed", {"rageval_score": None}, None),
+        ("skipped", {}, None),
+        ("passed", {"when": "teardown"}, None),
+        ("passed", {"wasxfail": "reason"}, None),
+    ],
+)
+def test_a_judged_case_has_its_score_behind_the_outcome(
+    outcome: str, fields: dict[str, Any], words: str | None
+) -> None:
+    """[A11] pytest says all else."""
+    known = {"when": "call", "rageval_score": 0.75, **fields}
+    known |= {"passed": outcome == "passed", "failed": outcome == "failed"}
+    report: Any = SimpleNamespace(**known)
+    found = ScoreWords().pytest_report_teststatus(report)
+    assert (found and found[2]) == words
+
 
 SCORED = SampleResult("s", 0, weighted_score=0.5, scores={"em": 0.5}, sample_weight=2.5)
 PROPERTIES = [("rageval.em", 0.5), ("rageval.weighted_score", 0.5), ("rageval.sample_weight", 2.5)]

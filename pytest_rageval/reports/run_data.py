@@ -1,4 +1,4 @@
-"""``scores.csv`` and ``invalid.csv``: one line per sample, safe to open in a spreadsheet."""
+"""What programs and spreadsheets read of a run: its results, metadata, scenario and scores."""
 
 from __future__ import annotations
 
@@ -9,8 +9,45 @@ from typing import Any
 
 from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.stats.verdict import shown_errors
 from pytest_rageval.text.cells import csv_text, quoted
+
+
+def _write_results(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the whole result, for programs and for later comparisons."""
+    folder.put("results.json", results_chunks(result, run))
+
+
+def _write_metadata(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the run in a few keys, for tools that list runs."""
+    counts = result.counts
+    plain = {
+        "run_id": run.id,
+        "scenario_name": result.info.name,
+        **({"variant": result.info.variant} if result.info.variant else {}),
+        "description": result.info.description,
+        "scenario_path": result.info.path,
+        "mode": "online" if result.info.target else "offline",
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "version": run.version,
+        "commit": run.commit,
+        "dataset_sha256": result.info.dataset_sha256,
+        "complete": result.complete,
+        "valid_samples": counts.ran - counts.invalid,
+        "invalid_samples": counts.invalid,
+        "overridden": list(result.info.overridden),
+        "warnings": list(result.info.warnings),
+    }
+    folder.put("metadata.json", [json.dumps(plain, ensure_ascii=False, indent=2), "\n"])
+
+
+def _write_snapshot(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the scenario as it ran, after overrides."""
+    overridden = [f"# overridden: {path}\n" for path in result.info.overridden]
+    folder.put("scenario.snapshot.yaml", [*overridden, result.info.snapshot])
+
 
 _LEADING = ("sample_id", "question", "answer", "doc_name")
 _TRAILING = ("weighted_score", "sample_weight", "outcome", "error")
@@ -71,4 +108,10 @@ def _cell(value: Any) -> Any:
     return quoted(value if isinstance(value, str) else _dump(value))
 
 
-REPORTS = (Report("scores.csv", _write_scores), Report("invalid.csv", _write_invalid))
+REPORTS = (
+    Report("results.json", _write_results, aliases=("json",)),
+    Report("metadata.json", _write_metadata),
+    Report("scenario.snapshot.yaml", _write_snapshot),
+    Report("scores.csv", _write_scores),
+    Report("invalid.csv", _write_invalid),
+)

@@ -1,4 +1,4 @@
-"""The page that shows variants side by side: their ranking, and their answers to each question."""
+"""The two pages of runs: ``report.html`` of one run, and ``variants.html``, side by side."""
 
 from __future__ import annotations
 
@@ -7,11 +7,31 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any, Final
 
-from pytest_rageval.model import Contest, GateResult, Ranking, SampleResult, ScenarioResult
-from pytest_rageval.reports.page.assemble import page_of
-from pytest_rageval.reports.page.data import run_data, texts_that_fit
-from pytest_rageval.reports.page.texts import cut
+from pytest_rageval.model import Contest, GateResult, Ranking, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.reports.page.assemble import SCRIPTS, cut, page_of
+from pytest_rageval.reports.page.data import page_data, run_data, texts_that_fit
+from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.printable import one_line
+
+
+def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint]) -> Iterator[str]:
+    """Yield the text of the page in parts.
+
+    ``trend`` are the complete runs of this scenario, oldest first.
+    """
+    return page_of(
+        result.info.title,
+        SCRIPTS,
+        lambda room: page_data(result, run, trend, taken=room),
+        _WITHOUT_SCRIPT,
+    )
+
+
+_WITHOUT_SCRIPT: Final = (
+    "This report needs JavaScript. summary.md, results.json and scores.csv have its data too.",
+    "此报告需要 JavaScript；也可查看同一文件夹的 summary.md、results.json 和 scores.csv。",
+)
+
 
 VARIANT_SCRIPTS: Final = (
     "numbers.js",
@@ -35,7 +55,7 @@ VARIANT_SCRIPTS: Final = (
 )
 """In an order in which each may use those before it."""
 
-_WITHOUT_SCRIPT: Final = (
+_VARIANTS_WITHOUT_SCRIPT: Final = (
     "This page needs JavaScript. variants.json and the runs of the variants have its data too.",
     "此页面需要 JavaScript；也可查看 variants.json 和各变体的运行结果。",
 )
@@ -60,7 +80,7 @@ def variants_page(
         ranking.scenario,
         VARIANT_SCRIPTS,
         lambda taken: _data(results, ranking, best, contest, taken),
-        _WITHOUT_SCRIPT,
+        _VARIANTS_WITHOUT_SCRIPT,
     )
 
 

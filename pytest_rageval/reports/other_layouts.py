@@ -1,7 +1,4 @@
-"""``evaluation_rows.json``: DB-GPT's response, a row for each sample and metric under its keys.
-
-Except for ``prediction_cost``, equal runs give equal bytes. One sample per line.
-"""
+"""Results in the layouts of other tools: UltraRAG's result file, DB-GPT's response."""
 
 from __future__ import annotations
 
@@ -11,15 +8,64 @@ from typing import Any
 
 from pytest_rageval.model import (
     RETRIEVAL,
+    MetricComparison,
     RunInfo,
     SampleResult,
     ScenarioResult,
     json_plain,
 )
-from pytest_rageval.reports.base import Report, RunFolder
-from pytest_rageval.run_paths import EVALUATION_ROWS
+from pytest_rageval.reports.base import Report, RunFolder, write_atomically
+from pytest_rageval.run_paths import EVALUATION_ROWS, of_variant
 from pytest_rageval.stats.verdict import passing_of
 from pytest_rageval.stats.weights import is_scored
+
+
+def _write_ultrarag(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the file that ``save_path`` names, relative to the rootdir; none without it.
+
+    Each variant has its own: ``results.json`` becomes ``results-dense.json``.
+    """
+    if result.info.save_path is None:
+        return
+    text = json.dumps(_ultrarag_figures(result), ensure_ascii=False, indent=4)
+    path = of_variant(folder.root / result.info.save_path, result.info.variant)
+    write_atomically(path, [text, "\n"])
+
+
+def _ultrarag_figures(result: ScenarioResult) -> dict[str, Any]:
+    if not result.info.judgements_sha256:
+        lists = {
+            name: [sample.scores.get(name) for sample in result.samples] for name in result.metrics
+        }
+        return lists | {f"avg_{name}": found.mean for name, found in result.metrics.items()}
+    if result.comparison is None:
+        return {_trec_name(name): found.mean for name, found in result.metrics.items()}
+    compared, alpha = result.comparison.metrics, result.comparison.alpha
+    return {
+        _trec_name(name): _two_runs(compared[name], alpha)
+        for name in result.metrics
+        if name in compared
+    }
+
+
+def _two_runs(found: MetricComparison, alpha: float) -> dict[str, Any]:
+    """Return UltraRAG's keys for a metric in two runs; the p-value is not adjusted."""
+    return {
+        "A_mean": found.a_mean,
+        "B_mean": found.b_mean,
+        "diff": found.diff,
+        "p_value": found.p_value,
+        "significant": found.p_value is not None and found.p_value < alpha,
+    }
+
+
+def _trec_name(name: str) -> str:
+    """Return UltraRAG's name of a metric.
+
+    >>> _trec_name("precision@10"), _trec_name("ndcg@10")
+    ('P@10', 'ndcg@10')
+    """
+    return f"P@{name.removeprefix('precision@')}" if name.startswith("precision@") else name
 
 
 def _chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
@@ -40,31 +86,30 @@ def evaluation_rows(result: ScenarioResult, run: RunInfo) -> Iterator[list[dict[
     """
     answers = not all(column.retrieves for column in result.info.metrics)
     for sample in result.samples:
-        raw, cost = _raw(sample, answers=answers), _cost_ms(sample, run)
+        raw, cost = _raw_row(sample, answers=answers), _cost_ms(sample, run)
         rows = []
         for column in result.info.metrics:
             name = column.name
             score = sample.scores.get(name)
+            errors = (sample.errors.get(key) for key in (name, "row", "target"))
             rows.append(
                 {
                     "query": sample.question,
-                    **(_retrieved(sample) if column.retrieves else _answered(sample)),
+                    **_predicted(sample, retrieves=column.retrieves),
                     "score": score if is_scored(score) else None,
                     "passing": _passing(result, sample, name, score),
                     "metric_name": column.written or name,
                     "prediction_cost": cost,
                     "raw_dataset": raw,
-                    "feedback": sample.reasons.get(name) or _error(sample, name),
+                    "feedback": sample.reasons.get(name) or next(filter(None, errors), None),
                 }
             )
         yield rows
 
 
-def _answered(sample: SampleResult) -> dict[str, Any]:
-    return {"prediction": sample.answer, "contexts": _listed(sample.contexts)}
-
-
-def _retrieved(sample: SampleResult) -> dict[str, Any]:
+def _predicted(sample: SampleResult, *, retrieves: bool) -> dict[str, Any]:
+    if not retrieves:
+        return {"prediction": sample.answer, "contexts": _listed(sample.contexts)}
     shown = sample.details.get(RETRIEVAL, {})
     found = _listed(sample.contexts)
     if found is None and "first" in shown:
@@ -94,7 +139,7 @@ def _cost_ms(sample: SampleResult, run: RunInfo) -> int:
     return round(1000 * (scoring if answer is None else answer))
 
 
-def _raw(sample: SampleResult, *, answers: bool) -> Any:
+def _raw_row(sample: SampleResult, *, answers: bool) -> Any:
     """Return the row as it was read.
 
     Where ``answers`` are evaluated, ``factual`` are the expected contexts, else the retrieved ones.
@@ -112,12 +157,11 @@ def _raw(sample: SampleResult, *, answers: bool) -> Any:
     return json_plain({**named, **sample.metadata})
 
 
-def _error(sample: SampleResult, name: str) -> str | None:
-    return sample.errors.get(name) or sample.errors.get("row") or sample.errors.get("target")
-
-
-def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+def _write_dbgpt(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
     folder.put(EVALUATION_ROWS, _chunks(result, run))
 
 
-REPORTS = (Report(EVALUATION_ROWS, _write, aliases=("dbgpt",), on_request=True),)
+REPORTS = (
+    Report("ultrarag.json", _write_ultrarag),
+    Report(EVALUATION_ROWS, _write_dbgpt, aliases=("dbgpt",), on_request=True),
+)
