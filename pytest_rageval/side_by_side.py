@@ -44,8 +44,8 @@ from pytest_rageval.run_paths import run_folder
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.schema import BestSpec
+from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.columns.ambiguous import GIVEN, ReadRows
-from pytest_rageval.datasets.columns.cells import BadValueError, is_missing
-from pytest_rageval.datasets.columns.ids import (
+from pytest_rageval.datasets.cells import BadValueError, is_missing
+from pytest_rageval.datasets.ids import (
     as_number,
     grade_column,
     reference_ids,
     retrieved_ids,
 )
-from pytest_rageval.datasets.columns.key_map import read_cell, read_mark
+from pytest_rageval.datasets.key_map import read_cell, read_mark
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import read_field

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
-from pytest_rageval.datasets.encodings import sure_encoding
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place, sure_encoding
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text

@@ -11,7 +11,7 @@ from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.metrics.base import BatchScorer, JudgedMetric, Metric, MetricInfo
 from pytest_rageval.model import MetricColumn, Sample
 from pytest_rageval.run_paths import ImportMode
-from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import MatchName
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.table import Column, Table, texts_in
 from pytest_rageval.text.normalize import normalize_ultrarag, normalize_unicode

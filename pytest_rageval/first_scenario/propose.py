@@ -32,7 +32,7 @@ from pytest_rageval.first_scenario.scenario_text import (
 )
 from pytest_rageval.first_scenario.table import Column, Table, read_table
 from pytest_rageval.import_path import module_in
-from pytest_rageval.importing.python_target import identifier
+from pytest_rageval.importing.written_files import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec

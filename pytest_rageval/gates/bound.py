@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, WrapValidator
 
-from pytest_rageval.gates.agreement import labels_of
+from pytest_rageval.gates.agreement import CorrectedGate, labels_of
 from pytest_rageval.gates.base import (
     BoundedGate,
     Gate,
@@ -22,7 +22,6 @@ from pytest_rageval.gates.base import (
     ends_of,
     margin_of,
 )
-from pytest_rageval.gates.corrected import CorrectedGate
 from pytest_rageval.gates.mean import MeanSpec
 from pytest_rageval.model import (
     WEIGHTED_SCORE,

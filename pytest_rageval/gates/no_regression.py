@@ -21,8 +21,7 @@ from pytest_rageval.gates.base import (
     UndecidedGate,
     targets_of,
 )
-from pytest_rageval.gates.corrected_regression import corrected_gate
-from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided
+from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided, corrected_gate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,

@@ -20,7 +20,7 @@ from pytest_rageval.gates.base import (
     bound_result,
     ends_of,
 )
-from pytest_rageval.gates.watch_mean import MeanWatch
+from pytest_rageval.gates.mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.verdict import does_not_apply, score_of, shortfalls

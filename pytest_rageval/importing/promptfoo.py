@@ -24,14 +24,14 @@ from pytest_rageval.importing.promptfoo_providers import (
 )
 from pytest_rageval.importing.promptfoo_rows import CHECKS, Found, Rows
 from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
-from pytest_rageval.importing.python_target import (
+from pytest_rageval.importing.templates import fill, names_in
+from pytest_rageval.importing.written_files import (
     Call,
     Code,
     check_prompt,
     identifier,
     module_text,
 )
-from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
-from pytest_rageval.importing.base import Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
-from pytest_rageval.importing.python_target import Code
-from pytest_rageval.importing.secrets import (
+from pytest_rageval.importing.base import (
+    Losses,
+    NotTakenError,
     body_without_secrets,
     sounds_secret_in,
     without_secrets,
 )
+from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
 from pytest_rageval.importing.templates import Path, is_template, names_in, rewritten
+from pytest_rageval.importing.written_files import Code
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 

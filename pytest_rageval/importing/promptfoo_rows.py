@@ -14,8 +14,8 @@ from pytest_rageval.importing.base import Losses, NotTakenError
 from pytest_rageval.importing.files import Folder, Part
 from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_over, take
 from pytest_rageval.importing.promptfoo_tests import Test
-from pytest_rageval.importing.python_target import Call
 from pytest_rageval.importing.templates import as_text
+from pytest_rageval.importing.written_files import Call
 from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret
 from pytest_rageval.stats.wording import counted
 

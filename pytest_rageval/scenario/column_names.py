@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pytest_rageval.errors import nearest
-from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES
-from pytest_rageval.scenario.likely_names import (
+from pytest_rageval.scenario.fields import (
     BESIDE_ANSWERS,
     BESIDE_GOLD,
+    CHECK_FIELDS,
+    FIELD_ALIASES,
     LIKELY_NAMES,
 )
 

@@ -25,14 +25,13 @@ from pydantic import (
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, Correction, TestName, value_text
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec, Delimiter
-from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
     JudgeSpec,
+    MetricSpec,
     ProfileSpec,
     filled_roles,
 )
-from pytest_rageval.scenario.rewording import model_in
 from pytest_rageval.scenario.short_forms import named_target, type_of_target
 from pytest_rageval.scenario.spec import (
     TEXT,
@@ -52,6 +51,7 @@ from pytest_rageval.scenario.spec import (
     Weight,
     Whole,
     expected,
+    model_in,
     refuse_half_characters,
     without_own_keys,
 )

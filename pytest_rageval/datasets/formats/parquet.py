@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_rageval import extras
-from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
 from pytest_rageval.datasets.formats.delimited import check_header
-from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.model import plain_cell
 
 _ROW_BYTES = 64

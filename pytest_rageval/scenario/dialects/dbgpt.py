@@ -55,7 +55,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     own checks find later.
     """
     data = tree.data
-    if not isinstance(data, dict) or not (tree.has(("scene_key",)) or _METRICS in data):
+    if not (tree.has(("scene_key",)) or _METRICS in data):
         return []
     for key in [key for key in FIELDS if data.get(key, "") is None]:
         del data[key]

@@ -12,7 +12,7 @@ from promptfoo_files import imported
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import import_promptfoo
-from pytest_rageval.importing.scenario_text import scenario_text
+from pytest_rageval.importing.written_files import scenario_text
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 

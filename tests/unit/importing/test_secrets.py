@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from promptfoo_files import imported
 
-from pytest_rageval.importing.base import Losses
-from pytest_rageval.importing.scenario_text import scenario_text
-from pytest_rageval.importing.secrets import body_without_secrets, without_secrets
+from pytest_rageval.importing.base import Losses, body_without_secrets, without_secrets
+from pytest_rageval.importing.written_files import scenario_text
 
 TESTS = "tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]\n"
 

@@ -12,13 +12,18 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.columns.cells import is_missing, value_or_text
-from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
+from pytest_rageval.datasets.cells import PASSAGE_KEYS, is_missing, value_or_text
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import name_key, name_keys, read_field, snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, NEEDED_FIELDS
-from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, OF_TRAINING
+from pytest_rageval.scenario.fields import (
+    BESIDE_ANSWERS,
+    BESIDE_GOLD,
+    FIELD_ALIASES,
+    FIELD_OF,
+    NEEDED_FIELDS,
+    OF_TRAINING,
+)
 from pytest_rageval.scenario.yaml.text import pair_text
 from pytest_rageval.text.json_path import head_of
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, columns_read
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.columns.ambiguous import Doubt, ReadRows, columns_read
-from pytest_rageval.datasets.columns.cells import (
+from pytest_rageval.datasets.cells import (
     BadValueError,
     is_missing,
     list_in_text,
