@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -56,7 +57,7 @@ class Doubt:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadRows:
     """The rows, their columns, where they are from, and how the scenario reads them.
 
@@ -74,43 +75,34 @@ class ReadRows:
     theirs: str = ""
     own: frozenset[str] = frozenset()
 
+    def doubts(self) -> list[Doubt]:
+        """Return what the columns leave open: two of one field, a second file that gives nothing."""
+        several = [doubt for name in FIELD_ALIASES for doubt in self._ambiguous_columns(name)]
+        return several or list(self._unread())
 
-def find_doubts(source: ReadRows) -> list[Doubt]:
-    """Return what the columns leave open: two of one field, a second file that gives nothing."""
-    found = _Columns(source)
-    doubts = [doubt for name in FIELD_ALIASES for doubt in found.rivals_of(name)]
-    return doubts or list(found.unread())
+    @cached_property
+    def _key_map(self) -> dict[str, str]:
+        return {**self.fallbacks, **self.spec.key_map}
 
-
-def columns_read(source: ReadRows, name: str) -> list[str]:
-    """Return the columns that a field is read from, the one that counts first."""
-    return _Columns(source).read(name)
-
-
-class _Columns:
-    """The columns of the rows, by the field that they speak of."""
-
-    def __init__(self, source: ReadRows) -> None:
-        self._source = source
-        self._columns = source.columns
-        self._key_map = {**source.fallbacks, **source.spec.key_map}
+    @cached_property
+    def _taken(self) -> frozenset[str]:
         mapped = self._key_map.values()
-        self._taken = {*mapped, *map(head_of, mapped)}
+        return frozenset({*mapped, *map(head_of, mapped)})
 
-    def read(self, name: str) -> list[str]:
+    def columns_read(self, name: str) -> list[str]:
         """Return the columns that a field is read from, the one that counts first."""
         if name in self._key_map:
             return [head_of(self._key_map[name])]
-        likely = self._source.likely.get(name)
-        known = [one for one in FIELD_ALIASES[name] if one in self._columns]
+        likely = self.likely.get(name)
+        known = [one for one in FIELD_ALIASES[name] if one in self.columns]
         return [one for one in known if one not in self._taken] or ([likely] if likely else [])
 
-    def rivals_of(self, name: str) -> Iterator[Doubt]:
+    def _ambiguous_columns(self, name: str) -> Iterator[Doubt]:
         """Yield the columns that may be meant in place of the one that is read."""
         if name in self._key_map:
             return
-        used = [column for column in self.read(name) if not self._is_form(column)]
-        for other in self._columns if used else ():
+        used = [column for column in self.columns_read(name) if not self._is_form(column)]
+        for other in self.columns if used else ():
             if self._is_form(other):
                 continue
             if other in self._taken or other == used[0] or self._field_of(other) != name:
@@ -119,30 +111,29 @@ class _Columns:
                 continue
             if self._take_turns(name, used[0], other):
                 continue
-            valid = (row for row in self._source.rows if not row.flaw)
+            valid = (row for row in self.rows if not row.flaw)
             apart = [row for row in valid if self._differ(name, row, used, other)]
             if apart:
                 yield self._doubt(name, used[0], other, apart)
 
-    def unread(self) -> Iterator[Doubt]:
+    def _unread(self) -> Iterator[Doubt]:
         """Yield what a second file does not give, and the data would be scored for.
 
         That is an answer always, and anything else if it gives nothing at all.
         """
-        source = self._source
-        if not source.theirs:
+        if not self.theirs:
             return
-        fields = {column: self._field_of(column) for column in source.joined}
+        fields = {column: self._field_of(column) for column in self.joined}
         given = GIVEN.intersection(fields.values())
-        adds = any(fields[name] in _FOUND for name in fields if name not in source.own)
+        adds = any(fields[name] in _FOUND for name in fields if name not in self.own)
         for name in sorted(GIVEN - given - self._key_map.keys()):
-            used = self.read(name)
-            if used and used[0] in source.own and (name == "answer" or not (given or adds)):
-                columns = ", ".join(map(repr, list(source.joined)[:20])) or "none but the key"
+            used = self.columns_read(name)
+            if used and used[0] in self.own and (name == "answer" or not (given or adds)):
+                columns = ", ".join(map(repr, list(self.joined)[:20])) or "none but the key"
                 yield Doubt(
                     name,
-                    source.theirs,
-                    f"no column of it is read as {name!r}, and {used[0]!r} of {source.shown} would "
+                    self.theirs,
+                    f"no column of it is read as {name!r}, and {used[0]!r} of {self.shown} would "
                     f"be scored. Write {self._map(name, 'YOUR_COLUMN')}, or "
                     f"{self._map(name, used[0])} if that is right (in 'dataset'). "
                     f"Columns: {columns}",
@@ -153,7 +144,7 @@ class _Columns:
         mapped = next((name for name, used in self._key_map.items() if head_of(used) == column), "")
         if mapped:
             return mapped
-        own = self._source.joined.get(column, column)
+        own = self.joined.get(column, column)
         for name, fields in ((column, FIELD_ALIASES.keys()), (own, GIVEN)):
             known = FIELD_OF.get(name) or (read_field(name) or (None,))[0]
             if known in fields:
@@ -170,8 +161,8 @@ class _Columns:
         if name == "references":
             is_label = self._are_labels(other) and not self._are_labels(used)
             return not is_label and may_hold(name, self._values(other))
-        is_joined = (used in self._source.own) != (other in self._source.own)
-        is_open = is_joined and bool(self._source.theirs) and name in _OF_TWO_FILES
+        is_joined = (used in self.own) != (other in self.own)
+        is_open = is_joined and bool(self.theirs) and name in _OF_TWO_FILES
         return is_open and _MAY_BE_MORE.isdisjoint(name_keys(other))
 
     def _take_turns(self, name: str, used: str, other: str) -> bool:
@@ -179,15 +170,15 @@ class _Columns:
 
         They are of several sources: what a row has is then read, as of any one file.
         """
-        is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self._source.theirs
+        is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self.theirs
         if not (is_known and self._values(used) and self._values(other)):
             return False
-        pairs = ((row.fields.get(used), row.fields.get(other)) for row in self._source.rows)
+        pairs = ((row.fields.get(used), row.fields.get(other)) for row in self.rows)
         return not any(_is_filled(one) and _is_filled(two) for one, two in pairs)
 
     def _is_form(self, column: str) -> bool:
         """Return whether a column is to be filled in: blank in data that a file is joined to."""
-        return bool(self._source.theirs) and column in self._source.own and not self._values(column)
+        return bool(self.theirs) and column in self.own and not self._values(column)
 
     def _are_labels(self, column: str) -> bool:
         """Return whether few words repeat in a column, as in ``expected: rag`` for a route."""
@@ -196,7 +187,7 @@ class _Columns:
         return are_words and len(values) >= _FEW and len({*values}) * 4 < len(values)
 
     def _values(self, column: str) -> list[Any]:
-        values = (row.fields.get(column) for row in self._source.rows)
+        values = (row.fields.get(column) for row in self.rows)
         return [value for value in values if _is_filled(value)]
 
     def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
@@ -204,7 +195,7 @@ class _Columns:
 
         Of other fields, one value may be a part of the other.
         """
-        is_given = name == "answer" or (name in GIVEN and bool(self._source.theirs))
+        is_given = name == "answer" or (name in GIVEN and bool(self.theirs))
         one = row.fields.get(used[0]) if is_given else _first_filled(row, used)
         two = row.fields.get(other)
         if not (_is_filled(one) and _is_filled(two)):
@@ -216,25 +207,24 @@ class _Columns:
         count = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
         asked = _QUESTIONS.get(name, "which one is meant")
         gold = ""
-        if name == "answer" and not self.read("references"):
+        if name == "answer" and not self.columns_read("references"):
             gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
         blanks = any(not _is_filled(row.fields.get(one)) for row in rows for one in (used, other))
         said = "a value in one only, or different ones," if blanks else "different values"
         return Doubt(
             name,
-            row_place(self._source.shown, rows[0].line, rows[0].number),
+            row_place(self.shown, rows[0].line, rows[0].number),
             f"{count} {said} in {self._named(used)} and {self._named(other)}, both names "
             f"of {name!r}: {asked}? Write {self._map(name, other)} or {self._map(name, used)}"
             f"{gold} (in 'dataset')",
         )
 
     def _named(self, column: str) -> str:
-        source = self._source
-        file = source.shown if column in source.own else source.theirs
-        return f"{column!r} ({file})" if source.theirs else repr(column)
+        file = self.shown if column in self.own else self.theirs
+        return f"{column!r} ({file})" if self.theirs else repr(column)
 
     def _map(self, name: str, column: str, **more: str) -> str:
-        return pair_text("key_map", {**self._source.spec.key_map, name: column, **more})
+        return pair_text("key_map", {**self.spec.key_map, name: column, **more})
 
 
 def _first_filled(row: Row, columns: Sequence[str]) -> Any:

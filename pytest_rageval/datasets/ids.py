@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, columns_read
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.cells import (
     BadValueError,
@@ -136,7 +136,7 @@ def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | No
 def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
     """Yield the columns that may hold the grades of ``reference_ids``, and are not read."""
     key_map = source.spec.key_map
-    used = [name for name in columns_read(source, "reference_ids") if name in source.columns]
+    used = [name for name in source.columns_read("reference_ids") if name in source.columns]
     written = key_map.get(GRADE)
     if not used or written == NO_GRADE:
         return
@@ -154,7 +154,7 @@ def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
 
 def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
     """Yield what to say of grades above 0 that are not read: they count only where rows merge."""
-    if is_merged or GRADE in source.spec.key_map or not columns_read(source, "reference_ids"):
+    if is_merged or GRADE in source.spec.key_map or not source.columns_read("reference_ids"):
         return
     for name in source.columns:
         found = _numbers(source, name) if name_key(name) in _SURE else []

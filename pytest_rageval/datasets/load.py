@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, find_doubts, likely_columns
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, likely_columns
 from pytest_rageval.datasets.base import (
     READER_REGISTRY,
     BrokenRow,
@@ -134,7 +134,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         left_out=left_out,
         hint=hint,
         likely=likely,
-        doubts=(*find_doubts(seen), *find_grade_doubts(seen, is_merged=is_merged)),
+        doubts=(*seen.doubts(), *find_grade_doubts(seen, is_merged=is_merged)),
     )
 
 
