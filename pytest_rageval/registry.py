@@ -135,15 +135,15 @@ class Registry(Generic[T]):
         """Return the entries so far, at least the one with this name, or all of the drop-ins."""
         package = import_module(self._package)
         listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
-        for one in self._not_taken(package.__path__):
-            if name is None or name in listed.get(one, (name,)):
-                self._take(one, import_module(f"{self._package}.{one}"))
+        for module in self._not_taken(package.__path__):
+            if name is None or name in listed.get(module, (name,)):
+                self._take(module, import_module(f"{self._package}.{module}"))
         return self._entries
 
     def _not_taken(self, path: Iterable[str]) -> list[str]:
         with _TAKING:
             if self._waiting is None:
-                self._waiting = {found.name for found in pkgutil.iter_modules(path)}
+                self._waiting = {module.name for module in pkgutil.iter_modules(path)}
             return sorted(self._waiting)
 
     def _take(self, name: str, module: ModuleType) -> None:
@@ -160,7 +160,7 @@ class Registry(Generic[T]):
         if not self._is_complete and thread not in self._loading:
             self._loading.add(thread)
             try:
-                for point in sorted(entry_points(group=self._group), key=lambda found: found.name):
+                for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
                     self._load_entry_point(point)
                 self._is_complete = True
             finally:

@@ -94,7 +94,7 @@ class RunPaths:
             base / folder / inside / file.name
             for folder in (folder_name(scenario), plain_folder_name(scenario))
         )
-        return next((one for one in earlier if one.exists()), file)
+        return next((candidate for candidate in earlier if candidate.exists()), file)
 
     def compared_file(self, name: str, scenario: str, output_dir: str | None, folder: Path) -> Path:
         """Return the file of a run to compare with: a path may also be relative to ``folder``.

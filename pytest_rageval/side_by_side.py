@@ -117,7 +117,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     scenario, shared = taken_out(scenario, None, dataset)
     taken = {name: _of_variant(name, keys, shared) for name, keys in (own or {}).items()}
     plain = {name: keys for name, (keys, _) in taken.items()}
-    handed = {name: one for name, (_, one) in taken.items()}
+    handed = {name: objects for name, (_, objects) in taken.items()}
     for name, target in (targets or {}).items():
         handed[name] = replace(handed.get(name, shared), target=target)
     if own is not None and isinstance(scenario, Mapping):
@@ -150,8 +150,8 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     if ranking is None:  # workers lost all samples of a variant
         ranking = rank_variants(found, judged.contest, complete=False)
     results = {
-        name: EvaluationResult.of(one, handed.get(name, shared).library)
-        for name, one in zip(names, found, strict=True)
+        name: EvaluationResult.of(result, handed.get(name, shared).library)
+        for name, result in zip(names, found, strict=True)
     }
     ranked = VariantResults(results, ranking, judged.gate)
     if write_to is None:
@@ -231,7 +231,7 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     names: list[Any] = list(runs)
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise OptionError([Problem("runs", "a run's name must be text that is not empty")])
-    results = {name: EvaluationResult.of(_result(name, one)) for name, one in runs.items()}
+    results = {name: EvaluationResult.of(_result(name, run)) for name, run in runs.items()}
     _check(results, of, at_least)
     contest = Contest(
         tuple(results),
@@ -256,8 +256,8 @@ def _spec(**given: Any) -> BestSpec:
         return BestSpec.model_validate(given)
     except ValidationError as error:
         raise OptionError(
-            Problem(".".join(map(str, one["loc"])), reworded(one))
-            for one in error.errors(include_url=False)
+            Problem(".".join(map(str, mistake["loc"])), reworded(mistake))
+            for mistake in error.errors(include_url=False)
         ) from error
 
 

@@ -76,7 +76,7 @@ class ReadRows:
     own: frozenset[str] = frozenset()
 
     def doubts(self) -> list[Doubt]:
-        """Return what the columns leave open: two of one field, a second file that gives nothing."""
+        """Return what is open: two columns of one field, a second file that gives nothing."""
         several = [doubt for name in FIELD_ALIASES for doubt in self._ambiguous_columns(name)]
         return several or list(self._unread())
 
@@ -94,8 +94,10 @@ class ReadRows:
         if name in self._key_map:
             return [head_of(self._key_map[name])]
         likely = self.likely.get(name)
-        known = [one for one in FIELD_ALIASES[name] if one in self.columns]
-        return [one for one in known if one not in self._taken] or ([likely] if likely else [])
+        known = [alias for alias in FIELD_ALIASES[name] if alias in self.columns]
+        return [column for column in known if column not in self._taken] or (
+            [likely] if likely else []
+        )
 
     def _ambiguous_columns(self, name: str) -> Iterator[Doubt]:
         """Yield the columns that may be meant in place of the one that is read."""
@@ -174,7 +176,7 @@ class ReadRows:
         if not (is_known and self._values(used) and self._values(other)):
             return False
         pairs = ((row.fields.get(used), row.fields.get(other)) for row in self.rows)
-        return not any(_is_filled(one) and _is_filled(two) for one, two in pairs)
+        return not any(_is_filled(first) and _is_filled(second) for first, second in pairs)
 
     def _is_form(self, column: str) -> bool:
         """Return whether a column is to be filled in: blank in data that a file is joined to."""
@@ -209,7 +211,9 @@ class ReadRows:
         gold = ""
         if name == "answer" and not self.columns_read("references"):
             gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
-        blanks = any(not _is_filled(row.fields.get(one)) for row in rows for one in (used, other))
+        blanks = any(
+            not _is_filled(row.fields.get(column)) for row in rows for column in (used, other)
+        )
         said = "a value in one only, or different ones," if blanks else "different values"
         return Doubt(
             name,
@@ -280,8 +284,8 @@ def likely_columns(
     taken = {*map(head_of, key_map.values()), *key_map.values(), *fallbacks.values()}
     free = [column for column in columns if column not in taken]
     served = {*key_map, *fallbacks}
-    served |= {name for name, known in FIELD_ALIASES.items() if not set(known).isdisjoint(columns)}
-    documented = {name for known in FIELD_ALIASES.values() for name in known}
+    served |= {name for name, names in FIELD_ALIASES.items() if not set(names).isdisjoint(columns)}
+    documented = {name for names in FIELD_ALIASES.values() for name in names}
     found = _Found(read, served, frozenset(map(name_key, columns)))
     named = [(column, read_field(column)) for column in free if column not in documented]
     for wanted in _ORDER:

@@ -124,10 +124,10 @@ def _is_enclosed(text: str) -> bool:
     if closing is None or not text.endswith(closing):
         return False
     depth = 0
-    for found in re.finditer(r"[\[\]]" if opening == "[" else r"[{}]", text):
-        depth += 1 if found[0] == opening else -1
+    for bracket in re.finditer(r"[\[\]]" if opening == "[" else r"[{}]", text):
+        depth += 1 if bracket[0] == opening else -1
         if depth == 0:
-            return found.end() == len(text)
+            return bracket.end() == len(text)
     return False
 
 
@@ -381,7 +381,7 @@ def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
     if is_missing(part):
         return ()
     if isinstance(part, list | tuple):
-        return [found for inner in part for found in _in_part(inner)]
+        return [passage for inner in part for passage in _in_part(inner)]
     if isinstance(part, Mapping):
         for key in PASSAGE_KEYS:
             if isinstance(part.get(key), str):

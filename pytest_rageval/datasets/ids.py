@@ -188,7 +188,7 @@ def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
     """Yield columns that are called after grades, and say that a document is not relevant."""
     for name in columns:
         found = _numbers(source, name) if name_key(name) in _NAMES else []
-        may_be = name_key(name) in _SURE or all(one.is_integer() for one in found)
+        may_be = name_key(name) in _SURE or all(number.is_integer() for number in found)
         if may_be and min(found, default=1.0) <= 0:
             yield _doubt(
                 source,

@@ -91,7 +91,9 @@ class LabelReading:
         label = replace(label, annotator=name)
         found = self.labels.setdefault(metric, {}).setdefault(sample_id, [])
         mine = (label.annotator, label.digest)
-        first = next((one for one in found if (one.annotator, one.digest) == mine), None)
+        first = next(
+            (earlier for earlier in found if (earlier.annotator, earlier.digest) == mine), None
+        )
         if first is None:
             found.append(label)
         elif first.value == label.value and (first.drawn == CHOSEN) != (label.drawn == CHOSEN):
@@ -198,8 +200,12 @@ def _meant(cells: Mapping[str, str], answers: Mapping[str, Labelled]) -> str:
     name = next((form for form in forms if form in answers), cells["id"])
     if name in answers or not name.isdigit():
         return name
-    same = [one for one in answers if one.lstrip("0") == name]
-    meant = [one for one in same if cells["digest"] and answers[one].digest == cells["digest"]]
+    same = [sample_id for sample_id in answers if sample_id.lstrip("0") == name]
+    meant = [
+        sample_id
+        for sample_id in same
+        if cells["digest"] and answers[sample_id].digest == cells["digest"]
+    ]
     return meant[0] if len(meant) == 1 else name
 
 
@@ -337,7 +343,7 @@ def shown_name(text: str) -> str:
     >>> shown_name(" An\u200bna  Li ")
     'Anna Li'
     """
-    visible = (one for one in _FILLERS.sub("", text) if unicodedata.category(one) != "Cf")
+    visible = (letter for letter in _FILLERS.sub("", text) if unicodedata.category(letter) != "Cf")
     return " ".join(unicodedata.normalize("NFC", "".join(visible)).split())
 
 

@@ -179,7 +179,9 @@ def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec
     file = answers_file(answers, base_dir, where)
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
     if answers.merge_rows:
-        unprefixed = {name: one.removeprefix(answers.prefix) for name, one in spec.key_map.items()}
+        unprefixed = {
+            name: column.removeprefix(answers.prefix) for name, column in spec.key_map.items()
+        }
         rows = merged(rows, answers.key, unprefixed)
     return Answers(answers, file.shown, rows, file.sha256().digest())
 

@@ -101,9 +101,9 @@ def speaks_of(column: Column) -> tuple[str, int] | None:
     if not column.filled:
         return None
     name = snake_case(column.name)
-    for rank, found in enumerate((_by_known_name(column, name), _by_words(column))):
-        if found is not None and _fits(column, found):
-            return found, rank
+    for rank, spoken in enumerate((_by_known_name(column, name), _by_words(column))):
+        if spoken is not None and _fits(column, spoken):
+            return spoken, rank
     return None
 
 
@@ -271,9 +271,9 @@ class _Draft:
 
     def _of_systems(self, used: str) -> list[Column]:
         """Return the other columns with a name of ``answer``; not one that is only called so."""
-        others = (one for one in self.table.columns if one.name != used)
-        named = (one for one in others if (read_field(one.name) or "")[:1] == ("answer",))
-        return [one for one in named if snake_case(one.name) != "answer"]
+        others = (column for column in self.table.columns if column.name != used)
+        named = (column for column in others if (read_field(column.name) or "")[:1] == ("answer",))
+        return [column for column in named if snake_case(column.name) != "answer"]
 
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
@@ -312,7 +312,7 @@ class _Draft:
         if {"answer", "references"} & self.given.keys():
             return None
         systems = self._of_systems(column)
-        return next((one for one in systems if len(one.filled) < len(one.cells)), None)
+        return next((system for system in systems if len(system.filled) < len(system.cells)), None)
 
     def _leave_open(self, blank: Column, column: str) -> None:
         count, rows = len(blank.cells) - len(blank.filled), len(blank.cells)
@@ -367,7 +367,7 @@ class _Draft:
         name = "contexts" if is_answered else "reference_contexts"
         if name in self.fields:
             return
-        column = min(fits, key=lambda one: self._rank("contexts", one))
+        column = min(fits, key=lambda name: self._rank("contexts", name))
         why = "beside answers" if is_answered else "to be found: the data have no answers"
         self.fields[name] = Found(column, why)
 
@@ -412,7 +412,7 @@ class _Draft:
         return [column.name for column in self.table.columns if column.name not in taken]
 
     def _of(self, name: str) -> list[str]:
-        return [one for one in self._left() if self._spoken.get(one, ("", 0))[0] == name]
+        return [column for column in self._left() if self._spoken.get(column, ("", 0))[0] == name]
 
     def _rank(self, name: str, column: str) -> tuple[int, int, int, int]:
         """Return how well a column fits a field: known names first, then short ones."""

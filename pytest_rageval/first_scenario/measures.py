@@ -214,8 +214,8 @@ def _lies_inside(table: Table, mapped: Mapped) -> bool:
         return False
     pairs = list(zip(found.cells, gold.cells, strict=True))[:_LOOKED_AT]
     inside = equal = 0
-    for one, other in pairs:
-        texts, expected = _normal(one), _normal(other)
+    for given, other in pairs:
+        texts, expected = _normal(given), _normal(other)
         equal += bool(texts & expected)
         inside += any(text in part or part in text for text in texts for part in expected)
     return inside > equal
@@ -233,7 +233,7 @@ def _script(table: Table, mapped: Mapped) -> str:
     if sum(not letter.isascii() for letter in letters) > _FEW_LETTERS * len(letters):
         return "cjk" if has_cjk(text) else "letters"
     # In all texts: a single “quoted” word makes a right answer wrong.
-    used = frozenset().union(*(text for one in columns for text in one.texts))
+    used = frozenset().union(*(text for column in columns for text in column.texts))
     return "punctuation" if any(map(_is_kept_punctuation, used)) else ""
 
 

@@ -258,7 +258,7 @@ def _nothing_found(mapped: Mapped) -> str:
 
 
 def _listed(mapped: Mapped) -> str:
-    found = (f"{name} ({one.column!r})" for name, one in mapped.fields.items())
+    found = (f"{name} ({found.column!r})" for name, found in mapped.fields.items())
     return ", ".join(found) or "nothing"
 
 
@@ -286,7 +286,7 @@ def _echo(question: str = "") -> dict[str, Any]:
 def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
     """Yield the column, its field and an example for each field, then for the metadata."""
     served = {found.column: name for name, found in proposal.mapped.fields.items()}
-    columns = sorted(proposal.table.columns, key=lambda one: one.name not in served)
+    columns = sorted(proposal.table.columns, key=lambda column: column.name not in served)
     for column in columns:
         yield column.name, served.get(column.name, "(metadata)"), column.example
 
@@ -294,4 +294,6 @@ def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
 def unread_lines(proposal: Proposal) -> Iterator[str]:
     """Yield what to do about columns that serve no field because of what is in their cells."""
     served = {found.column for found in proposal.mapped.fields.values()}
-    yield from _joined_cells(one for one in proposal.table.columns if one.name not in served)
+    yield from _joined_cells(
+        column for column in proposal.table.columns if column.name not in served
+    )

@@ -77,7 +77,7 @@ def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
         name: found.column
         for name, found in mapped.fields.items()
         if found.why == AS_SAID
-        or [one for one in columns if one in FIELD_ALIASES[name]] != [found.column]
+        or [column for column in columns if column in FIELD_ALIASES[name]] != [found.column]
     }
 
 
@@ -128,7 +128,7 @@ def _target(draft: Draft) -> list[str]:
     asks = draft.measures.asks
     if not asks:
         return []
-    given = " and ".join("answers" if one == "answer" else one for one in asks)
+    given = " and ".join("answers" if ask == "answer" else ask for ask in asks)
     if draft.is_written:
         said = f"# The data have no {given}: your system is asked."
         return [said, pair_text("target", draft.target), *_second_file(draft)]
@@ -369,7 +369,11 @@ def shell_word(text: str) -> str:
     >>> shell_word("a.yaml"), shell_word("my data.yaml")
     ('a.yaml', "'my data.yaml'")
     """
-    return text if all(one.isalnum() or one in "._/-" for one in text) else shlex.quote(text)
+    return (
+        text
+        if all(character.isalnum() or character in "._/-" for character in text)
+        else shlex.quote(text)
+    )
 
 
 def _quoted(text: str) -> str:

@@ -245,16 +245,16 @@ def kinds_of(name: str) -> frozenset[str]:
     """
     words = _words(name)
     return frozenset(
-        kind for kind, known in _KINDS.items() if any(_is_in(word, known) for word in words)
+        kind for kind, of_kind in _KINDS.items() if any(_is_in(word, of_kind) for word in words)
     )
 
 
 def _is_in(word: str, known: tuple[str, ...]) -> bool:
     return any(
-        word == one
-        or (not one.isascii() and one in word and len(one) > 1)
-        or (len(one) >= _EXACT_BELOW and (word.startswith(one) or word.endswith(one)))
-        for one in known
+        word == other
+        or (not other.isascii() and other in word and len(other) > 1)
+        or (len(other) >= _EXACT_BELOW and (word.startswith(other) or word.endswith(other)))
+        for other in known
     )
 
 

@@ -290,10 +290,10 @@ def scenario_gate(name: str) -> GateKind | None:
 def make_gates(options: Mapping[str, Any], info: ScenarioInfo) -> list[Gate]:
     """Return the gates in ``options``; raises GateOptionError for the first bad one."""
     gates: list[Gate] = []
-    for made in each_gate(options, info):
-        if isinstance(made, GateOptionError):
-            raise made
-        gates += made
+    for gates_or_error in each_gate(options, info):
+        if isinstance(gates_or_error, GateOptionError):
+            raise gates_or_error
+        gates += gates_or_error
     return gates
 
 

@@ -115,10 +115,10 @@ def _scored(
     result: ScenarioResult, target: str
 ) -> tuple[list[SampleResult], list[float], list[float]]:
     """Return the samples with a score, their scores, and their weights."""
-    pairs = [(one, score_of(one, target)) for one in result.samples if one.is_expected]
+    pairs = [(sample, score_of(sample, target)) for sample in result.samples if sample.is_expected]
     found = [(sample, value) for sample, value in pairs if is_scored(value)]
     samples = [sample for sample, _ in found]
-    return samples, [value for _, value in found], [one.sample_weight for one in samples]
+    return samples, [value for _, value in found], [sample.sample_weight for sample in samples]
 
 
 class LowerBoundSpec(MeanSpec):

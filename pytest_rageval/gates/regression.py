@@ -72,14 +72,18 @@ class RegressionGate(Gate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
         found = self._findings(result)
-        failed = [one for one in found if one.fell or (one.why and self.undecided == "fail")]
-        shown = failed or [min(found, key=lambda one: one.gain or 0.0)]
-        worst = min(shown, key=lambda one: -1e300 if one.gain is None else one.gain)
-        message = "; ".join(self._sentence(one) for one in shown)
+        failed = [
+            finding
+            for finding in found
+            if finding.fell or (finding.why and self.undecided == "fail")
+        ]
+        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
+        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        message = "; ".join(self._sentence(finding) for finding in shown)
         if not failed and len(found) > 1:
             message = f"none of {len(found)} metrics, worst {message}"
-        if any(one.why and not one.fell for one in failed):
-            is_few = any("min_pairs" in one.why for one in failed)
+        if any(finding.why and not finding.fell for finding in failed):
+            is_few = any("min_pairs" in finding.why for finding in failed)
             message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
         if self._is_news_of_max_t(found, failed):
             message += "; by Holm's stricter method it would pass: 'correction: holm'"
@@ -110,7 +114,7 @@ class RegressionGate(Gate):
         from pytest_rageval.stats.comparison import compare_runs
 
         compared = compare_runs(result, self.baseline, self.targets, self._test).metrics
-        allowed = {name: self._allowed(one) for name, one in compared.items()}
+        allowed = {name: self._allowed(comparison) for name, comparison in compared.items()}
         beyond: Mapping[str, MetricComparison] = {}
         if self.mode == "exceeds":
             signs = {name: 1.0 if up else -1.0 for name, up in self.higher_is_better.items()}
@@ -119,8 +123,8 @@ class RegressionGate(Gate):
                 result, self.baseline, self.targets, self._test, shifts=shifts
             ).metrics
         return [
-            self._finding(result, name, one, allowed[name], beyond.get(name))
-            for name, one in compared.items()
+            self._finding(result, name, comparison, allowed[name], beyond.get(name))
+            for name, comparison in compared.items()
         ]
 
     @property
@@ -179,7 +183,8 @@ class RegressionGate(Gate):
         left_out = sum(
             sample.sample_weight == 0.0
             or not (
-                sample.is_expected or any(is_scored(one.get(sample.sample_id)) for one in scores)
+                sample.is_expected
+                or any(is_scored(score.get(sample.sample_id)) for score in scores)
             )
             for sample in result.samples
             if sample.sample_id in ids
@@ -194,10 +199,13 @@ class RegressionGate(Gate):
         """Return whether the gate would pass by Holm's method, which is stricter."""
         if self._used != "max-t" or self.mode not in ("significant", "exceeds") or not failed:
             return False
-        tested = {one.name: (one.beyond or one.found).p_value for one in found}
+        tested = {finding.name: (finding.beyond or finding.found).p_value for finding in found}
         known = {name: p for name, p in tested.items() if p is not None}
         adjusted = dict(zip(known, holm(list(known.values())), strict=True))
-        return all(not one.why and adjusted.get(one.name, 0.0) >= self.test.alpha for one in failed)
+        return all(
+            not finding.why and adjusted.get(finding.name, 0.0) >= self.test.alpha
+            for finding in failed
+        )
 
     @property
     def _used(self) -> Correction:
@@ -292,12 +300,16 @@ class CorrectedRegressionGate(RegressionGate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if people would see a fall, or it cannot be decided."""
         found = [self._difference(result, name) for name in self.targets]
-        failed = [one for one in found if one.fell or (one.why and self.undecided == "fail")]
-        shown = failed or [min(found, key=lambda one: one.gain or 0.0)]
-        worst = min(shown, key=lambda one: -1e300 if one.gain is None else one.gain)
-        message = "; ".join(one.message for one in shown)
-        if any(one.why for one in failed):
-            is_few = any("min_pairs" in one.why for one in failed)
+        failed = [
+            finding
+            for finding in found
+            if finding.fell or (finding.why and self.undecided == "fail")
+        ]
+        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
+        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        message = "; ".join(finding.message for finding in shown)
+        if any(finding.why for finding in failed):
+            is_few = any("min_pairs" in finding.why for finding in failed)
             message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
         outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
         margin = None if worst.gain is None else worst.gain + self.max_drop
@@ -406,9 +418,9 @@ def fallen(
             if is_scored(ours) and is_scored(theirs)
         ]
         found.append(_falls(target, pairs, baseline.name, up=up))
-    several = [one for one in found if one is not None]
+    several = [worst for worst in found if worst is not None]
     listed = LISTED if len(several) == 1 else _OF_EACH
-    return [replace(one, rows=one.rows[:listed]) for one in several[:_OF_EACH]]
+    return [replace(worst, rows=worst.rows[:listed]) for worst in several[:_OF_EACH]]
 
 
 def _falls(
@@ -416,7 +428,7 @@ def _falls(
 ) -> WorstSamples | None:
     """Return the samples that are worse now; None if the metric as a whole is not worse."""
     gains = [(ours - theirs) if up else (theirs - ours) for ours, theirs, _ in pairs]
-    weighed = (gain * one[2].sample_weight for gain, one in zip(gains, pairs, strict=True))
+    weighed = (gain * pair[2].sample_weight for gain, pair in zip(gains, pairs, strict=True))
     if math.fsum(weighed) >= 0.0:
         return None
     worse = sorted((gain, at) for at, gain in enumerate(gains) if gain < -TOLERANCE)

@@ -158,16 +158,20 @@ class SliceGate(Gate):
     def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
         if not verdicts:
             return GateResult(self.name, "failed", None, None, "there are no slices to look at")
-        if all(found.outcome == "skipped" for found in verdicts.values()):
+        if all(verdict.outcome == "skipped" for verdict in verdicts.values()):
             return GateResult(
                 self.name, "skipped", None, None, next(iter(verdicts.values())).message
             )
-        failed = {value: found for value, found in verdicts.items() if found.outcome == "failed"}
+        failed = {
+            value: verdict for value, verdict in verdicts.items() if verdict.outcome == "failed"
+        }
         worst = min((failed or verdicts).values(), key=margin_of)
         if not failed:
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             return GateResult(self.name, "passed", worst.observed, worst.bound, message)
-        listed = [f"{value}: {found.message}" for value, found in list(failed.items())[:_LISTED]]
+        listed = [
+            f"{value}: {verdict.message}" for value, verdict in list(failed.items())[:_LISTED]
+        ]
         more = f"; and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message + more)

@@ -106,9 +106,9 @@ class UnscoredGate(Gate):
             for name in (result.info.thresholds if self.shares else ())
             if not any(is_scored(score_of(sample, name)) for sample in expected)
         ]
-        failed = [found for found in verdicts if found.outcome == "failed"]
+        failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
         worst = min(failed or verdicts, key=margin_of)
-        message = "; ".join(found.message for found in failed or verdicts)
+        message = "; ".join(verdict.message for verdict in failed or verdicts)
         return replace(worst, message=message)
 
     def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> UnscoredWatch:
@@ -142,7 +142,9 @@ class UnscoredWatch(Watch):
             self._counted < self._n
             and bool(self._scored)
             and gate.bound.holds(self._counted / self._n)
-            and all(most.holds(self._lacking[one] / self._n) for one, most in gate.shares.items())
+            and all(
+                most.holds(self._lacking[metric] / self._n) for metric, most in gate.shares.items()
+            )
             and self._scored.issuperset(needed)
         )
 

@@ -50,14 +50,16 @@ class Losses:
             name = f"RAG_{name}" if name[:1].isdigit() or name == "PWD" else name
             names = itertools.chain([name], (f"{name}_{at}" for at in itertools.count(2)))
             taken = {*self.in_use, *self._variables.values()}
-            self._variables[secret] = next(one for one in names if one not in taken)
+            self._variables[secret] = next(
+                candidate for candidate in names if candidate not in taken
+            )
         variable = self._variables[secret]
         self.note(where, what, f"is not copied; put it into the environment variable {variable}")
         return variable
 
     def grouped(self) -> list[tuple[str, str]]:
         """Return the places and what is lost there, ``("tests.yaml:3, 7", "assert x: ...")``."""
-        return [(_joined(list(places)), said) for said, places in self._places.items()]
+        return [(_joined(list(places)), loss) for loss, places in self._places.items()]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

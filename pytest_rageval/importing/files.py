@@ -78,7 +78,7 @@ class Folder:
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
         name = re.sub(r"^\./", "", name)
         found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
-        files = [self.path / one for one in found or [name] if _is_file(self.path / one)]
+        files = [self.path / match for match in found or [name] if _is_file(self.path / match)]
         roots = (self.path.resolve(), self.within.resolve())
         if not all(any(file.resolve().is_relative_to(root) for root in roots) for file in files):
             raise NotTakenError(f"{shorten(name, 80)} lies outside of {self.within}")

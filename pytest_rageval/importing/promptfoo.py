@@ -183,7 +183,9 @@ def _asked(config: Part, folder: Folder, found: Found, losses: Losses) -> dict[s
 
 def _is_echo(config: Part) -> bool:
     given = [part.value for part in config.of("providers").parts()]
-    return [one.get("id") if isinstance(one, dict) else one for one in given] == ["echo"]
+    return [
+        provider.get("id") if isinstance(provider, dict) else provider for provider in given
+    ] == ["echo"]
 
 
 def _echoed(config: Part, prompts: Sequence[Prompt], found: Found, losses: Losses) -> None:

@@ -199,7 +199,7 @@ class Rows:
                 continue
             try:
                 measured = [_both(metric, of_test) for of_test in asserts]
-                bounds = {one.threshold for one in measured}
+                bounds = {assertion.threshold for assertion in measured}
                 if len(bounds) > 1:
                     raise NotTakenError(f"{metric} {_NOT_SO}")
                 self._add_fields(measured)
@@ -215,17 +215,17 @@ class Rows:
     def _add_fields(self, measured: Sequence[Measured]) -> None:
         """Give each row the gold and the contexts that a metric reads."""
         fields: list[dict[str, Any]] = []
-        for entry, one in zip(self._entries, measured, strict=True):
+        for entry, metric in zip(self._entries, measured, strict=True):
             own: dict[str, Any] = {}
-            if one.gold is not None:
-                own["references"] = [one.gold]
-            if one.kind.startswith("context-"):
+            if metric.gold is not None:
+                own["references"] = [metric.gold]
+            if metric.kind.startswith("context-"):
                 own["contexts"] = _contexts(entry.test)
             if any(entry.row.get(name, value) != value for name, value in own.items()):
                 raise NotTakenError("its gold differs from that of another assert of the test")
             fields.append(own)
-        for entry, own in zip(self._entries, fields, strict=True):
-            entry.row.update(own)
+        for entry, more in zip(self._entries, fields, strict=True):
+            entry.row.update(more)
 
     def _take_thresholds(self) -> None:
         """Take the threshold of the tests where all have it, and nothing but checks decides."""
@@ -248,9 +248,9 @@ def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
     if not asserts:
         raise NotTakenError(f"{metric} {_NOT_SO}")
     (_, first), *_ = asserts
-    if any(one.gold != first.gold for _, one in asserts):
+    if any(measured.gold != first.gold for _, measured in asserts):
         raise NotTakenError(f"{metric} has one score of a row; a test has it for several values")
-    return replace(first, threshold=max(one.threshold for _, one in asserts))
+    return replace(first, threshold=max(measured.threshold for _, measured in asserts))
 
 
 def _written(value: Any) -> str:

@@ -287,7 +287,7 @@ def _weights(given: Mapping[str, Any], inside: list[Part]) -> list[float] | None
     own = [part.value.get("weight", 1) if isinstance(part.value, dict) else 1 for part in inside]
     try:
         weight, parts = float(given.get("weight", 1)), [float(one) for one in own]
-        return [weight * one / math.fsum(parts) for one in parts]
+        return [weight * part / math.fsum(parts) for part in parts]
     except (TypeError, ValueError, ArithmeticError):
         return None
 

@@ -60,7 +60,9 @@ def name_key(name: str) -> str:
     ('referenceresponse', 'reponseattendue')
     """
     letters = unicodedata.normalize("NFKD", snake_case(unicodedata.normalize("NFC", name)))
-    return "".join(one for one in letters if one != "_" and not unicodedata.combining(one))
+    return "".join(
+        letter for letter in letters if letter != "_" and not unicodedata.combining(letter)
+    )
 
 
 _READ: Final = {
@@ -92,7 +94,7 @@ def read_field(column: str) -> tuple[str, int] | None:
     is_unsure = len(parts) > 2 or any(part.isascii() for part in others) or fields <= {"answer"}
     if len(fields) != 1 or (others and is_unsure):
         return None
-    return min(known, key=lambda one: one[1])
+    return min(known, key=lambda named: named[1])
 
 
 def likely_field(column: str) -> str | None:
@@ -129,14 +131,14 @@ def may_be(column: str, field: str) -> bool:
 
 def _misspelt(name: str) -> str | None:
     """Return the known name that ``name`` differs from by letters, not by a word."""
-    for known in difflib.get_close_matches(name[:100], _FIELD_OF, n=3, cutoff=0.8):
-        words, meant = name.split("_"), known.split("_")
+    for near in difflib.get_close_matches(name[:100], _FIELD_OF, n=3, cutoff=0.8):
+        words, meant = name.split("_"), near.split("_")
         alike = len(words) == len(meant) and all(
             difflib.SequenceMatcher(None, word, other).ratio() >= 0.7
             for word, other in zip(words, meant, strict=True)
         )
-        if alike and not (_FIELD_OF[known] == "answer" and known in name):
-            return known
+        if alike and not (_FIELD_OF[near] == "answer" and near in name):
+            return near
     return None
 
 

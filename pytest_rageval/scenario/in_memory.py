@@ -34,7 +34,9 @@ def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
         return [
             Override(path, value, f"overrides {key_name(path)}") for path, value in _leaves(given)
         ]
-    return [set_override("overrides", one) if isinstance(one, str) else one for one in given]
+    return [
+        set_override("overrides", change) if isinstance(change, str) else change for change in given
+    ]
 
 
 def _leaves(changes: Changes) -> Iterator[tuple[tuple[str, ...], Any]]:

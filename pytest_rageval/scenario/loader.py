@@ -115,7 +115,7 @@ def variants_in(path: Path, overrides: Iterable[Override] = (), shown: str = "")
 
     Raises ScenarioError when the file cannot be read at all.
     """
-    overrides = [one for one in overrides if one.path[0] == VARIANTS]
+    overrides = [override for override in overrides if override.path[0] == VARIANTS]
     text = _read_text(path, shown or str(path))
     if VARIANTS not in text and not overrides:
         return ()  # most scenarios: not parsed twice
@@ -156,12 +156,12 @@ def inspect_tree(
     ``variant`` is laid over the rest; without a name none is, and ``variants`` is only checked.
     """
     overrides = list(overrides)
-    first = [one for one in overrides if one.path[0] in SECTIONS]
-    applied = [one.apply(tree) for one in first]
+    first = [override for override in overrides if override.path[0] in SECTIONS]
+    applied = [override.apply(tree) for override in first]
     names = check_variants(tree)
     laid = variant_overrides(tree, variant) if variant in names else []
     tree.data.pop(VARIANTS, None)
-    rest = [*laid, *(one for one in overrides if one not in first)]
+    rest = [*laid, *(override for override in overrides if override not in first)]
     ours = [override for override in rest if override.path[0] in Scenario.model_fields]
     # Keys of other systems first: translated later, they would win over ours.
     theirs = [override for override in rest if override not in ours]
@@ -224,7 +224,7 @@ def decode_scenario(raw: bytes, shown: str) -> str:
 
 def listed(known: Iterable[Problem], found: Iterable[Problem], tree: YamlTree) -> list[Problem]:
     """Return problems by file and line; those ``found`` in a tree with its keys as written."""
-    named = [replace(one, message=tree.as_written(one.message)) for one in found]
+    named = [replace(problem, message=tree.as_written(problem.message)) for problem in found]
     return sorted([*known, *named], key=_by_line)
 
 
@@ -284,10 +284,10 @@ def _as_yaml(text: str, source: str, error: Exception) -> YamlTree:
 def _for_yaml(text: str) -> str:
     """Return ``text`` as YAML can read it: every value on its line, if not to the character."""
     parts, done = [], 0
-    for found in _STRING.finditer(text):
-        blanks = text[done : found.start()].replace("\t", " ")
-        parts += [blanks, _HALF.sub("?", found.group())]
-        done = found.end()
+    for string in _STRING.finditer(text):
+        blanks = text[done : string.start()].replace("\t", " ")
+        parts += [blanks, _HALF.sub("?", string.group())]
+        done = string.end()
     return "".join([*parts, text[done:].replace("\t", " ")])
 
 

@@ -139,9 +139,15 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
 def _given_names(data: Any) -> set[Any]:
     """Return the names that the scenario itself gives to metrics: these mean no other metric."""
     metrics = data.get("metrics")
-    given = [one for one in metrics if isinstance(one, dict)] if isinstance(metrics, list) else []
-    given += [options for one in given for options in one.values() if isinstance(options, dict)]
-    return {name for one in given if isinstance(name := one.get("name"), str)}
+    given = (
+        [metric for metric in metrics if isinstance(metric, dict)]
+        if isinstance(metrics, list)
+        else []
+    )
+    given += [
+        options for metric in given for options in metric.values() if isinstance(options, dict)
+    ]
+    return {name for metric in given if isinstance(name := metric.get("name"), str)}
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
@@ -276,7 +282,7 @@ def set_override(flag: str, text: str) -> Override:
     except ScenarioError as error:
         raise OptionError(error.problems) from error
     if tree.problems:
-        raise OptionError(replace(one, where=where) for one in tree.problems)
+        raise OptionError(replace(problem, where=where) for problem in tree.problems)
     _refuse_empty(tree, path, where)
     return Override(path, tree.data, where)
 
@@ -293,7 +299,9 @@ def _refuse_empty(tree: YamlTree, path: tuple[str, ...], where: str) -> None:
         found = [(*path, *steps) for steps in tree.empty if must_be_filled((*path, *steps))]
         message = "is empty; expected a value, or null to remove the key"
         if found:
-            raise OptionError([Problem(where, f"{dotted(one)}: {message}") for one in found])
+            raise OptionError(
+                [Problem(where, f"{dotted(missing)}: {message}") for missing in found]
+            )
 
 
 def _split_assignment(text: str) -> tuple[str, str, str]:

@@ -97,7 +97,9 @@ def _is_name(name: str) -> bool:
     if name.startswith(("gate:", "save:", "-")) or name.endswith(":"):
         return False
     return not (
-        SEPARATOR in name or set("[]") & set(name) or any(category(one)[0] == "C" for one in name)
+        SEPARATOR in name
+        or set("[]") & set(name)
+        or any(category(letter)[0] == "C" for letter in name)
     )
 
 
@@ -183,7 +185,7 @@ def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
 
 
 def _is_other_target(value: Any, present: Any) -> bool:
-    types = [_type_of(widened(("target",), one)) for one in (value, present)]
+    types = [_type_of(widened(("target",), target)) for target in (value, present)]
     return None not in types and types[0] != types[1]
 
 

@@ -189,8 +189,8 @@ def shaped(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> li
     except NoRowsError as error:
         raise file.refuse(str(error)) from error
     if doubled and not isinstance(document, list):
-        in_rows = {id(found) for found in _all_doubled(rows)}
-        lost = next((one for one in doubled if id(one) not in in_rows), None)
+        in_rows = {id(inner) for inner in _all_doubled(rows)}
+        lost = next((twice for twice in doubled if id(twice) not in in_rows), None)
         if lost is not None:
             raise file.refuse(lost.reason)
     return rows

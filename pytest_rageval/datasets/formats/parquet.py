@@ -28,7 +28,7 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
     try:
         table = pyarrow.parquet.ParquetFile(packed)
         check_header(file, table.schema_arrow.names)
-        maps = [one.name for one in table.schema_arrow if pyarrow.types.is_map(one.type)]
+        maps = [column.name for column in table.schema_arrow if pyarrow.types.is_map(column.type)]
         rows_at_once = _rows_at_once(table.metadata, limit)
         if not rows_at_once:
             raise file.too_large(limit)

@@ -210,7 +210,9 @@ def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
     if not (isinstance(prompt, str) and "{" in prompt and isinstance(metrics, list)):
         return False
     name = "AnswerRelevancyMetric"
-    tree.data["metrics"] = [{name: {"prompt": prompt}} if one == name else one for one in metrics]
+    tree.data["metrics"] = [
+        {name: {"prompt": prompt}} if metric == name else metric for metric in metrics
+    ]
     return name in metrics
 
 

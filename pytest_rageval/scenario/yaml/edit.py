@@ -346,7 +346,7 @@ class _Positions:
     def __init__(self, text: str) -> None:
         self.text = text
         tokens: list[Any] = list(yaml.scan(_for_yaml(text), Loader=yaml.SafeLoader))
-        self._tokens = [one for one in tokens if one.start_mark.index < one.end_mark.index]
+        self._tokens = [token for token in tokens if token.start_mark.index < token.end_mark.index]
         self._starts = [token.start_mark.index for token in self._tokens]
 
     def entry(self, key: Any, value: Any) -> _Entry:
