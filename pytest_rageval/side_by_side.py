@@ -129,8 +129,8 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     with ExitStack() as stack:
         settings = run or RunSettings()
         if settings.cache_dir is None:
-            kept = stack.enter_context(TemporaryDirectory())
-            settings = replace(settings, cache_dir=Path(kept))
+            folder_of_replies = stack.enter_context(TemporaryDirectory())
+            settings = replace(settings, cache_dir=Path(folder_of_replies))
         # All of them before the first question: a mistake in the last one must cost nothing.
         plans = plans_of(
             names,

@@ -207,19 +207,19 @@ class ReadRows:
 
     def _doubt(self, name: str, used: str, other: str, rows: Sequence[Row]) -> Doubt:
         count = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
-        asked = _QUESTIONS.get(name, "which one is meant")
+        question = _QUESTIONS.get(name, "which one is meant")
         gold = ""
         if name == "answer" and not self.columns_read("references"):
             gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
         blanks = any(
             not _is_filled(row.fields.get(column)) for row in rows for column in (used, other)
         )
-        said = "a value in one only, or different ones," if blanks else "different values"
+        difference = "a value in one only, or different ones," if blanks else "different values"
         return Doubt(
             name,
             row_place(self.shown, rows[0].line, rows[0].number),
-            f"{count} {said} in {self._named(used)} and {self._named(other)}, both names "
-            f"of {name!r}: {asked}? Write {self._map(name, other)} or {self._map(name, used)}"
+            f"{count} {difference} in {self._named(used)} and {self._named(other)}, both names "
+            f"of {name!r}: {question}? Write {self._map(name, other)} or {self._map(name, used)}"
             f"{gold} (in 'dataset')",
         )
 
@@ -286,7 +286,7 @@ def likely_columns(
     served = {*key_map, *fallbacks}
     served |= {name for name, names in FIELD_ALIASES.items() if not set(names).isdisjoint(columns)}
     documented = {name for names in FIELD_ALIASES.values() for name in names}
-    found = _Found(read, served, frozenset(map(name_key, columns)))
+    found = _LikelyColumns(read, served, frozenset(map(name_key, columns)))
     named = [(column, read_field(column)) for column in free if column not in documented]
     for wanted in _ORDER:
         ranked = sorted((of[1], column) for column, of in named if of and of[0] == wanted)
@@ -295,7 +295,7 @@ def likely_columns(
     return {name: found.columns[name] for name in FIELD_ALIASES if name in found.columns}
 
 
-class _Found:
+class _LikelyColumns:
     """The columns found so far."""
 
     def __init__(self, rows: Sequence[Row], served: set[str], keys: frozenset[str]) -> None:

@@ -121,10 +121,10 @@ def read_label_file(
         found.problems += error.problems
         return
     first = next((row for row in rows if isinstance(row, Row)), None)
-    lacking = [] if first is None else [name for name in _NEEDED if name not in first.fields]
-    if first is not None and lacking:
+    missing = [] if first is None else [name for name in _NEEDED if name not in first.fields]
+    if first is not None and missing:
         hint = reader.hint(tuple(first.fields), spec).replace("dataset.", f"{SECTION}.")
-        found.problems.append(Problem(file.shown, _no_columns(lacking, first, hint)))
+        found.problems.append(Problem(file.shown, _no_columns(missing, first, hint)))
         return
     before = found.left_out[_BLANK]
     for row in rows:
@@ -147,9 +147,9 @@ _BLANK: Final = "without a label"
 _NEEDED: Final = ("id", "annotator", "label")
 
 
-def _no_columns(lacking: Sequence[str], row: Row, hint: str) -> str:
+def _no_columns(missing: Sequence[str], row: Row, hint: str) -> str:
     known = ", ".join(shorten(name, 40) for name in list(row.fields)[:20])
-    message = f"no column {' and no '.join(map(repr, lacking))}; it has: {known}."
+    message = f"no column {' and no '.join(map(repr, missing))}; it has: {known}."
     usual = f"A label file has the columns that --rag-label N writes ({SECTION}.delimiter?)"
     return f"{message} {hint or usual}"
 

@@ -159,8 +159,8 @@ def _source(
         digest = hashlib.sha256()
         listed = [*rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)]
         for row in listed:  # not as one text: they may be many
-            said = row.fields if isinstance(row, Row) else [row.reason, row.raw]
-            digest.update(json.dumps(said, sort_keys=True, default=str).encode())
+            content = row.fields if isinstance(row, Row) else [row.reason, row.raw]
+            digest.update(json.dumps(content, sort_keys=True, default=str).encode())
         return _Source(given.shown, listed, digest)
     if spec.rows is not None:
         digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())

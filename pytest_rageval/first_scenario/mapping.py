@@ -51,7 +51,7 @@ _DOCUMENTS: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundColumn:
     """The column of a field, and why it is that one."""
 
     column: str
@@ -66,7 +66,7 @@ class Mapped:
     would tell; "" and () where there is no doubt.
     """
 
-    fields: Mapping[str, Found]
+    fields: Mapping[str, FoundColumn]
     doubt: str = ""
     ways: tuple[tuple[str, str, str], ...] = ()
 
@@ -236,12 +236,12 @@ class _Draft:
 
     table: Table
     given: Mapping[str, str]
-    fields: dict[str, Found] = field(default_factory=dict)
+    fields: dict[str, FoundColumn] = field(default_factory=dict)
     doubt: str = ""
     ways: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        self.fields |= {name: Found(column, AS_SAID) for name, column in self.given.items()}
+        self.fields |= {name: FoundColumn(column, AS_SAID) for name, column in self.given.items()}
         self._spoken = {
             column.name: spoken
             for column in self.table.columns
@@ -252,7 +252,7 @@ class _Draft:
         """Give a field the column whose name speaks of it best."""
         if name in FIELD_ALIASES and name not in self.fields and (fits := self._of(name)):
             best = min(fits, key=lambda column: self._rank(name, column))
-            self.fields[name] = Found(best, "by its name")
+            self.fields[name] = FoundColumn(best, "by its name")
 
     def settle_two_systems(self) -> None:
         """Leave open which of two columns named after a system's answer is meant."""
@@ -294,9 +294,9 @@ class _Draft:
         if "references" in self.fields:
             self._settle_beside_gold(column)
         elif why_gold:
-            self.fields["references"] = Found(column, why_gold)
+            self.fields["references"] = FoundColumn(column, why_gold)
         elif _ends_in_answer(column):
-            self.fields["answer"] = Found(column, "by its name")
+            self.fields["answer"] = FoundColumn(column, "by its name")
         else:
             self.doubt = (
                 f"{column!r} may be the right answer, or what a system said: nothing in the file "
@@ -343,7 +343,7 @@ class _Draft:
                 (f"{gold!r} is the right answer", "references", gold),
             )
         else:
-            self.fields["answer"] = Found(column, f"by its name, beside {gold!r}")
+            self.fields["answer"] = FoundColumn(column, f"by its name, beside {gold!r}")
 
     def _why_gold(self, column: str, file_stem: str) -> str:
         """Return what says that a bare ``answer`` is the gold, "" if nothing does."""
@@ -369,7 +369,7 @@ class _Draft:
             return
         column = min(fits, key=lambda name: self._rank("contexts", name))
         why = "beside answers" if is_answered else "to be found: the data have no answers"
-        self.fields[name] = Found(column, why)
+        self.fields[name] = FoundColumn(column, why)
 
     def take_id(self) -> None:
         """Take the ids of the rows; repeated ones without other gold are those of documents."""
@@ -381,9 +381,9 @@ class _Draft:
                 continue
             if len(cells.distinct) == len(cells.filled):
                 if "id" not in self.fields:
-                    self.fields["id"] = Found(column, "different in each row")
+                    self.fields["id"] = FoundColumn(column, "different in each row")
             elif snake_case(column) == "id" and not self.has_gold:
-                self.fields["reference_ids"] = Found(
+                self.fields["reference_ids"] = FoundColumn(
                     column, "the documents to find: it repeats for different questions"
                 )
 
@@ -397,7 +397,7 @@ class _Draft:
         fits = [name for name in fits if self._may_name_documents(self.table[name])]
         if fits and "doc_name" not in self.fields:
             best = min(fits, key=lambda name: self._rank("doc_name", name))
-            self.fields["doc_name"] = Found(best, "by its name")
+            self.fields["doc_name"] = FoundColumn(best, "by its name")
 
     @property
     def has_gold(self) -> bool:

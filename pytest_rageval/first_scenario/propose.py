@@ -14,7 +14,7 @@ from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.mapping import (
-    Found,
+    FoundColumn,
     Mapped,
     holds_joined_ids,
     holds_joined_texts,
@@ -153,7 +153,7 @@ def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
     }
     more = {**by_name, **read.likely}
     found = {
-        name: Found(column, "by its name")
+        name: FoundColumn(column, "by its name")
         for name, column in more.items()
         if name not in mapped.fields and column not in served and table[column].filled
     }

@@ -130,8 +130,8 @@ def _target(draft: Draft) -> list[str]:
         return []
     given = " and ".join("answers" if ask == "answer" else ask for ask in asks)
     if draft.is_written:
-        said = f"# The data have no {given}: your system is asked."
-        return [said, pair_text("target", draft.target), *_second_file(draft)]
+        comment = f"# The data have no {given}: your system is asked."
+        return [comment, pair_text("target", draft.target), *_second_file(draft)]
     file = f"{draft.target.partition(':')[0].rpartition('.')[2]}.py"
     return [
         f"# The data have no {given}: your system is asked. Write how in {file},",

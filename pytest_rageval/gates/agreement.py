@@ -172,8 +172,8 @@ def _make(options: AgreementSpec, place: Place) -> list[Gate]:
         f"{place.target}.agreement", place.target, human, "", Bound(), options.min_labels
     )
     gates: list[Gate] = []
-    asked = options.model_fields_set - {"min_labels"}
-    for name in (field for field in AgreementSpec.model_fields if field in asked):
+    coefficients = options.model_fields_set - {"min_labels"}
+    for name in (field for field in AgreementSpec.model_fields if field in coefficients):
         gate = replace(usual, name=f"{usual.name}.{name}", coefficient=name)
         gates += _gates_of(gate, getattr(options, name), place)
     return gates or [replace(usual, name=f"{usual.name}.min_labels")]

@@ -40,7 +40,7 @@ from pytest_rageval.stats.wording import counted
 LISTED: Final = 5
 """How many samples are listed."""
 
-Asked = Sample | SampleResult
+AnySample = Sample | SampleResult
 """A sample before or after it is asked about."""
 
 
@@ -61,7 +61,7 @@ class NoThresholdsError(GateOptionError):
 
 
 AS_RUN = "as_run"
-"""What the page calls a gate that it does not decide anew for other weights."""
+"""What the page calls a gate that it does not decide again for other weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,8 @@ class Gate(ABC):
         """Return what is said of the baseline's samples that the result lacks, "" if none."""
         return ""
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch | None:
-        """Return what knows the verdict early, of samples that are ``asked`` about.
+    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch | None:
+        """Return what knows the verdict before all ``samples`` are asked about.
 
         ``error`` is the largest probability of a wrong verdict. None if every sample is needed.
         """

@@ -94,12 +94,12 @@ class QuantileGate(BoundedGate):
         missing, remark = f"no sample has a {self.target}", f"n {len(values)}"
         # One score may be both the last of the share below and the first of the rest.
         reached = weighted_quantile(values, weights, self.q, side="upper")
-        kept = weighted_quantile(values, weights, self.q)
+        not_above = weighted_quantile(values, weights, self.q)
         ends = [
             bound_result(self.name, bound, observed, missing, remark)
             for bound, observed in (
                 (Bound(min=self.bound.min), reached),
-                (Bound(max=self.bound.max), kept),
+                (Bound(max=self.bound.max), not_above),
             )
             if bound.end is not None
         ]

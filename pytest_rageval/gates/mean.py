@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pytest_rageval.gates.base import (
     UNIT,
-    Asked,
+    AnySample,
     BoundedGate,
     Gate,
     GateKind,
@@ -50,7 +50,9 @@ class MeanGate(BoundedGate):
         missing = f"no sample has a {self.target}"
         return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch | None:
+    def watch(
+        self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+    ) -> MeanWatch | None:
         """Return what follows the mean; None where the score is unbounded."""
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.stats.certainty import GrowingMean
@@ -58,8 +60,8 @@ class MeanGate(BoundedGate):
         low, high = _score_range(self.target, info)
         if not math.isfinite(high - low):
             return None
-        weight = math.fsum(resolve_weight(info.doc_weights, sample.doc_name) for sample in asked)
-        mean = GrowingMean(self.bound, (low, high), weight, len(asked), error)
+        weight = math.fsum(resolve_weight(info.doc_weights, sample.doc_name) for sample in samples)
+        mean = GrowingMean(self.bound, (low, high), weight, len(samples), error)
         return MeanWatch(mean, lambda sample: score_of(sample, self.target))
 
     def for_page(self) -> dict[str, Any]:

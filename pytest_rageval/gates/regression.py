@@ -315,7 +315,7 @@ class CorrectedRegressionGate(RegressionGate):
         margin = None if worst.gain is None else worst.gain + self.max_drop
         return GateResult(self.name, outcome, worst.gain, -self.max_drop, message, margin)
 
-    def _difference(self, result: ScenarioResult, name: str) -> _Seen:
+    def _difference(self, result: ScenarioResult, name: str) -> _CorrectedFinding:
         # Not at the top: scenarios without labels need no statistics of them.
         from pytest_rageval.stats.comparison import paired_scores
         from pytest_rageval.stats.labels.corrected_means import corrected_difference
@@ -331,7 +331,7 @@ class CorrectedRegressionGate(RegressionGate):
         why = self._too_few(result, len(both), "have a score in both runs") or found.why
         if found.mean is None or found.ci_low is None or found.ci_high is None:
             why = why or "the labels give no interval"
-            return _Seen(None, f"{name}: cannot be decided: {why}", why)
+            return _CorrectedFinding(None, f"{name}: cannot be decided: {why}", why)
         sign = 1.0 if self.higher_is_better[name] else -1.0
         ends = sorted((sign * found.ci_low, sign * found.ci_high))
         fell = self._has_fallen(sign * found.mean, ends[0], ends[1])
@@ -339,7 +339,7 @@ class CorrectedRegressionGate(RegressionGate):
         message = self._text(name, found, 0.0 if by_judge is None else by_judge, fell=fell)
         if why:
             message += f"; cannot be decided: {why}"
-        return _Seen(sign * found.mean, message, why, fell)
+        return _CorrectedFinding(sign * found.mean, message, why, fell)
 
     def _has_fallen(self, gain: float, low: float, high: float) -> bool:
         allowed = -self.max_drop - TOLERANCE
@@ -373,7 +373,7 @@ class CorrectedRegressionGate(RegressionGate):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _CorrectedFinding:
     """A metric in both runs; ``gain`` is negative where people see this run worse."""
 
     gain: float | None

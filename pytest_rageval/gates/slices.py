@@ -15,7 +15,7 @@ from pydantic import Field
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import (
     AS_RUN,
-    Asked,
+    AnySample,
     Gate,
     GateKind,
     GateOptionError,
@@ -107,7 +107,9 @@ class SliceGate(Gate):
         ]
         return sorted(found, key=lambda sample: sample.index)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> SliceWatch | None:
+    def watch(
+        self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+    ) -> SliceWatch | None:
         """Return what follows the scores of all values; None where an error is allowed.
 
         None also by cause, and for gates that need every score.
@@ -116,8 +118,8 @@ class SliceGate(Gate):
             return None  # it shows only when the samples are scored
         if error:
             return None
-        slices: dict[str, list[Asked]] = {}
-        for sample in asked:
+        slices: dict[str, list[AnySample]] = {}
+        for sample in samples:
             slices.setdefault(slice_value(sample, self.field), []).append(sample)
         made = {value: self.inner.watch(info, part, error) for value, part in slices.items()}
         watches = {
@@ -224,7 +226,7 @@ def _left_out(new: Collection[str], run: str) -> str:
     return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
 
 
-def slice_value(sample: Asked, field: str) -> str:
+def slice_value(sample: AnySample, field: str) -> str:
     """Return the name of a sample's slice: its value of ``field`` as text."""
     value = field_value(sample, field)
     return _NO_VALUE if value is None else value_text(value)

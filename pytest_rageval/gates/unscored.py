@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.gates.base import (
-    Asked,
+    AnySample,
     Gate,
     GateKind,
     Place,
@@ -92,9 +92,9 @@ class UnscoredGate(Gate):
         """
         verdicts = [general]
         for metric, bound in self.shares.items():
-            lacking = sum(_lacks(result.info, sample, metric) for sample in expected)
-            remark = f"{metric} is missing in {lacking} of {len(expected)} samples"
-            verdicts.append(bound_result(self.name, bound, lacking / len(expected), remark=remark))
+            missing = sum(_lacks(result.info, sample, metric) for sample in expected)
+            remark = f"{metric} is missing in {missing} of {len(expected)} samples"
+            verdicts.append(bound_result(self.name, bound, missing / len(expected), remark=remark))
         verdicts += [
             GateResult(
                 self.name,
@@ -111,7 +111,9 @@ class UnscoredGate(Gate):
         message = "; ".join(verdict.message for verdict in failed or verdicts)
         return replace(worst, message=message)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> UnscoredWatch:
+    def watch(
+        self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+    ) -> UnscoredWatch:
         """Return what counts the missing scores."""
         return UnscoredWatch(self, info)
 
@@ -131,7 +133,7 @@ class UnscoredWatch(Watch):
         self._gate = gate
         self._info = info
         self._n = self._counted = 0
-        self._lacking: Counter[str] = Counter()
+        self._missing: Counter[str] = Counter()
         self._scored: set[str] = set()
 
     @property
@@ -143,7 +145,7 @@ class UnscoredWatch(Watch):
             and bool(self._scored)
             and gate.bound.holds(self._counted / self._n)
             and all(
-                most.holds(self._lacking[metric] / self._n) for metric, most in gate.shares.items()
+                most.holds(self._missing[metric] / self._n) for metric, most in gate.shares.items()
             )
             and self._scored.issuperset(needed)
         )
@@ -155,7 +157,7 @@ class UnscoredWatch(Watch):
         self._n += 1
         is_whole = is_scored(sample.weighted_score)
         self._counted += not is_whole and not is_tolerated(self._info, sample, self._gate.shares)
-        self._lacking.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
+        self._missing.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
         self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
         self._scored.update([WEIGHTED_SCORE] if is_whole else ())
 
@@ -180,11 +182,11 @@ def _way_out(
     """
     blamed = {name for sample in counted for name in _to_blame(info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
-    lacking = {name: _share(info, name, expected) for name in names}
-    if too_many := [name for name, share in lacking.items() if share > _MOST_ADVISED]:
+    missing = {name: _share(info, name, expected) for name in names}
+    if too_many := [name for name, share in missing.items() if share > _MOST_ADVISED]:
         return f"; too many to allow: look at what {', '.join(too_many)} failed for"
     if names:
-        shares = ", ".join(f"{name}: {share:g}" for name, share in lacking.items())
+        shares = ", ".join(f"{name}: {share:g}" for name, share in missing.items())
         why = f"; look at why {', '.join(names)} is missing; if that is in order"
         return f"{why}, 'gates: {{unscored: {{{shares}}}}}' would allow it"
     if "row" in blamed:
@@ -200,8 +202,8 @@ def _lacks(info: ScenarioInfo, sample: SampleResult, name: str) -> bool:
 
 def _share(info: ScenarioInfo, name: str, expected: Sequence[SampleResult]) -> float:
     """Return the share of samples without a metric, rounded up to a hundredth."""
-    lacking = sum(_lacks(info, sample, name) for sample in expected)
-    return -(-100 * lacking // len(expected)) / 100
+    missing = sum(_lacks(info, sample, name) for sample in expected)
+    return -(-100 * missing // len(expected)) / 100
 
 
 def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:

@@ -23,7 +23,7 @@ class NotTakenError(ValueError):
 
 
 @dataclass(slots=True)
-class Losses:
+class ImportNotes:
     """Everything that was not taken so far, in order: what it is and why, with its places.
 
     ``in_use`` are variables of the environment that the file reads itself.
@@ -33,10 +33,10 @@ class Losses:
     _places: dict[str, dict[str, None]] = field(default_factory=dict)
     _variables: dict[str, str] = field(default_factory=dict)
 
-    def note(self, where: str, what: str, why: object) -> None:
+    def add(self, where: str, what: str, why: object) -> None:
         """Note that a part is not taken; secrets in what is said are hidden."""
-        said = shown_text(" ".join(f"{what}: {why}".split()))
-        self._places.setdefault(said, {})[where] = None
+        message = shown_text(" ".join(f"{what}: {why}".split()))
+        self._places.setdefault(message, {})[where] = None
 
     def secret(self, where: str, what: str, secret: str, name: str) -> str:
         """Note that a secret is not copied; return the variable that is read instead of it.
@@ -54,7 +54,7 @@ class Losses:
                 candidate for candidate in names if candidate not in taken
             )
         variable = self._variables[secret]
-        self.note(where, what, f"is not copied; put it into the environment variable {variable}")
+        self.add(where, what, f"is not copied; put it into the environment variable {variable}")
         return variable
 
     def grouped(self) -> list[tuple[str, str]]:
@@ -86,14 +86,14 @@ def _joined(places: list[str]) -> str:
 class Imported:
     """A scenario as its keys, its rows, and what is said beside them.
 
-    ``checks`` counts what the rows ask for; ``losses`` are places and what is lost there;
+    ``checks`` counts what the rows ask for; ``notes`` are places and what is lost there;
     ``remarks`` are about what was taken otherwise.
     """
 
     scenario: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     checks: int
-    losses: Sequence[tuple[str, str]]
+    notes: Sequence[tuple[str, str]]
     remarks: Sequence[str] = ()
     module: str = ""
     """The text of the Python module that the scenario's targets are in; empty without one."""
@@ -114,7 +114,7 @@ Named = Callable[[str], bool]
 
 
 def without_secrets(
-    value: Any, where: str, losses: Losses, name: str = "", named: Named = names_secret
+    value: Any, where: str, notes: ImportNotes, name: str = "", named: Named = names_secret
 ) -> Any:
     """Return a value of JSON with a variable for each secret in it; each is noted.
 
@@ -122,29 +122,28 @@ def without_secrets(
     """
     if isinstance(value, Mapping):
         return {
-            key: without_secrets(part, where, losses, str(key), named)
-            for key, part in value.items()
+            key: without_secrets(part, where, notes, str(key), named) for key, part in value.items()
         }
     if isinstance(value, list):
-        return [without_secrets(part, where, losses, name, named) for part in value]
+        return [without_secrets(part, where, notes, name, named) for part in value]
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if named(name) and not is_variable(text):
-        return _secret(text, where, losses, name)
+        return _secret(text, where, notes, name)
     if not isinstance(value, str):
         return value
-    text = _URL.sub(lambda found: _url(found[0], where, losses), text)
-    text = secret_pairs(text, lambda own, part: without_secrets(part, where, losses, own))
-    return _secret(text, where, losses, name) if looks_secret(text) else text
+    text = _URL.sub(lambda found: _url(found[0], where, notes), text)
+    text = secret_pairs(text, lambda own, part: without_secrets(part, where, notes, own))
+    return _secret(text, where, notes, name) if looks_secret(text) else text
 
 
-def body_without_secrets(body: str, where: str, losses: Losses) -> str:
+def body_without_secrets(body: str, where: str, notes: ImportNotes) -> str:
     """Return a text of names and values, such as a form, with a variable for each secret."""
 
-    def kept(pair: re.Match[str]) -> str:
-        value = without_secrets(pair["value"], where, losses, pair["name"])
+    def without_secret(pair: re.Match[str]) -> str:
+        value = without_secrets(pair["value"], where, notes, pair["name"])
         return f"{pair['name']}{pair['between']}{value}"
 
-    return str(without_secrets(_PAIR.sub(kept, body), where, losses, "body"))
+    return str(without_secrets(_PAIR.sub(without_secret, body), where, notes, "body"))
 
 
 def sounds_secret_in(name: str) -> bool:
@@ -157,28 +156,28 @@ def is_variable(text: str) -> bool:
     return _SCHEME.fullmatch(_TEMPLATE.sub("", text)) is not None
 
 
-def _secret(text: str, where: str, losses: Losses, name: str) -> str:
+def _secret(text: str, where: str, notes: ImportNotes, name: str) -> str:
     """Return the variable of a secret, after the scheme that stands before it."""
     scheme, blank, secret = text.partition(" ")
     if not blank or _SCHEME.fullmatch(scheme) is None:
         scheme, blank, secret = "", "", text
-    variable = losses.secret(where, f"secret {name}", secret, name)
+    variable = notes.secret(where, f"secret {name}", secret, name)
     return f"{scheme}{blank}{{{{env.{variable}}}}}"
 
 
-def _url(url: str, where: str, losses: Losses) -> str:
+def _url(url: str, where: str, notes: ImportNotes) -> str:
     def user(found: re.Match[str]) -> str:
         if not _TEMPLATE.sub("", found[0]).strip(":"):
             return found[0]
         name = f"{host(_TEMPLATE.sub('', url))} credentials"
-        return _secret(found[0], where, losses, name)
+        return _secret(found[0], where, notes, name)
 
     def pair(found: re.Match[str]) -> str:
         name = found["name"]
-        value = without_secrets(found["value"], where, losses, name, sounds_secret_in)
+        value = without_secrets(found["value"], where, notes, name, sounds_secret_in)
         return f"{name}={value}"
 
     bare = _USER.sub(user, url)
     path, mark, rest = bare.partition("?")
-    path = _STEP.sub(lambda step: _secret(step[0], where, losses, "path"), path)
+    path = _STEP.sub(lambda step: _secret(step[0], where, notes, "path"), path)
     return f"{path}{_QUERY.sub(pair, mark + rest)}"

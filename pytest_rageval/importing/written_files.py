@@ -36,16 +36,16 @@ def scenario_text(imported: Imported, source: str, command: str) -> str:
     scenario = imported.scenario
     parts = [f"# Made of {source} by pytest --rag-import. Run it with:  {command}\n"]
     for key, value in scenario.items():
-        said = _COMMENTS.get(key, "")
+        words = _COMMENTS.get(key, "")
         if key == "dataset" and any("vars" in row for row in imported.rows):
-            said += "\nIts variables are under vars."
-        comment = "".join(f"# {line}\n" for line in said.splitlines())
+            words += "\nIts variables are under vars."
+        comment = "".join(f"# {line}\n" for line in words.splitlines())
         parts.append(f"{comment}{_pair(key, value, '')}\n")
         if key == "dataset" and not {"target", "variants"} & scenario.keys() and _asks(imported):
             parts.append(_NO_TARGET)
-    losses = [f"# - {where}: {loss}\n" for where, loss in imported.losses]
-    if losses:
-        parts.append(f"\n# Not taken of {source}:\n{''.join(map(_one_line, losses))}")
+    notes = [f"# - {where}: {loss}\n" for where, loss in imported.notes]
+    if notes:
+        parts.append(f"\n# Not taken of {source}:\n{''.join(map(_one_line, notes))}")
     return "".join(parts)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
 from pytest_rageval.scenario.overrides import Override, key_name, set_override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.short_forms import widened
+from pytest_rageval.scenario.short_forms import expanded_short_form
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 
 _SOURCES: Final = ("path", "rows", "qrels_path", "run_path", "format")
@@ -111,7 +111,7 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
 
 def name_given_rows(tree: YamlTree, shown: str) -> None:
     """Let a scenario name rows that are handed over as its data; ``key_map`` and the like stay."""
-    own = widened(("dataset",), tree.data.get("dataset"))
+    own = expanded_short_form(("dataset",), tree.data.get("dataset"))
     rest = {key: value for key, value in (own or {}).items() if key not in _SOURCES}
     tree.data["dataset"] = {**rest, "path": shown}
 
@@ -148,7 +148,7 @@ def _metric(plain: dict[str, Any]) -> Any:
     """Return a metric in the form that a file has: its name over its options."""
     options = plain.pop("options", {})
     name = plain.pop("metric")
-    said = {key: value for key, value in plain.items() if value is not None} | options
-    if "use" in said:
-        return said
-    return {name: said} if said else name
+    options = {key: value for key, value in plain.items() if value is not None} | options
+    if "use" in options:
+        return options
+    return {name: options} if options else name

@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
-from pytest_rageval.scenario.short_forms import is_metric_gate, metric_step, widen
+from pytest_rageval.scenario.short_forms import expand_short_forms, is_metric_gate, metric_step
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
 _LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
@@ -61,7 +61,7 @@ class Override:
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
             steps = (*steps, "mean")
-        _widen_mean(tree, steps)
+        _expand_mean(tree, steps)
         try:
             tree.put(steps, self.value, origin=self.flag)
         except LookupError as error:
@@ -153,7 +153,7 @@ def _given_names(data: Any) -> set[Any]:
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
     """Widen the short forms that ``path`` leads through; drop what ``value`` takes the place of."""
     if path[0] != "gates":
-        widen(tree, path)
+        expand_short_forms(tree, path)
     compare = tree.data.get("compare")
     if path == ("compare", "baseline") and value is not None and isinstance(compare, dict):
         compare.pop("run_old_path", None)
@@ -176,7 +176,7 @@ def _take_profile(tree: YamlTree, name: str) -> None:
     tree.data["judge"] = {key: value for key, value in own.items() if key not in taken}
 
 
-def _widen_mean(tree: YamlTree, path: YamlPath) -> None:
+def _expand_mean(tree: YamlTree, path: YamlPath) -> None:
     """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean."""
     at = metric_step(path)
     if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in ("min", "max"):

@@ -46,7 +46,7 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
     return _INNER.get(str(path[-1]), "")
 
 
-def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:
+def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
     """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
     path = _of_scenario(path)
     if value is ABSENT or value is None:
@@ -61,12 +61,12 @@ def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:
     return {key: value} if key and isinstance(value, str | int | float) else None
 
 
-def widen(tree: YamlTree, path: YamlPath) -> None:
+def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
     """Turn the short forms that ``path`` leads through into mappings."""
     for length in range(1, len(path)):
         parent = path[:length]
         found = value_at(tree.data, parent)
-        mapping = widened(parent, found)
+        mapping = expanded_short_form(parent, found)
         if mapping and mapping is not found:
             tree.put(parent, mapping)
 
@@ -74,7 +74,7 @@ def widen(tree: YamlTree, path: YamlPath) -> None:
 def value_at(data: Any, path: YamlPath) -> Any:
     """Return the value at ``path``, also where a short form says it; else ABSENT."""
     for at, step in enumerate(path):
-        mapping = widened(path[:at], data)
+        mapping = expanded_short_form(path[:at], data)
         data = ABSENT if mapping is None else mapping.get(str(step), ABSENT)
     return data
 

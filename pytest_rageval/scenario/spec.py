@@ -181,7 +181,7 @@ class Spec(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _widen(cls, data: Any) -> Any:
+    def _expand_short_form(cls, data: Any) -> Any:
         if isinstance(data, Mapping):
             return without_own_keys(data)
         if data is None and cls.null_is_empty:

@@ -11,7 +11,7 @@ from unicodedata import category, normalize
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.model import BEST, SEPARATOR
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.short_forms import ABSENT, type_of_target, widened
+from pytest_rageval.scenario.short_forms import ABSENT, expanded_short_form, type_of_target
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 VARIANTS: Final = "variants"
@@ -159,11 +159,11 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
 
     ``at`` is where the file says it.
     """
-    known = widened(path, present)
+    known = expanded_short_form(path, present)
     given = value
     if isinstance(known, dict) and not isinstance(value, dict) and value is not None:
         # A bare value is short for one key where a mapping is, or would be.
-        given = (widened(path, value) or value) if known else value
+        given = (expanded_short_form(path, value) or value) if known else value
     if isinstance(given, dict) and given and known is not None:
         for key, part in given.items():
             below = (*at, key) if given is value else at
@@ -174,7 +174,7 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
 
 def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
     """Yield what removes the rows of the scenario where the variant ``value`` has other ones."""
-    given = widened(("dataset",), value) or {}
+    given = expanded_short_form(("dataset",), value) or {}
     if not any(key in given for keys in _SOURCES for key in keys):
         return
     for keys in _SOURCES:
@@ -185,7 +185,7 @@ def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
 
 
 def _is_other_target(value: Any, present: Any) -> bool:
-    types = [_type_of(widened(("target",), target)) for target in (value, present)]
+    types = [_type_of(expanded_short_form(("target",), target)) for target in (value, present)]
     return None not in types and types[0] != types[1]
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from pytest_rageval.gates.base import Asked, Gate, Watch
+from pytest_rageval.gates.base import AnySample, Gate, Watch
 from pytest_rageval.model import Case, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.verdict import passing_of
 
@@ -20,7 +20,9 @@ class Certainty:
     random order only, however soon each of them is scored: fast ones may be better ones.
     """
 
-    def __init__(self, info: ScenarioInfo, gates: Iterable[Gate], asked: Sequence[Asked]) -> None:
+    def __init__(
+        self, info: ScenarioInfo, gates: Iterable[Gate], asked: Sequence[AnySample]
+    ) -> None:
         self._info = info
         self._watches = {gate.name: watch_of(gate, info, asked) for gate in gates}
         self._order = [one.index for one in in_random_order(info, asked)] if info.stop else None
@@ -64,7 +66,7 @@ class Certainty:
         self._may_fail |= decides and not self._info.tolerates_shortfalls
 
 
-def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[Asked]) -> Watch | None:
+def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[AnySample]) -> Watch | None:
     """Return what knows when a gate is certain; None for one that needs every sample."""
     return gate.watch(info, asked, info.stop or 0.0)
 

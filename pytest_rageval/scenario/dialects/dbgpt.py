@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 from pytest_rageval.text.json_value import json_kind
 
@@ -126,7 +126,7 @@ def _translate_account(tree: YamlTree) -> list[str]:
 
 def _translate_data(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> None:
     name, rows = tree.data.pop("datasets_name", None), tree.data.get("datasets")
-    widen(tree, ("dataset", "path"))
+    expand_short_forms(tree, ("dataset", "path"))
     own = tree.data.get("dataset")
     if own is not None:
         tree.data["dataset"] = {key: value for key, value in own.items() if value is not None}
@@ -186,9 +186,9 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
         if key == "top_k":
             tree.data.setdefault("top_k", value)
         elif key == "model" and scene == "app":
-            said = f"{_shown(value)} is the app's model, and judges nothing"
-            tree.hints["judge"] = f"context.model {said}"
-            warnings.append(f"context.model: {said}; 'judge' says who does")
+            reason = f"{_shown(value)} is the app's model, and judges nothing"
+            tree.hints["judge"] = f"context.model {reason}"
+            warnings.append(f"context.model: {reason}; 'judge' says who does")
         elif key == "prompt" and scene == "app" and _take_prompt(tree, value):
             continue
         elif key == "prompt" and scene == "app":
@@ -231,11 +231,11 @@ def _translate_parallel_num(tree: YamlTree) -> list[str]:
         return []
     line = tree.lines.get(("parallel_num",))
     number = tree.data.pop("parallel_num")
-    asked = [role for role in ("judge", "target") if isinstance(tree.data.get(role), str | dict)]
-    for role in asked:
-        widen(tree, (role, "concurrency"))
+    roles = [role for role in ("judge", "target") if isinstance(tree.data.get(role), str | dict)]
+    for role in roles:
+        expand_short_forms(tree, (role, "concurrency"))
         if "concurrency" not in tree.data[role]:
             tree.data[role]["concurrency"] = number
             if line is not None:
                 tree.lines[role, "concurrency"] = line
-    return [] if asked else ["parallel_num: has no effect: no 'judge' and no 'target' is asked"]
+    return [] if roles else ["parallel_num: has no effect: no 'judge' and no 'target' is asked"]

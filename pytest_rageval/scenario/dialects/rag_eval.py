@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import Problem, shorten
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 from pytest_rageval.text.json_value import change_texts
 
@@ -47,7 +47,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
         tree.data.setdefault("empty_answer", None)  # its metrics decide, as in ragas
         warnings = [*_leave_keys_out(tree), *_leave_copies_out(tree)]
     for old, new in _MOVES:
-        if tree.has(old) and is_said(tree.data, new):
+        if tree.has(old) and has_our_key(tree.data, new):
             message = f"{old[0]} and {new[0]} say the same; keep one of them"
             tree.problem(old, message)
             tree.data.pop(old[0])
@@ -81,25 +81,25 @@ def _leave_copies_out(tree: YamlTree) -> list[str]:
     metrics = tree.data.get("metrics")
     if not isinstance(metrics, list):
         return []
-    kept: list[Any] = []
+    distinct: list[Any] = []
     copies: list[str] = []
     for metric in metrics:
-        if isinstance(metric, str) and metric in kept:
+        if isinstance(metric, str) and metric in distinct:
             copies.append(metric)
         else:
-            kept.append(metric)
+            distinct.append(metric)
     if copies:
-        tree.data["metrics"] = kept
+        tree.data["metrics"] = distinct
     return [f"metrics: {shorten(repr(name))} is named twice, and counts once" for name in copies]
 
 
-def is_said(data: Mapping[str | int, Any], path: YamlPath) -> bool:
+def has_our_key(data: Mapping[str | int, Any], path: YamlPath) -> bool:
     """Return whether our key says it already: a ``judge`` without a model says the rest alone."""
-    said = data.get(path[0])
-    if len(path) == 1 or not isinstance(said, dict | None):
+    section = data.get(path[0])
+    if len(path) == 1 or not isinstance(section, dict | None):
         return path[0] in data
-    said = said or {}
-    return bool({path[1], "profile"} & said.keys())
+    section = section or {}
+    return bool({path[1], "profile"} & section.keys())
 
 
 def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
@@ -146,7 +146,7 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
         if key in runtime
     ]
     if "max_samples" in runtime:
-        widen(tree, ("dataset", "path"))
+        expand_short_forms(tree, ("dataset", "path"))
         tree.move(("runtime", "max_samples"), ("dataset", "limit"))
     if all(key in _RUNTIME_KEYS for key in runtime):
         del tree.data["runtime"]

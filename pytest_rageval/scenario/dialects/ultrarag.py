@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.scenario.fields import FIELD_OF
-from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 
 _SERVERS = (
@@ -93,7 +93,7 @@ def _choose_task(tree: YamlTree) -> list[str]:
 
 
 def _translate_benchmark(tree: YamlTree) -> list[str]:
-    widen(tree, ("dataset", "path"))
+    expand_short_forms(tree, ("dataset", "path"))
     for key in _DATASET_KEYS:
         if tree.has(("benchmark", key)):
             tree.move(("benchmark", key), ("dataset", key))
@@ -153,7 +153,7 @@ def translate_retrieval(tree: YamlTree) -> None:
     """Rewrite the short forms in ``tree``; what is wrong goes to the tree's problems."""
     for key in _TREC_FILES:
         if tree.has((key,)):
-            widen(tree, ("dataset", "path"))
+            expand_short_forms(tree, ("dataset", "path"))
             if tree.has(("dataset", key)) and tree.at(("dataset", key)) is not None:
                 message = f"{key}: is given at the top and under dataset; keep one of them"
                 tree.problem((key,), message)
