@@ -242,7 +242,9 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
         anyway=spec.anyway,
     )
     complete = all(result.complete for result in results.values())
-    ranking = _in_python(rank_variants(list(results.values()), contest, complete=complete))
+    ranking = rank_variants(list(results.values()), contest, complete=complete)
+    # Its advice names keys of a scenario file; here they are arguments.
+    ranking = replace(ranking, undecided=_KEY.sub(_argument, ranking.undecided))
     gate = best_verdict(ranking, contest) if at_least is not None else None
     found = VariantResults(results, ranking, gate)
     if write_to is None:
@@ -259,11 +261,6 @@ def _spec(**given: Any) -> BestSpec:
             Problem(".".join(map(str, mistake["loc"])), reworded(mistake))
             for mistake in error.errors(include_url=False)
         ) from error
-
-
-def _in_python(ranking: Ranking) -> Ranking:
-    """Return a ranking whose advice names arguments, not the keys of a scenario file."""
-    return replace(ranking, undecided=_KEY.sub(_argument, ranking.undecided))
 
 
 def _argument(key: re.Match[str]) -> str:

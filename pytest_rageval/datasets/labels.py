@@ -183,7 +183,8 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
             value = level_of(cells["label"], rules.metrics[metric])
             assert value is not None  # else there is a reason
             drawn = cells.get("drawn") or rules.drawn
-            label = Label(value, annotator, drawn, _digest(cells, rules), place)
+            digest = cells["digest"] or rules.answers[name].digest or ""
+            label = Label(value, annotator, drawn, digest, place)
             found.add(name, metric, label)
 
 
@@ -277,10 +278,6 @@ def _unknown_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScal
 def _squeezed(text: str) -> str:
     """Return ``text`` as spreadsheets may leave it: line ends and blanks differ."""
     return " ".join(text.split())
-
-
-def _digest(cells: Mapping[str, str], rules: LabelRules) -> str:
-    return cells["digest"] or rules.answers[cells["id"]].digest or ""
 
 
 def level_of(written: Any, scale: LabelScale) -> float | None:

@@ -228,7 +228,7 @@ def _normal(cell: Any) -> set[str]:
 def _script(table: Table, mapped: Mapped) -> str:
     found = (_column(table, mapped, name) for name in ("references", "answer", "must_include"))
     columns = [column for column in found if column is not None]
-    text = "".join(_sampled(columns))
+    text = "".join(text for column in columns for text in column.texts[:_LOOKED_AT])
     letters = [character for character in text if character.isalpha()]
     if sum(not letter.isascii() for letter in letters) > _FEW_LETTERS * len(letters):
         return "cjk" if has_cjk(text) else "letters"
@@ -241,10 +241,6 @@ def _is_kept_punctuation(character: str) -> bool:
     """Return whether it is a mark that the default normaliser takes for a part of a word."""
     is_mark = not character.isascii() and unicodedata.category(character)[0] == "P"
     return is_mark and bool(normalize_ultrarag(character))
-
-
-def _sampled(columns: Iterable[Column]) -> Iterable[str]:
-    return (text for column in columns for text in column.texts[:_LOOKED_AT])
 
 
 def _groups(table: Table, mapped: Mapped) -> Iterable[str]:

@@ -135,12 +135,10 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
         measures,
         None if measures.asks else tried,
         tuple(case for case in read.cases if isinstance(case, InvalidRow)),
-        _target(f"{module}.py", draft) if module else None,
+        (f"{module}.py", target_text(f"{module}.py", draft.file, measures.asks))
+        if module
+        else None,
     )
-
-
-def _target(file: str, draft: Draft) -> tuple[str, str]:
-    return file, target_text(file, draft.file, draft.measures.asks)
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:

@@ -83,16 +83,13 @@ def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
 
 def scenario_text(draft: Draft) -> str:
     """Return the scenario as YAML."""
-    parts = [_head(draft), _dataset(draft), _target(draft), _metrics(draft), _gates(draft)]
-    return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
-
-
-def _head(draft: Draft) -> list[str]:
-    return [
+    head = [
         "# What is measured, on which data, and what is good enough.",
         f"# Run it with:  pytest {shell_word(draft.file)}",
         pair_text("name", draft.name),
     ]
+    parts = [head, _dataset(draft), _target(draft), _metrics(draft), _gates(draft)]
+    return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
 
 
 def _dataset(draft: Draft) -> list[str]:

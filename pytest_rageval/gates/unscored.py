@@ -74,7 +74,8 @@ class UnscoredGate(Gate):
         without = [sample for sample in expected if not is_scored(sample.weighted_score)]
         counted = [s for s in without if not is_tolerated(result.info, s, self.shares)]
         share = len(counted) / len(expected)
-        if len(counted) == len(expected) or not any(map(_has_score, expected)):
+        has_score = any(is_scored(score) for sample in expected for score in sample.scores.values())
+        if len(counted) == len(expected) or not has_score:
             message = f"none of {len(expected)} samples was scored{_because(result.info, without)}"
             return GateResult(self.name, "failed", share, self.bound.end, message)
         remark = f"{len(counted)} of {len(expected)} samples{_because(result.info, counted)}"
@@ -160,10 +161,6 @@ class UnscoredWatch(Watch):
         self._missing.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
         self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
         self._scored.update([WEIGHTED_SCORE] if is_whole else ())
-
-
-def _has_score(sample: SampleResult) -> bool:
-    return any(map(is_scored, sample.scores.values()))
 
 
 def _because(info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:

@@ -289,15 +289,13 @@ def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]
     for part in config.of("prompts").parts():
         try:
             found += _prompts(part, folder, len(found))
-            for key in sorted(part.value.keys() - _PROMPT_KEYS) if _is_dict(part) else ():
+            for key in (
+                sorted(part.value.keys() - _PROMPT_KEYS) if isinstance(part.value, dict) else ()
+            ):
                 notes.add(part.where, f"prompt: {key}", "has no counterpart here")
         except (NotTakenError, ScenarioError) as error:
             notes.add(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
     return found
-
-
-def _is_dict(part: Part) -> bool:
-    return isinstance(part.value, dict)
 
 
 def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:

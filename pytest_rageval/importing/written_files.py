@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,7 +41,8 @@ def scenario_text(imported: Imported, source: str, command: str) -> str:
             words += "\nIts variables are under vars."
         comment = "".join(f"# {line}\n" for line in words.splitlines())
         parts.append(f"{comment}{_pair(key, value, '')}\n")
-        if key == "dataset" and not {"target", "variants"} & scenario.keys() and _asks(imported):
+        is_asked = bool({"target", "variants"} & scenario.keys())
+        if key == "dataset" and not (is_asked or all("answer" in row for row in imported.rows)):
             parts.append(_NO_TARGET)
     notes = [f"# - {where}: {loss}\n" for where, loss in imported.notes]
     if notes:
@@ -52,10 +53,6 @@ def scenario_text(imported: Imported, source: str, command: str) -> str:
 def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the rows as JSONL."""
     return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
-
-
-def _asks(imported: Imported) -> bool:
-    return not all("answer" in row for row in imported.rows)
 
 
 def _one_line(comment: str) -> str:
@@ -74,18 +71,13 @@ def _pair(key: str, value: Any, indent: str) -> str:
         if _reads_back(block, indent, key, value):
             return block
     if isinstance(value, Mapping) and _is_long(value):
-        inside = "\n".join(_lines(value, indent + "  "))
+        inside = "\n".join(_pair(str(name), part, indent + "  ") for name, part in value.items())
         return f"{indent}{name}:\n{inside}"
     return f"{indent}{name}: {inline_text(value)}"
 
 
 def _is_long(value: Mapping[str, Any]) -> bool:
     return len(inline_text(value)) > 80 or any(isinstance(part, Mapping) for part in value.values())
-
-
-def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
-    for key, part in value.items():
-        yield _pair(str(key), part, indent)
 
 
 def _reads_back(block: str, indent: str, key: str, value: str) -> bool:
@@ -167,7 +159,9 @@ def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str
         )
         for call in calls
     ]
-    return _MODULE.format(source=_file_words(source), question=question) + "".join(functions)
+    return _MODULE.format(source=re.sub(r"[^\w.-]+", "_", source), question=question) + "".join(
+        functions
+    )
 
 
 class _Expression(str):
@@ -211,10 +205,6 @@ def _prompt(text: str) -> list[str | tuple[str, ...]]:
     if any(not isinstance(piece, str) and len(piece) > 1 for piece in found):
         raise NotTakenError("its prompt shows parts of variables")
     return found
-
-
-def _file_words(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", text)
 
 
 def check_prompt(text: str) -> None:

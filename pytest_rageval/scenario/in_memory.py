@@ -32,16 +32,13 @@ def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
     if isinstance(given, Mapping):
         refuse_depth(given, "overrides")
         return [
-            Override(path, value, f"overrides {key_name(path)}") for path, value in _leaves(given)
+            Override(path, leaf, f"overrides {key_name(path)}")
+            for key, value in given.items()
+            for path, leaf in _below(steps_of(key), plain_value(value, str(key)))
         ]
     return [
         set_override("overrides", change) if isinstance(change, str) else change for change in given
     ]
-
-
-def _leaves(changes: Changes) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key, value in changes.items():
-        yield from _below(steps_of(key), plain_value(value, str(key)))
 
 
 def _below(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -436,12 +436,8 @@ def must_be_filled(path: YamlPath) -> bool:
     if path[:1] == ("variants",) and path[1:]:
         return must_be_filled(path[2:])
     is_ours = bool(path) and (path[0] in Scenario.model_fields or path[0] == "variants")
-    return is_ours and not _is_of_row(path)
-
-
-def _is_of_row(path: YamlPath) -> bool:
-    return (
-        path[0] in ("dataset", "answers")
-        and len(path) > 1
-        and (isinstance(path[1], int) or path[1] == "rows")
+    section, step = path[:1], path[1:2]
+    is_of_row = section in (("dataset",), ("answers",)) and (
+        step == ("rows",) or any(isinstance(at, int) for at in step)
     )
+    return is_ours and not is_of_row

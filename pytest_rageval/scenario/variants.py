@@ -118,14 +118,12 @@ def matching_variants(
         for text in wanted
         for part in ([text] if text in known else map(str.strip, text.split(",")))
     ]
-    matched = {part: [name for name in known if _is_named(name, part)] for part in texts}
+    matched = {
+        part: [name for name in known if name == part or fnmatchcase(name, part)] for part in texts
+    }
     chosen = {name for names in matched.values() for name in names}
     unknown = [part for part, names in matched.items() if not names]
     return tuple(name for name in known if name in chosen), unknown
-
-
-def _is_named(name: str, text: str) -> bool:
-    return name == text or fnmatchcase(name, text)
 
 
 def unknown_variant(name: str, known: Sequence[str]) -> str:

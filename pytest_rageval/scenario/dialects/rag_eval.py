@@ -187,7 +187,9 @@ def translate_adapter(tree: YamlTree) -> list[str]:
     kind = adapter["type"]
     for key in [key for key, value in adapter.items() if value is None]:
         del adapter[key]
-    _require(tree, adapter, "endpoint" if kind == "http" else "callable")
+    needed = "endpoint" if kind == "http" else "callable"
+    if not adapter.get(needed):
+        tree.problem((_ADAPTER,), f"app_adapter.{needed}: required, and missing")
     if kind == "http":
         _translate_request(tree, adapter)
     _put(tree, (_ADAPTER, "type"), "type", kind)
@@ -213,12 +215,6 @@ def _problem_of(tree: YamlTree) -> Problem | None:
         message = "app_adapter and target say the same; keep one of them"
         return Problem(tree.where((_ADAPTER,)), message)
     return None
-
-
-def _require(tree: YamlTree, adapter: dict[str, Any], key: str) -> None:
-    if not adapter.get(key):
-        message = f"app_adapter.{key}: required, and missing"
-        tree.problem((_ADAPTER,), message)
 
 
 def _translate_request(tree: YamlTree, adapter: dict[str, Any]) -> None:

@@ -337,7 +337,8 @@ class _Entry:
     @property
     def is_block(self) -> bool:
         """Whether the value is a mapping or a list on lines of its own."""
-        return not self.is_alias and _is_block(self.value)
+        is_scalar = self.value.id == "scalar"
+        return not (self.is_alias or is_scalar or self.value.flow_style)
 
 
 class _Positions:
@@ -424,11 +425,6 @@ def _is_mapping(node: Any) -> bool:
 def _is_empty(node: Any) -> bool:
     """Return whether a value is null because it is left out."""
     return bool(node.id == "scalar" and node.start_mark.index == node.end_mark.index)
-
-
-def _is_block(node: Any) -> bool:
-    """Return whether a value is a mapping or a list on lines of its own."""
-    return bool(node.id != "scalar" and not node.flow_style)
 
 
 def _is_literal(token: Any) -> bool:
