@@ -132,7 +132,7 @@ class Registry(Generic[T]):
         return name if name in entries else self._aliases.get(name.lower())
 
     def _built_in(self, name: str | None = None) -> dict[str, T]:
-        """Return the entries so far, at least the one with this name, or all of the drop-ins."""
+        """Return the entries so far, with the drop-in of this name, or with all drop-ins."""
         package = import_module(self._package)
         listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
         for module in self._not_taken(package.__path__):
@@ -154,7 +154,7 @@ class Registry(Generic[T]):
                 self._waiting.remove(name)
 
     def _load(self) -> dict[str, T]:
-        """Return all entries, including those of other distributions."""
+        """Return all entries, including entries from other distributions."""
         entries, thread = self._built_in(), get_ident()
         # An entry point may look something up while it is loaded.
         if not self._is_complete and thread not in self._loading:

@@ -1,4 +1,4 @@
-"""Variants side by side from Python: those of one scenario, or saved runs of anything."""
+"""Compares variants from Python: the variants of one scenario, or any saved runs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class VariantResults:
     page: Path | None = None
 
     def to_frame(self) -> Any:
-        """Return a data frame with a row for each sample of each ``variant``, as of a result."""
+        """Return a data frame as of one result, with a row for each sample of each ``variant``."""
         return frame_of_all(list(self.results.values()))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Finds columns that speak of one field with different values: which one is meant, the user says.
+"""Finds columns that are named after one field and differ: the user has to say which is meant.
 
 What is not said is what would be scored: the gold for the answer, or the answers of an older run.
 """
@@ -90,7 +90,7 @@ class ReadRows:
         return frozenset({*mapped, *map(head_of, mapped)})
 
     def columns_read(self, name: str) -> list[str]:
-        """Return the columns that a field is read from, the one that counts first."""
+        """Return the columns that a field is read from; the first one counts."""
         if name in self._key_map:
             return [head_of(self._key_map[name])]
         likely = self.likely.get(name)
@@ -100,7 +100,7 @@ class ReadRows:
         )
 
     def _ambiguous_columns(self, name: str) -> Iterator[Doubt]:
-        """Yield the columns that may be meant in place of the one that is read."""
+        """Yield a doubt for each column that may be meant instead of the one that is read."""
         if name in self._key_map:
             return
         used = [column for column in self.columns_read(name) if not self._is_form(column)]
@@ -170,7 +170,7 @@ class ReadRows:
     def _take_turns(self, name: str, used: str, other: str) -> bool:
         """Return whether some rows have one documented name and some the other, none both.
 
-        They are of several sources: what a row has is then read, as of any one file.
+        The rows then come from several sources, and whichever name a row has is read.
         """
         is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self.theirs
         if not (is_known and self._values(used) and self._values(other)):
@@ -308,7 +308,7 @@ class _LikelyColumns:
         self.columns: dict[str, str] = {}
 
     def take(self, field: str, column: str) -> None:
-        """Give a column to the field, or to the one that its values are for, if it is free."""
+        """Give a column to the field that its name or its values speak of, unless that is served."""
         keys = frozenset(name_keys(column))
         if is_of_training(column, self._keys):
             return
@@ -331,7 +331,7 @@ class _LikelyColumns:
         return True
 
     def _by_values(self, field: str, column: str) -> str:
-        """Return the field whose values, texts or ids, a column holds; "" if it may be neither."""
+        """Return the field of a column, by whether its values are texts or ids; "" if unclear."""
         parts = list(islice(_parts(self._values(column)), _SEEN))
         is_text = sum(map(_is_passage, parts)) * 2 > len(parts)
         is_ids = all(map(_is_id, parts)) and not is_text

@@ -278,7 +278,7 @@ def rows_of(
     """Yield a row for each object in ``data``.
 
     ``section`` is the key of the scenario that names or holds the rows; ``lines`` are their lines,
-    if known; ``tabular`` is as of Row.
+    if known; ``tabular`` is passed on to each Row.
     """
     for number, fields in enumerate(data, start=1):
         line = lines[number - 1] if lines is not None else None
@@ -383,7 +383,7 @@ def _is_same(name: str, other: str) -> bool:
 
 
 def _lines(raw: bytes, start: int, more: int = 0) -> bytes:
-    """Return the line of ``start``, and those of so many bytes after it."""
+    """Return the line that ``start`` is in, and the lines of ``more`` bytes after it."""
     begin = raw.rfind(b"\n", 0, start) + 1
     end = raw.find(b"\n", start + more)
     return raw[begin:] if end < 0 else raw[begin:end]

@@ -372,7 +372,7 @@ def _is_titled(part: Any) -> TypeGuard[tuple[str, list[str]]]:
 
 
 def _joined(sentences: Sequence[str]) -> str:
-    """Return joined sentences; those of HotpotQA begin with a blank already."""
+    """Return joined sentences; in HotpotQA each begins with a blank already."""
     is_spaced = any(sentence[:1].isspace() for sentence in sentences[1:])
     return ("" if is_spaced else " ").join(sentences)
 

@@ -1,4 +1,4 @@
-"""Reads ids of documents: those that a search returned, and judged ones with their grades."""
+"""Reads ids of documents: ids that a search returned, and judged ids with their grades."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ FLAGS: Final = {"true": 1, "false": 0}
 
 
 def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | None:
-    """Return the column with the grades of merged rows, None where none is."""
+    """Return the column with the grades of merged rows, None if there is no such column."""
     listed = [*columns]
     if GRADE in key_map:
         return key_map[GRADE] if key_map[GRADE] in listed else None
@@ -166,7 +166,7 @@ def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
 
 
 def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
-    """Yield columns of numbers that differ in the rows of one sample, beside no known grade."""
+    """Yield a doubt for columns of numbers that differ within a sample, if no grade is known."""
     own = {name: source.joined.get(name, name) for name in columns}
     known = [name for name in columns if name_key(own[name]) in _NAMES]
     is_read = len([name for name in known if _numbers(source, name)]) == 1

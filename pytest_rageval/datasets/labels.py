@@ -85,7 +85,7 @@ class LabelReading:
     def add(self, sample_id: str, metric: str, label: Label) -> None:
         """Keep a label; the second one of the same person about the same answer is a problem.
 
-        Except if it says the same, and only one of them was drawn: then that one is kept.
+        If both say the same, and only one was drawn at random, the drawn one is kept instead.
         """
         name = self.annotators.setdefault(name_key(label.annotator), shown_name(label.annotator))
         label = replace(label, annotator=name)
@@ -345,7 +345,7 @@ def shown_name(text: str) -> str:
 
 
 def name_key(text: str) -> str:
-    r"""Return what is equal for two spellings of one name; capitals do not count.
+    r"""Return a key that all spellings of one name share; capitals do not count.
 
     >>> name_key("ANNA") == name_key("anna\ufeff")
     True

@@ -154,7 +154,7 @@ def _source(
     row_lines: Sequence[int | None] | None,
     given: GivenRows | None,
 ) -> _Source:
-    """Return the rows that are given, or those in the scenario, or those of a file."""
+    """Return the given rows, else the rows in the scenario, else the rows of its data file."""
     if given is not None:
         digest = hashlib.sha256()
         listed = [*rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)]
@@ -280,7 +280,7 @@ def _unknown_columns(
 
 
 def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
-    """Yield warnings of rows with different values in two columns of one field."""
+    """Yield a warning for each two columns of one field that differ in some row."""
     for (name, column, other), count in key_map.clashes.items():
         rows = "1 row has" if count == 1 else f"{count} rows have"
         yield (

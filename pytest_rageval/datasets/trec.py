@@ -66,7 +66,7 @@ def load_trec(
 
 
 def data_digest(spec: DatasetSpec, base_dir: Path, answers: AnswersSpec | None = None) -> str:
-    """Return what ``load_dataset`` or ``load_trec`` give as the hash of these files.
+    """Return the hash of these files, as ``load_dataset`` and ``load_trec`` compute it.
 
     "" for rows that are no file. Raises ScenarioError where one is missing.
     """

@@ -52,7 +52,7 @@ _DOCUMENTS: Final = frozenset(
 
 @dataclass(frozen=True)
 class FoundColumn:
-    """The column of a field, and why it is that one."""
+    """The column of a field, and why it was chosen."""
 
     column: str
     why: str
@@ -133,7 +133,7 @@ def _by_words(column: Column) -> str | None:
 
 
 def _of_checks(kinds: frozenset[str]) -> str | None:
-    """Return what a column is whose name has no words but those for texts in an answer."""
+    """Return the field of a column whose name has only words for texts in an answer."""
     if "negative" in kinds:
         return "must_not_include" if "pattern" not in kinds else None
     if "pattern" in kinds:
@@ -142,7 +142,7 @@ def _of_checks(kinds: frozenset[str]) -> str | None:
 
 
 def _of_texts(column: Column, kinds: frozenset[str]) -> str | None:
-    """Return what a column is whose name speaks of no documents and of no keywords."""
+    """Return the field of a column whose name mentions neither documents nor keywords."""
     is_gold = bool(kinds & {"gold", "reference"})
     if "context" in kinds:
         retrieved = "contexts" if "retrieved" in kinds else "contexts?"
@@ -159,7 +159,7 @@ def _of_texts(column: Column, kinds: frozenset[str]) -> str | None:
 
 
 def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
-    """Return what a column of documents is: their ids or, where they are long, their texts."""
+    """Return the field of a column of documents: ids or, if its values are long, texts."""
     is_text = column.is_prose and "id" not in kinds
     if "retrieved" in kinds and "gold" not in kinds:
         return "contexts" if is_text else "retrieved_ids"
@@ -249,7 +249,7 @@ class _Draft:
         }
 
     def take_best(self, name: str) -> None:
-        """Give a field the column whose name speaks of it best."""
+        """Give a field the column whose name fits it best."""
         if name in FIELD_ALIASES and name not in self.fields and (fits := self._of(name)):
             best = min(fits, key=lambda column: self._rank(name, column))
             self.fields[name] = FoundColumn(best, "by its name")
@@ -372,7 +372,7 @@ class _Draft:
         self.fields[name] = FoundColumn(column, why)
 
     def take_id(self) -> None:
-        """Take the ids of the rows; repeated ones without other gold are those of documents."""
+        """Take the ids of the rows; without other gold, ids that repeat are documents to find."""
         if "id" in self.fields:
             return
         for column in self._left():

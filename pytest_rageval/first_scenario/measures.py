@@ -34,7 +34,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Measures:
-    """The metrics, what else the scenario needs for them, and those that lack something.
+    """The metrics, what else the scenario needs for them, and metrics that lack something.
 
     ``weights`` are () where all count the same. ``later`` are pairs of metrics and what they need.
     ``asks`` are the fields that a target has to give, () if the data hold them.

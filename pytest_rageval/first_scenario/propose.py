@@ -142,7 +142,7 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
-    """Return the fields with those that a reader takes by the names of columns that were left."""
+    """Return the fields, with further ones that a reader finds by the names of other columns."""
     served = {found.column for found in mapped.fields.values()}
     by_name = {
         name: column
@@ -195,7 +195,7 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
 
 
 def _refuse_two_golds(spec: DatasetSpec, folder: Path, given: Mapping[str, str]) -> None:
-    """Raise ScenarioError for two columns with names of the gold, of which the better one is read.
+    """Raise ScenarioError if two columns are named like the gold, though only the better is read.
 
     The reader would not say so: the ``key_map`` of the proposal names one of them.
     """

@@ -44,7 +44,7 @@ class Column:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The texts in the cells, those in lists one by one; numbers as text."""
+        """The texts in the cells, each text of a list by itself; numbers as text."""
         return tuple(text for cell in self.filled for text in texts_in(cell))
 
     @cached_property
@@ -159,7 +159,7 @@ def _cell(value: Any) -> Any:
 
 
 def texts_in(cell: Any) -> list[str]:
-    """Return the texts in a cell: itself, those of a list, the passage of an object, a number."""
+    """Return the texts in a cell: a text, the texts of a list, an object's passage, a number."""
     if isinstance(cell, str):
         return [cell]
     if isinstance(cell, Mapping):

@@ -110,7 +110,7 @@ class AgreementGate(Gate):
         return ", ".join(parts) + _left_out(found)
 
     def _labels(self, found: Agreement) -> str:
-        """Return how many answers the coefficient rests on: for a share, those of one level."""
+        """Return how many answers the coefficient rests on; for a share, those of one level."""
         row = {"sensitivity": -1, "specificity": 0}.get(self.coefficient)
         if row is None:
             return counted(found.n, "labelled answer")

@@ -73,7 +73,7 @@ class WorstSamples:
 
 
 class Watch(ABC):
-    """Follows a run that asks, until the verdict of one gate is certain."""
+    """Follows a run that asks a system or a judge, until the verdict of one gate is certain."""
 
     __slots__ = ()
 
@@ -357,7 +357,7 @@ def largest_share(spec: ShareSpec, place: Place, *below: str) -> Bound:
 
 
 def ends_of(bound: Bound) -> list[float | None]:
-    """Return the two ends, None where there is none."""
+    """Return the lower and the upper end, None for an open one."""
     return [bound.min, bound.max]
 
 
@@ -401,5 +401,5 @@ def beyond(
 
 
 def weighing(result: ScenarioResult) -> list[SampleResult]:
-    """Return the samples that count in a mean: those to be scored, with a weight above 0."""
+    """Return the samples that count in a mean: to be scored, and with a weight above 0."""
     return [sample for sample in result.samples if sample.is_expected and sample.sample_weight]

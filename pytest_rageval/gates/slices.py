@@ -91,7 +91,7 @@ class SliceGate(Gate):
         return replace(found, message=found.message + _left_out(new, self.compared_with.name))
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return those of the values for which the gate fails."""
+        """Return the worst samples of the values for which the gate fails."""
         part = replace(result, samples=self._failed_samples(result))
         return self.inner.worst_samples(part, verdict)
 

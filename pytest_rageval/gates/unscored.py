@@ -87,7 +87,7 @@ class UnscoredGate(Gate):
     def _with_shares(
         self, result: ScenarioResult, general: GateResult, expected: Sequence[SampleResult]
     ) -> GateResult:
-        """Return the worst of the general verdict and those on metrics that may be missing.
+        """Return the worst of the general verdict and the verdicts on metrics that may be missing.
 
         The message names all that fail, and thresholds that no sample has a score for.
         """
@@ -217,7 +217,7 @@ _ALL: Final = ""
 
 
 def _by_metric(value: Any) -> Any:
-    """Return the shares by metric; a share alone is that of all samples."""
+    """Return the shares by metric; a bare share is about all samples."""
     value = without_own_keys(value)
     is_alone = not isinstance(value, Mapping) or value.keys() <= ShareSpec.model_fields.keys()
     return {_ALL: value} if is_alone else value

@@ -69,7 +69,7 @@ _SHOWN = 20
 
 
 def _joined(places: list[str]) -> str:
-    """Return places, those of one file with its name once, and how many more there are."""
+    """Return places, each file's name once with its lines, and how many more there are."""
     lines: dict[str, list[str]] = {}
     for place in places[:_SHOWN]:
         name, _, line = place.rpartition(":")
@@ -118,7 +118,7 @@ def without_secrets(
 ) -> Any:
     """Return a value of JSON with a variable for each secret in it; each is noted.
 
-    A secret is what has the name of one, what looks like one, and those of URLs.
+    A secret is what is named like one, what looks like one, or a password in a URL.
     """
     if isinstance(value, Mapping):
         return {

@@ -278,7 +278,7 @@ def _answer_path(transform: Any) -> str | None:
 
 
 def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]:
-    """Return the prompts, ``{{prompt}}`` where there are none; what cannot be used is noted."""
+    """Return the prompts, ``{{prompt}}`` if the file has none; what cannot be used is noted."""
     value = config.of("prompts").value
     if value is None:
         return [Prompt("prompt", "{{prompt}}")]

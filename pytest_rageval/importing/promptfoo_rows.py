@@ -244,7 +244,7 @@ _NOT_SO: Final = "measures every row here, with one threshold; not all tests hav
 
 
 def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
-    """Return what all asserts of one type ask of a test: the highest threshold, if gold is one."""
+    """Return what all asserts of one type ask of a test: the highest threshold, with one gold."""
     if not asserts:
         raise NotTakenError(f"{metric} {_NOT_SO}")
     (_, first), *_ = asserts

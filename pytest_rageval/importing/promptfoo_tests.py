@@ -72,7 +72,7 @@ class Test:
 
 
 def tests_of(config: Part, folder: Folder, notes: ImportNotes) -> Iterator[Test]:
-    """Yield the tests, those of ``scenarios`` too; the ones that cannot be read are noted."""
+    """Yield the tests, also of ``scenarios``; a test that cannot be read is noted."""
     default = default_of(config, folder, notes)
     for part in _expanded(config.of("tests"), folder, notes):
         yield from _made(part, [default], folder, notes)
@@ -127,7 +127,7 @@ def _is_mapping(part: Part, what: str, known: Collection[str], notes: ImportNote
 
 
 def _expanded(tests: Part, folder: Folder, notes: ImportNotes) -> Iterator[Part]:
-    """Yield the tests of a list, with those of the files that it names."""
+    """Yield the tests of a list, and of the files that it names."""
     for part in tests.parts():
         reference = part.value
         if isinstance(reference, dict) and isinstance(reference.get("path"), str):
@@ -242,7 +242,7 @@ def _metadata(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
 
 
 def _options(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
-    """Return the options of a test; note those without a counterpart."""
+    """Return the options of a test; an option without a counterpart is noted."""
     found: dict[str, Any] = {}
     for layer in layers:
         given = layer.of("options")

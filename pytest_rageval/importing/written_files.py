@@ -56,7 +56,7 @@ def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _one_line(comment: str) -> str:
-    """Return a comment that no character of it can end."""
+    """Return a comment on one line, whatever characters are in it."""
     text = comment.removesuffix("\n")
     return "".join(part if part.isprintable() else " " for part in text) + "\n"
 

@@ -73,7 +73,7 @@ _READ: Final = {
 
 
 def name_keys(column: str) -> list[str]:
-    """Return the keys of the parts of a header: those of ``question(问题)`` are two."""
+    """Return the keys of the parts of a header: ``question(问题)`` has two."""
     return [part for part in map(name_key, _BRACKETS.split(column)) if part]
 
 
@@ -98,7 +98,7 @@ def read_field(column: str) -> tuple[str, int] | None:
 
 
 def likely_field(column: str) -> str | None:
-    """Return the one field that a column's name speaks of, misspelt or not; None where none.
+    """Return the one field that a column's name means, misspelt or not; None if there is none.
 
     >>> likely_field("goldAnswer"), likely_field("anwser"), likely_field("answers")
     ('references', 'answer', None)
@@ -145,7 +145,7 @@ def _misspelt(name: str) -> str | None:
 def proposed_columns(
     wanted: Iterable[str], free: Sequence[str], served: Collection[str]
 ) -> dict[str, str]:
-    """Return the column to propose for each ``wanted`` field that one of the ``free`` ones is for.
+    """Return the column to propose for each ``wanted`` field that a ``free`` column fits.
 
     ``served`` are the fields that other columns serve. No column is proposed twice, and
     ``context``, ``documents`` and ``passages`` for ``contexts`` only where there are answers and

@@ -1,4 +1,4 @@
-"""The fields of a row and the names of their columns: documented ones, and those of other tools."""
+"""The fields of a row and the names of their columns: ours, and the names in other tools."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
         "문서",
     ),
 }
-"""Field -> names in lower snake_case, best first; those of W6, and more that cannot be wrong."""
+"""Field -> names in lower snake_case, best first; all are seen in data, none can be wrong."""
 
 BESIDE_GOLD: Final = (
     *("answer", "output", "model_answer", "generated_answer", "generated_response"),

@@ -61,7 +61,7 @@ def steps_of(key: str) -> tuple[str, ...]:
 def plain_value(value: Any, where: str) -> Any:
     """Return ``value`` as a scenario file can hold it; raises ScenarioError where it cannot.
 
-    Tuples become lists, paths text, numbers of other libraries those of Python.
+    Tuples become lists, paths become text, numbers of other libraries become Python's.
     """
     if value is None or isinstance(value, str | bool):
         return value
@@ -81,7 +81,7 @@ def plain_value(value: Any, where: str) -> Any:
 
 
 def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
-    """Return the tree of a scenario; messages use its name as that of a file.
+    """Return the tree of a scenario; messages use its name in place of a file name.
 
     Raises ScenarioError for a value that no file could hold. Rows are taken as they are. A mapping
     needs no name.
@@ -107,7 +107,7 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
 
 
 def name_given_rows(tree: YamlTree, shown: str) -> None:
-    """Let a scenario name rows that are handed over as its data; ``key_map`` and the like stay."""
+    """Name rows that Python code hands over as the data; ``key_map`` and the like stay."""
     own = expanded_short_form(("dataset",), tree.data.get("dataset"))
     rest = {key: value for key, value in (own or {}).items() if key not in _SOURCES}
     tree.data["dataset"] = {**rest, "path": shown}

@@ -58,13 +58,13 @@ class LoadedScenario:
     tree: YamlTree
     overridden: tuple[str, ...] = ()
     overridden_by: tuple[str, ...] = ()
-    """The option or variable of each of these."""
+    """The option or variable behind each item of ``overridden``."""
     warnings: tuple[str, ...] = ()
     positions: Positions = field(default_factory=dict)
     variants: tuple[str, ...] = ()
     """The names of all variants in the file."""
     variant: str = ""
-    """The one that is laid over the rest; empty where none is."""
+    """The variant that is laid over the rest; empty without one."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class LoadedScenario:
         return self.positions[section][at] if section in self.positions else at
 
     def has(self, section: str) -> bool:
-        """Return whether the file has a section, be it valid or not; null is none."""
+        """Return whether the file has a section that is not null, valid or not."""
         return self.tree.data.get(section) is not None
 
     def where(self, *path: str | int) -> str:
@@ -96,7 +96,7 @@ def inspect_scenario(
     name_of: NameOf = str,
     variant: str = "",
 ) -> tuple[LoadedScenario, list[Problem]]:
-    """Return what could be made of the scenario, or of a variant of it, and all its problems.
+    """Return what could be made of a scenario, or of its ``variant``, and all problems.
 
     A scenario with problems comes back without its invalid parts, so that a caller can go on and
     find the problems of the rest. Raises ScenarioError when the file cannot be read at all.
@@ -223,7 +223,7 @@ def decode_scenario(raw: bytes, shown: str) -> str:
 
 
 def listed(known: Iterable[Problem], found: Iterable[Problem], tree: YamlTree) -> list[Problem]:
-    """Return problems by file and line; those ``found`` in a tree with its keys as written."""
+    """Return problems by file and line; ``found`` ones name keys as the file writes them."""
     named = [replace(problem, message=tree.as_written(problem.message)) for problem in found]
     return sorted([*known, *named], key=_by_line)
 

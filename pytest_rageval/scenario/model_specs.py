@@ -160,7 +160,7 @@ class ModelSpec(Spec):
 
     @property
     def key_variable(self) -> str | None:
-        """The variable that holds the key; that of OpenAI is sent to OpenAI only, unless named."""
+        """The variable that holds the key; OPENAI_API_KEY is for OpenAI only, unless it is named."""
         is_openai = self.provider == "openai" and self.base_url is None
         return self.api_key_env or ("OPENAI_API_KEY" if is_openai else None)
 
@@ -222,7 +222,7 @@ class EmbeddingSpec(ModelSpec):
 
 
 class ProfileSpec(JudgeSpec):
-    """A model under ``models``, whose name is also its model when it gives none; for any role."""
+    """A model under ``models``, for any role; its name is also its ``model`` when that is absent."""
 
     short_form: ClassVar[str | None] = None
     null_is_empty = True
@@ -327,7 +327,7 @@ class MetricSpec(Spec):
 
     @property
     def attribute(self) -> str | None:
-        """The last name of the import path: that of the metric unless it is given one."""
+        """The last name of the import path, which is the metric's name unless it is given one."""
         return None if self.use is None else re.split(r"[:.]", self.use)[-1]
 
     @field_validator("use")

@@ -119,7 +119,7 @@ def _refused(names: list[str], shown: str, reason: str) -> ScenarioError:
 
 
 def _refuse_without_effect(after: YamlTree, path: Path, changed: Sequence[Steps]) -> None:
-    """Raise ScenarioError for values that other keys of the file overrule: those of dialects."""
+    """Raise ScenarioError for values that another system's keys in the file overrule."""
     read = deepcopy(after)
     inspect_tree(read, path)
     lost = [
@@ -133,7 +133,7 @@ def _refuse_without_effect(after: YamlTree, path: Path, changed: Sequence[Steps]
 
 
 def _says(path: Steps, read: Any, written: Any) -> bool:
-    """Return whether the value read at ``path`` is the one written, perhaps with more keys."""
+    """Return whether the value that is read is the ``written`` one, perhaps with more keys."""
     if isinstance(read, dict) and not isinstance(written, dict):
         written = expanded_short_form(path, written)
     if not (isinstance(read, dict) and isinstance(written, dict)):

@@ -80,7 +80,7 @@ def value_at(data: Any, path: YamlPath) -> Any:
 
 
 def _of_scenario(path: YamlPath) -> YamlPath:
-    """Return the path of a value of a variant as that of the value which it is laid over."""
+    """Return the path without the variant in front: the path of what the variant replaces."""
     return path[2:] if path[:1] == ("variants",) else path
 
 
@@ -102,7 +102,7 @@ def named_target(text: str) -> dict[str, Any]:
 
 
 def type_of_target(keys: Iterable[str]) -> str | None:
-    """Return the type of a target by a key that only this type has, None where there is none."""
+    """Return the type of a target by a key that only this type has, None without such a key."""
     given = set(keys)
     return next((name for key, name in TYPE_BY_KEY.items() if key in given), None)
 

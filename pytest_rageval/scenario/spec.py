@@ -175,7 +175,7 @@ class Spec(BaseModel):
     other_forms: ClassVar[Sequence[JsonSchemaValue]] = ()
     """The schemas of what else may stand in place of the mapping."""
     one_of: ClassVar[Sequence[Sequence[str]]] = ()
-    """The keys, or pairs of keys, of which the mapping must have one."""
+    """Alternatives, a key or a pair of keys each: the mapping must have one of them."""
     null_is_empty: ClassVar[bool] = False
     """Whether null is a mapping without keys."""
 
@@ -220,7 +220,7 @@ class Forms:
 
 
 def with_one_of(*ways: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of a mapping in which the keys of one way are, with a value."""
+    """Return the schema of a mapping that has all keys of one of the ``ways``, with values."""
     filled = {"not": {"type": "null"}}
     forms = [{"required": [*keys], "properties": dict.fromkeys(keys, filled)} for keys in ways]
     return {"anyOf": forms}
@@ -404,7 +404,7 @@ def _shown(value: Any, *, may_quote: bool) -> str:
 
 
 def is_secret(location: YamlPath) -> bool:
-    """Return whether there may be keys or passwords at a place of a scenario, be it by mistake."""
+    """Return whether keys or passwords may stand at a path of a scenario, even by mistake."""
     if location[:1] == ("target",) and len(location) == 1:
         return True  # a mapping whose keys cannot be read has no place inside
     of_models = location[:1] and location[0] in ("judge", "embedding", "models", "target")

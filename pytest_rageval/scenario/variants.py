@@ -35,7 +35,7 @@ _TAKEN: Final = (
 _RUN_ID = re.compile(r"\d{8}T\d{6}-.*")
 _MAX_NAME = 100
 _SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
-"""The keys of ``dataset`` that say where its rows are; one of these groups may be given."""
+"""The keys of ``dataset`` that say where its rows are; only one of these groups is allowed."""
 
 Steps = tuple[str, ...]
 

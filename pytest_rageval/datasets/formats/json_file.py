@@ -113,7 +113,7 @@ def _wrong(fields: Any, text: str) -> str | None:
 
 
 def _count_keys(fields: dict[str, Any]) -> int:
-    """Return how many keys a row has, with those of the objects in its lists."""
+    """Return how many keys a row and the objects in its lists have."""
     nested = (part for value in fields.values() if type(value) is list for part in value)
     return len(fields) + sum(len(part) for part in nested if type(part) is dict)
 

@@ -150,7 +150,7 @@ def _named_by_id(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _has_field(names: Iterable[str]) -> bool:
-    """Return whether one of the first names is that of a field; ids may be a million."""
+    """Return whether one of the first names is a field's name; there may be a million ids."""
     return any(map(read_field, islice(names, _NAMES_SEEN)))
 
 

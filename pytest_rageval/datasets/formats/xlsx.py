@@ -44,7 +44,7 @@ _DAMAGE = (
 
 
 class _Gap(NamedTuple):
-    """Cells that look filled in a spreadsheet program, and of which the file has no value."""
+    """Cells that a spreadsheet program shows as filled, though the file has no value for them."""
 
     top: int
     bottom: int

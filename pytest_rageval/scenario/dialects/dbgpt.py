@@ -205,7 +205,7 @@ def _shown(value: Any) -> str:
 
 
 def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
-    """Give AnswerRelevancyMetric a prompt's text; return False for what is the key of one."""
+    """Give AnswerRelevancyMetric a prompt's text; return False for the key of a prompt."""
     metrics = tree.data.get("metrics")
     if not (isinstance(prompt, str) and "{" in prompt and isinstance(metrics, list)):
         return False

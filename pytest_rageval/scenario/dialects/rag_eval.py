@@ -57,7 +57,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
 
 
 def _leave_keys_out(tree: YamlTree) -> list[str]:
-    """Take out unknown keys, as rag_eval does; keep those that look misspelt."""
+    """Take out unknown keys, as rag_eval does; keep keys that look misspelt."""
     if not tree.data.keys().isdisjoint(_OF_OTHERS):
         return []
     known = (*Scenario.model_fields, *_OWN_KEYS, *_SHORT_FORMS)

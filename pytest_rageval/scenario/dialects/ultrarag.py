@@ -65,7 +65,7 @@ def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
 
 
 def _fill_in_metrics(tree: YamlTree) -> None:
-    """Name all of UltraRAG's metrics where it would take them all: none is named, or null."""
+    """Name all of UltraRAG's metrics if ``metrics`` is absent or null, when it takes them all."""
     if tree.data.get("metrics") is None:
         tree.data.pop("metrics", None)
         if tree.has(("qrels_path",)) or tree.has(("run_path",)):
@@ -75,7 +75,7 @@ def _fill_in_metrics(tree: YamlTree) -> None:
 
 
 def _choose_task(tree: YamlTree) -> list[str]:
-    """Keep the parameters of the task that has data: UltraRAG's file holds those of all tasks."""
+    """Keep the parameters of the task that has data: UltraRAG's file has those of all tasks."""
     data = tree.data
     evaluation: YamlPath = ("evaluation",) if isinstance(data.get("evaluation"), dict) else ()
     section = data["evaluation"] if evaluation else data
@@ -121,7 +121,7 @@ def _leave_names_out(tree: YamlTree) -> list[str]:
 
 
 def _translate_runs(tree: YamlTree) -> list[str]:
-    """The newer run is the one to evaluate, the older one what it is compared with."""
+    """Evaluate the newer run, and compare it with the older one."""
     warnings: list[str] = []
     if tree.has(("run_new_path",)):
         if not tree.has(("run_path",)):

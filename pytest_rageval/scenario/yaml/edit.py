@@ -81,7 +81,7 @@ class _Style:
 
     @classmethod
     def within(cls, node: Any, around: _Style) -> _Style:
-        """Return the style of a mapping: that of its keys."""
+        """Return the style of a mapping, as its keys are written."""
         keys = [key for key, _ in node.value]
         flow = around.flow or bool(node.flow_style)
         if not keys:
@@ -252,7 +252,7 @@ class _Editor:
     def _add_to_flow(
         self, node: Any, places: Sequence[tuple[int, int]], texts: Sequence[str], by_line: bool
     ) -> None:
-        """Write ``texts`` after the entries at ``places``, one a line if those are."""
+        """Write ``texts`` after the entries at ``places``, one per line if the entries are."""
         if not places:
             opening = _OPENING.search(self.text, node.start_mark.index)
             assert opening is not None
