@@ -308,7 +308,7 @@ class _LikelyColumns:
         self.columns: dict[str, str] = {}
 
     def take(self, field: str, column: str) -> None:
-        """Give a column to the field that its name or its values speak of, unless that is served."""
+        """Give a column to the field that its name or its values mean, unless that has one."""
         keys = frozenset(name_keys(column))
         if is_of_training(column, self._keys):
             return

@@ -160,7 +160,7 @@ class ModelSpec(Spec):
 
     @property
     def key_variable(self) -> str | None:
-        """The variable that holds the key; OPENAI_API_KEY is for OpenAI only, unless it is named."""
+        """The variable that holds the key; OPENAI_API_KEY is for OpenAI only, unless named."""
         is_openai = self.provider == "openai" and self.base_url is None
         return self.api_key_env or ("OPENAI_API_KEY" if is_openai else None)
 
@@ -222,7 +222,7 @@ class EmbeddingSpec(ModelSpec):
 
 
 class ProfileSpec(JudgeSpec):
-    """A model under ``models``, for any role; its name is also its ``model`` when that is absent."""
+    """A model under ``models``, for any role; its name is its ``model`` when that is absent."""
 
     short_form: ClassVar[str | None] = None
     null_is_empty = True
