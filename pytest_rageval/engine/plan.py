@@ -22,7 +22,7 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.model import Case, MetricColumn, Sample, SampleResult, ScenarioInfo, Score
 from pytest_rageval.run_paths import ImportMode
-from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
 from pytest_rageval.text.printable import one_line
 

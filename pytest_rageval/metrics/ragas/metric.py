@@ -28,7 +28,7 @@ from pytest_rageval.metrics.ragas.judge import (
 from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.metrics.ragas.request import Finding, Request
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
+from pytest_rageval.scenario.model_specs import ENGLISH, LANGUAGES
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, examples_in
 from pytest_rageval.text.limits import read_json
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from pytest_rageval.metrics.base import MetricInfo, NoOptions
-from pytest_rageval.scenario.languages import check_language
+from pytest_rageval.scenario.model_specs import check_language
 
 
 class RagasOptions(NoOptions):
