@@ -12,16 +12,15 @@ from array import array
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_rageval.clients.accounting.call_context import (
+from pytest_rageval.clients.accounting import (
+    Ledger,
     context_for,
     count_answer,
     current_purpose,
     current_scenario,
 )
-from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import EmbeddingBackend, Usage, Vector
-from pytest_rageval.clients.cache.keys import Key, vector_key
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache import Cache, Key, vector_key
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
 from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.settings import ClientSettings

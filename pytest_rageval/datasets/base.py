@@ -20,7 +20,7 @@ from pytest_rageval.datasets.encodings import encoding_hint
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.text.limits import MAX_FILE_BYTES
+from pytest_rageval.text.codec import MAX_FILE_BYTES
 
 _MAX_MB = 4096
 _OWN_LIMITS = ("corpus", "answers")

@@ -15,7 +15,7 @@ from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.schema import MatchName
 
 if TYPE_CHECKING:
-    from pytest_rageval.stats.control_rows import ControlRule
+    from pytest_rageval.controls import ControlRule
     from pytest_rageval.targets.base import Target
 
 

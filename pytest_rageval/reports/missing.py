@@ -18,7 +18,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     WeightedSummary,
 )
-from pytest_rageval.stats.aggregate import replies_text, reply_counts
+from pytest_rageval.stats.summary import replies_text, reply_counts
 from pytest_rageval.stats.verdict import has_failed, unwritten
 from pytest_rageval.stats.weights import is_scored
 

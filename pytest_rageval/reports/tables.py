@@ -10,7 +10,7 @@ from typing import Any
 from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.stats.verdict import shown_errors
-from pytest_rageval.text.cells import csv_text, quoted
+from pytest_rageval.text.printable import csv_text, quoted
 
 _LEADING = ("sample_id", "question", "answer", "doc_name")
 _TRAILING = ("weighted_score", "sample_weight", "outcome", "error")

@@ -26,7 +26,7 @@ from pytest_rageval.scenario.variants import (
     variant_overrides,
 )
 from pytest_rageval.scenario.yaml.tree import DEEPEST, YamlTree, parse_yaml, refuse_depth
-from pytest_rageval.text.limits import MAX_FILE_BYTES, cut_json, read_json
+from pytest_rageval.text.codec import MAX_FILE_BYTES, cut_json, read_json
 
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
 

@@ -64,7 +64,7 @@ def is_scenario(path: Path) -> bool | None:
 
 def _keys(path: Path) -> set[str] | None:
     """Return the keys of a file, of one in braces those of all levels; None if it is unreadable."""
-    from pytest_rageval.text.limits import MAX_FILE_BYTES
+    from pytest_rageval.text.codec import MAX_FILE_BYTES
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

@@ -113,6 +113,11 @@ def table_interval(
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)
 
 
+def dot(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the sum of the products of two rows of numbers."""
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))
+
+
 def _merged(samples: Sequence[Unit], groups: Sequence[int]) -> list[Unit]:
     found: dict[int, dict[Cell, float]] = {}
     for sample, group in zip(samples, groups, strict=True):

@@ -11,7 +11,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import Answer, TargetError
-from pytest_rageval.text.limits import excess
+from pytest_rageval.text.codec import excess
 
 MOST_CHARACTERS: Final = 1_000_000
 """The longest answer, and the longest context, that is not taken for a mistake."""

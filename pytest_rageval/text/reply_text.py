@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pytest_rageval.text.limits import (
+from pytest_rageval.text.codec import (
     MAX_DEPTH,
     TOO_DEEP,
     TOO_DEEP_TO_READ,

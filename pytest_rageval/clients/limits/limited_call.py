@@ -10,14 +10,13 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from pytest_rageval.clients.accounting.call_context import current_purpose
-from pytest_rageval.clients.accounting.habits import Estimate, TokenGuess
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger, current_purpose
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import CallTimeoutError, NotAskedError
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.clients.tokens import Estimate, TokenGuess
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOT_ASKED
 

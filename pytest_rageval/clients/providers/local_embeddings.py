@@ -8,11 +8,11 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
 from pytest_rageval.clients.base import Usage, Vector, Vectors
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.threads import ModelThread, Raised, is_ours
+from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import RagevalError, shorten
 
 Encode = Callable[[list[str]], Any]

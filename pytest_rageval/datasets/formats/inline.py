@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_rageval.datasets.base import BrokenRow, Row, too_long
+from pytest_rageval.text.codec import MAX_DEPTH, LimitError, excess, excess_in
 from pytest_rageval.text.json_value import json_kind, json_text
-from pytest_rageval.text.limits import MAX_DEPTH, LimitError, excess, excess_in
 
 
 def rows_of(

@@ -11,8 +11,8 @@ from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.formats.jsonl import Doubled, noting, read_json_lines
 from pytest_rageval.errors import ScenarioError
+from pytest_rageval.text.codec import MAX_FILE_BYTES, read_json_rows
 from pytest_rageval.text.json_value import json_text
-from pytest_rageval.text.limits import MAX_FILE_BYTES, read_json_rows
 
 
 def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:

@@ -9,8 +9,8 @@ from typing import IO, Any
 
 from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, Row
 from pytest_rageval.errors import shorten
+from pytest_rageval.text.codec import LimitError, excess_in, read_json, read_json_rows
 from pytest_rageval.text.json_value import json_kind
-from pytest_rageval.text.limits import LimitError, excess_in, read_json, read_json_rows
 
 
 def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:

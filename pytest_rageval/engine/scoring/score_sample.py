@@ -27,7 +27,7 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.weights import resolve_weight, weighted_mean
-from pytest_rageval.text.limits import excess
+from pytest_rageval.text.codec import excess
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan

@@ -10,9 +10,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_rageval.metrics.custom.call import as_score
 from pytest_rageval.metrics.custom.declaration import Declaration
-from pytest_rageval.metrics.custom.signature import CustomMetricError
+from pytest_rageval.metrics.custom.signature import CustomMetricError, as_score
 from pytest_rageval.metrics.rubric import fill_prompt
 from pytest_rageval.model import PASSING, Sample, Score
 from pytest_rageval.text.tokenize import has_cjk

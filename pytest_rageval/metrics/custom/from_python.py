@@ -10,7 +10,6 @@ from typing import Any, Final, cast
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import MetricDefinition, NoOptions
 from pytest_rageval.metrics.custom import from_dbgpt
-from pytest_rageval.metrics.custom.call import Call, CustomCoroutine, CustomFunction
 from pytest_rageval.metrics.custom.declaration import (
     NO_DECLARATION,
     Declaration,
@@ -18,7 +17,10 @@ from pytest_rageval.metrics.custom.declaration import (
     info_of,
 )
 from pytest_rageval.metrics.custom.signature import (
+    Call,
     CallOptions,
+    CustomCoroutine,
+    CustomFunction,
     CustomMetricError,
     Signature,
     read_constructor,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.stats.aggregate import judge_failure
+from pytest_rageval.stats.summary import judge_failure
 from pytest_rageval.text.printable import printable
 
 

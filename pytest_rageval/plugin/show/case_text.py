@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.stats.verdict import Refusal, Shortfall, does_not_apply, passing_of
-from pytest_rageval.text.cells import cells, pad
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, one_line, pad, printable
 
 _TEXT_WIDTH = 300
 _LISTED = 3

@@ -9,8 +9,7 @@ from pytest_rageval.model import Comparison, MetricComparison, ScenarioResult
 from pytest_rageval.plugin.show.table_lines import Line, name_column, named, plain, prose
 from pytest_rageval.reports.figures import change, change_interval, figure
 from pytest_rageval.stats.wording import Word, correction_name, p_figure, verdict_word
-from pytest_rageval.text.cells import cells
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import cells, one_line
 
 _LISTED = 5
 

@@ -18,8 +18,7 @@ from pytest_rageval.reports.causes import cause_lines
 from pytest_rageval.reports.figures import figure, interval
 from pytest_rageval.reports.missing import scored_figure
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
-from pytest_rageval.text.cells import cells, pad, wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, one_line, pad, printable, wrapped
 
 _HEAD = ("mean", "95 % interval", "weight", "scored")
 _LEAST_WIDTHS = (7, 17, 8, 0)

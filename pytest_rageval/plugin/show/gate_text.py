@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
-from pytest_rageval.text.cells import cells, cut, pad, wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, cut, one_line, pad, printable, wrapped
 
 _LONGEST_ID = 24
 _FEW = 3

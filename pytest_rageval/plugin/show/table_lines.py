@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from pytest_rageval.text.cells import cells, pad, wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, one_line, pad, printable, wrapped
 
 Line = tuple[tuple[str, str], ...]
 """The parts of a line: a text and a colour, which may be empty."""

@@ -12,8 +12,7 @@ from pytest_rageval.plugin.show.figures_table import verdict_lines
 from pytest_rageval.plugin.show.table_lines import Line, name_column, named, prose
 from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.cells import cells, pad
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import cells, one_line, pad
 
 
 def variants_heading(found: Contested) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from pytest_rageval.text.cells import csv_text, quoted
+from pytest_rageval.text.printable import csv_text, quoted
 
 COLUMNS: Final = (
     *("question", "contexts", "answer", "id"),

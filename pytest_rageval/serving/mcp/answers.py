@@ -9,7 +9,7 @@ from typing import Any, Final, overload
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
+from pytest_rageval.clients.tokens import estimate_tokens
 
 MOST_TOKENS: Final = 1800
 """How long an answer may be; an estimate, below the 2,000 that are promised."""

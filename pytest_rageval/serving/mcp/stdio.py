@@ -24,7 +24,7 @@ from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
 from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
 from pytest_rageval.serving.mcp.descriptors import take_descriptors
-from pytest_rageval.text.limits import excess_in, read_json
+from pytest_rageval.text.codec import excess_in, read_json
 
 # How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0

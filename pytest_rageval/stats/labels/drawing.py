@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_rageval.model import Draw, Label
-from pytest_rageval.stats.influence import Z_95
+from pytest_rageval.stats.influence import Z_95, dot
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, residuals
 from pytest_rageval.stats.labels.strata import CHANGED, code_in
@@ -230,7 +230,7 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     k = len(human)
     if k < 2:
         return None
-    variance = _dot(human, human) / n * k / (k - 1) or 1.0 / (n + 1)
+    variance = dot(human, human) / n * k / (k - 1) or 1.0 / (n + 1)
     few, many = sorted(
         _smallest(variance, max(rho, 0.0), size, half_width) for rho in _fisher(human, judge)
     )
@@ -266,10 +266,10 @@ def _urgency(stratum: StratumNeed, labelled: int) -> tuple[float, ...]:
 
 def _fisher(human: Sequence[float], judge: Sequence[float]) -> tuple[float, float]:
     """Return the ends of the 95 % interval of the correlation of residuals."""
-    spread = math.sqrt(_dot(human, human) * _dot(judge, judge))
+    spread = math.sqrt(dot(human, human) * dot(judge, judge))
     if spread == 0.0:
         return 0.0, 0.0
-    rho = _dot(human, judge) / spread
+    rho = dot(human, judge) / spread
     centre = math.atanh(min(max(rho, -_LARGEST_CORRELATION), _LARGEST_CORRELATION))
     half = Z_95 / math.sqrt(max(len(human) - 3, 1))
     return math.tanh(centre - half), math.tanh(centre + half)
@@ -281,7 +281,3 @@ def _smallest(variance: float, rho: float, size: int, half_width: float) -> int:
         return t_quantile(0.975, n - 1) ** 2 * left <= half_width * half_width
 
     return LEAST_LABELS + bisect_left(range(LEAST_LABELS, size + 1), True, key=is_enough)
-
-
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return math.fsum(a * b for a, b in zip(one, other, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.reports.missing import missing_figures
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 
 def said(*answers_empty: bool) -> list[str]:

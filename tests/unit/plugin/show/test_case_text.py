@@ -11,7 +11,7 @@ import pytest
 from pytest_rageval.model import RETRIEVAL, TARGET, Bound, MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 # Weighted: (1·0 + 3·1) / 4 = 0.75.
 PARTLY = SampleResult(

@@ -10,7 +10,7 @@ from decided_result import decided
 
 from pytest_rageval.model import Bound, GateResult
 from pytest_rageval.plugin.show.gate_text import gate_text, low_line
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 LONG = "退款需要多少天才能到账？如果订单使用了优惠券，会如何处理？以及发票应当如何开具？"
 

@@ -12,7 +12,7 @@ from pytest_rageval.model import MetricColumn, ScenarioResult
 from pytest_rageval.plugin.show.comparison_table import comparison_lines
 from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
 from pytest_rageval.plugin.show.table_lines import plain
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 WIDTHS = (60, 80, 120)
 N = 12

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
+from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.serving.mcp.answers import cut, fitted, packed, paged, short
 
 
