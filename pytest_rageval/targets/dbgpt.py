@@ -16,7 +16,6 @@ from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.model_specs import KeyVariable
 from pytest_rageval.scenario.spec import Count, Name, Seconds
-from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -24,6 +23,7 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
+    answer_of,
 )
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check, events_of, json_of
 from pytest_rageval.text.codec import read_json

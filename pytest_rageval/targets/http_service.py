@@ -15,7 +15,6 @@ from pytest_rageval.model import Sample
 from pytest_rageval.redaction import without_credentials
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.spec import Name, Seconds, Text
-from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -23,6 +22,7 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
+    answer_of,
     digests,
 )
 from pytest_rageval.targets.http_exchange import (

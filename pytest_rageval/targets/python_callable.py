@@ -14,7 +14,6 @@ from pytest_rageval.clients.threads import Raised, in_thread, is_ours
 from pytest_rageval.errors import shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
-from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -22,6 +21,7 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
+    answer_of,
     describe_exception,
     digests,
 )

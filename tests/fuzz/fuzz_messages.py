@@ -32,8 +32,7 @@ from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.refusals import Door
 from pytest_rageval.serving.web.routes import make_app
-from pytest_rageval.targets.answers import answer_of
-from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.base import TargetError, answer_of
 from pytest_rageval.targets.dbgpt import read_answer, read_chunks, read_spaces
 from pytest_rageval.targets.http_service import ReplyReader
 from pytest_rageval.text.json_value import parse_path

@@ -15,6 +15,7 @@ from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.base import ChatClient, Message
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, ragas_version, require_ragas
 from pytest_rageval.metrics.ragas.judge import (
     Embedder,
@@ -27,7 +28,6 @@ from pytest_rageval.metrics.ragas.judge import (
     reply_schema,
     together,
 )
-from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
 from pytest_rageval.text.codec import read_json
