@@ -30,6 +30,7 @@ from pytest_rageval.clients.jsonl_log import JsonlLog, parse_line, read_bytes
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import FAULTS, USABLE
+from pytest_rageval.text.json_value import digests, sorted_json
 
 KEY_FORMAT = 1
 """Part of every key; a higher number makes all older entries unreachable."""
@@ -110,26 +111,13 @@ def vector_identity(settings: ClientSettings, *, is_local: bool) -> dict[str, An
 
 def _body_digests(settings: ClientSettings) -> dict[str, Any]:
     """Return a digest of each value that is added to requests: it may be a secret."""
-    digests = {name: digest(value)[:16] for name, value in settings.extra_body.items()}
-    return {"extra_body": digests} if digests else {}
+    return {"extra_body": digests(settings.extra_body)} if settings.extra_body else {}
 
 
 def _key(material: dict[str, Any]) -> Key:
     # ASCII, so that a lone surrogate in the user's text is no obstacle.
-    text = _json(material)
+    text = sorted_json(material)
     return Key(material, text, hashlib.sha256(text.encode("ascii")).hexdigest())
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=repr)
-
-
-def digest(value: Any) -> str:
-    """Return 64 hexadecimal digits for a value: SHA-256 of its JSON, with sorted keys.
-
-    What JSON does not have counts by its ``repr``.
-    """
-    return hashlib.sha256(_json(value).encode("ascii")).hexdigest()
 
 
 def nearest(

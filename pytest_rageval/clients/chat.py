@@ -137,7 +137,7 @@ class CachedChat:
 
     async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
         """Ask until the reply can be used; tell the model what was wrong with the one before."""
-        usage, patience, most = Usage(), self._call.patience(), 1 + self._settings.reasks
+        usage, patience, most = Usage(), self._call.retry.patience(), 1 + self._settings.reasks
         longer: int | None = 1
         error: ClientError | None = None
         faults: Counter[str] = Counter()

@@ -119,13 +119,13 @@ class Clients:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a call, for the summary: usage that is not known."""
         unknown = _UNKNOWN if self._ledger.is_estimate else None
-        crowded = [call.problem(role) for role, call in self._calls]
+        crowded = [call.limits.problem(role) for role, call in self._calls]
         return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown, *crowded)))
 
     @property
     def waiting(self) -> str:
         """How long calls wait for what server that is starting, and why; "" if none does."""
-        return next(filter(None, (call.waiting for _, call in self._calls)), "")
+        return next(filter(None, (call.retry.waiting for _, call in self._calls)), "")
 
     @property
     def in_flight(self) -> tuple[int, float, int]:

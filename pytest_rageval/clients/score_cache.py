@@ -22,13 +22,13 @@ from pytest_rageval.clients.cache import (
     KEY_FORMAT,
     Cache,
     chat_identity,
-    digest,
     known_counts,
     vector_identity,
 )
 from pytest_rageval.clients.jsonl_log import read_bytes
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.model import Count, Score, Value, json_plain
+from pytest_rageval.text.json_value import digest
 
 _HEAD_DIGITS = 16
 _CHECKS = 2

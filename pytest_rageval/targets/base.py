@@ -6,7 +6,6 @@ import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -19,6 +18,7 @@ from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES
 from pytest_rageval.text.codec import excess
+from pytest_rageval.text.json_value import digests
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.clients import Clients
@@ -143,16 +143,6 @@ class TargetOptions(BaseModel):
         It is written into the cache, so it holds only a digest of what may be a secret.
         """
         return digests(self.model_dump(mode="json", exclude_none=True))
-
-
-def digests(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return a digest of each value."""
-    return {name: _digest(value) for name, value in values.items()}
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=repr)
-    return sha256(text.encode("ascii")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
     answer_of,
-    digests,
 )
 from pytest_rageval.targets.http_exchange import (
     Exchange,
@@ -36,7 +35,7 @@ from pytest_rageval.targets.http_exchange import (
 )
 from pytest_rageval.targets.templates import Template
 from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
-from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
+from pytest_rageval.text.json_value import JsonPath, LostPathError, digests, parse_path
 
 _QUESTION = {"question": "{question}"}
 

@@ -23,9 +23,9 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     answer_of,
     describe_exception,
-    digests,
 )
 from pytest_rageval.targets.templates import arguments_of
+from pytest_rageval.text.json_value import digests
 
 
 class PythonOptions(TargetOptions):

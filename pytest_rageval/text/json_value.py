@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
 
 from pytest_rageval.errors import RagevalError, did_you_mean, shorten
@@ -42,6 +43,21 @@ def json_text(value: object) -> str:
     except (TypeError, ValueError):  # rows made by a program
         text = repr(value)
     return shorten(text, 500)
+
+
+def sorted_json(value: object) -> str:
+    """Return ``value`` as JSON in ASCII with sorted keys; what JSON lacks, as its repr."""
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def digest(value: object) -> str:
+    """Return 64 hexadecimal digits for a value: SHA-256 of its ``sorted_json``."""
+    return sha256(sorted_json(value).encode("ascii")).hexdigest()
+
+
+def digests(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return 16 hexadecimal digits for each value, which may be a secret."""
+    return {name: digest(value)[:16] for name, value in values.items()}
 
 
 def change_texts(value: Any, change: Callable[[str], Any]) -> Any:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
 import re
-import sys
 import time
 from array import array
 from collections.abc import Mapping, Sequence
@@ -24,6 +21,7 @@ from pytest_rageval.clients.base import (
     Vector,
     Vectors,
     missing_package,
+    vector_in,
 )
 from pytest_rageval.clients.credentials import Credentials, missing_credentials, read_credentials
 from pytest_rageval.clients.errors import (
@@ -394,8 +392,9 @@ class OpenAIEmbeddings:
     def _vectors(self, answer: Mapping[str, Any], count: int) -> list[Vector]:
         try:
             parts = sorted(answer["data"], key=lambda part: part["index"])
-            vectors = [_vector(part["embedding"]) for part in parts]
-        except (KeyError, TypeError, ValueError, OverflowError, binascii.Error):
+            found = (part["embedding"] for part in parts)
+            vectors = [vector_in(one) if isinstance(one, str) else array("f", one) for one in found]
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise self._endpoint.odd_answer("embeddings that cannot be read") from None
         if len(vectors) != count or not all(vectors) or len(set(map(len, vectors))) > 1:
             raise self._endpoint.odd_answer(
@@ -428,16 +427,6 @@ def _stated(answer: Mapping[str, Any], *names: str) -> list[int | None]:
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
     return [one if type(one) is int and 0 <= one <= _MOST_TOKENS else None for one in counts]
-
-
-def _vector(embedding: Any) -> Vector:
-    if not isinstance(embedding, str):
-        return array("f", embedding)
-    vector = array("f")
-    vector.frombytes(base64.b64decode(embedding, validate=True))
-    if sys.byteorder == "big":
-        vector.byteswap()
-    return vector
 
 
 def check(settings: ClientSettings) -> list[str]:
