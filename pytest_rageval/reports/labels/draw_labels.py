@@ -27,9 +27,8 @@ from pytest_rageval.results.draws import (
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
-from pytest_rageval.stats.labels.corrected import Judged
-from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw, labels_needed
-from pytest_rageval.stats.labels.strata import bearing_draws, saved_draws
+from pytest_rageval.stats.labels.drawing import Drawing, draw, labels_needed
+from pytest_rageval.stats.labels.strata import Member, bearing_draws, saved_draws
 
 HALF_WIDTH: Final = 0.05
 """Of the range of a metric: so exact a mean is worth labels."""
@@ -56,7 +55,7 @@ class DrawnLabels:
 
     wanted: Wanted
     run: Path
-    population: Sequence[Candidate]
+    population: Sequence[Member]
     left_out: int
     drawing: Drawing
     records: Sequence[DrawRecord]
@@ -92,7 +91,7 @@ class _Source:
     wanted: Wanted
     run: Path
     samples: Mapping[str, SampleResult]
-    population: Sequence[Candidate]
+    population: Sequence[Member]
     draws: Sequence[DrawRecord]
     other: OtherRun | None
 
@@ -142,7 +141,7 @@ def draw_labels(
         records,
         sheet,
         folder,
-        _needed(source.population),
+        labels_needed([one.judged for one in source.population], HALF_WIDTH),
     )
 
 
@@ -167,11 +166,6 @@ def _drawing(source: _Source, n: int, seed: int, apart: Collection[str]) -> Draw
     bearing = bearing_draws(source.population, human, saved_draws(source.wanted.info))
     kinds = {code: one.kind for record in source.draws for code, one in record.strata.items()}
     return draw(source.population, n, seed, bearing, kinds, apart)
-
-
-def _needed(population: Sequence[Candidate]) -> tuple[int, int] | None:
-    pilot = [Judged(one.score, one.human, one.weight) for one in population]
-    return labels_needed(pilot, HALF_WIDTH)
 
 
 def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> DrawRecord:

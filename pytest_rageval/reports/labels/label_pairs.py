@@ -18,8 +18,7 @@ from pytest_rageval.reports.labels.label_sheet import LabelRow
 from pytest_rageval.results.draws import DrawRecord, StratumRecord
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.stats.labels.drawing import Candidate
-from pytest_rageval.stats.labels.strata import digest_of
+from pytest_rageval.stats.labels.strata import Member, digest_of
 
 _LEAST_PAIRS: Final = 10
 _CODE: Final = "s-saved"
@@ -65,10 +64,10 @@ class OtherRun:
             if not drawn_labels(self.human, name, row.digest):
                 yield row
 
-    def pairs(self, population: Sequence[Candidate]) -> Pairs:
+    def pairs(self, population: Sequence[Member]) -> Pairs:
         """Return the pairs of answers that differ, and which of them have labels."""
         differing = [one for one in population if self.differs(one.sample_id, one.digest)]
-        labelled = [one for one in differing if one.human is not None]
+        labelled = [one for one in differing if one.is_labelled]
         halves = {
             one.sample_id: drawn_labels(self.human, one.sample_id, one.digest)[0].drawn
             for one in labelled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 from pytest_rageval.model import (
     CHOSEN,
@@ -15,15 +15,15 @@ from pytest_rageval.model import (
     ScenarioInfo,
 )
 from pytest_rageval.reports.labels.label_sheet import LabelRow
-from pytest_rageval.stats.labels.drawing import Candidate
-from pytest_rageval.stats.labels.strata import Scale, column_of, digest_of
+from pytest_rageval.stats.labels.corrected import Judged
+from pytest_rageval.stats.labels.strata import Member, Scale, average, column_of, digest_of
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 
 
 def population(
     info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
-) -> list[Candidate]:
+) -> list[Member]:
     """Return those of ``samples`` that have an answer and a score, in their order."""
     scores = {
         name: score
@@ -33,16 +33,19 @@ def population(
     scale = Scale.of(info, human)
     is_high = _verdict(info, human, scores.values())
     return [
-        Candidate(
+        Member(
             name,
-            digest := digest_of(samples[name]),
-            is_high(score),
-            samples[name].sample_weight,
-            _mean([scale.label(one.value) for one in drawn_labels(human, name, digest)]),
-            scale.score(score),
+            Judged(
+                scale.score(score),
+                average([scale.label(one.value) for one in drawn_labels(human, name, digest)]),
+                samples[name].sample_weight,
+                verdict=is_high(score),
+            ),
+            digest,
             human.labels.get(name, ()),
         )
         for name, score in scores.items()
+        for digest in [digest_of(samples[name])]
     ]
 
 
@@ -67,10 +70,6 @@ def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]
     """Return the labels of an answer, without those of people who chose what to label."""
     labels = human.labels.get(sample_id, ())
     return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 def _verdict(
