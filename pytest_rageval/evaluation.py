@@ -202,7 +202,7 @@ def plan_of(
 
 
 def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
-    """Return the plan; raise ScenarioError for one whose target only pytest can make."""
+    """Return the plan; raise ScenarioError if only pytest can make its target."""
     target = plan.target
     if target is None:
         return plan

@@ -24,9 +24,8 @@ from pytest_rageval.metrics.registry import NotationError, parse_notation
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.metric_specs import MetricSpec
-from pytest_rageval.scenario.model_specs import EmbeddingSpec, ModelSpec
-from pytest_rageval.scenario.rewording import reworded
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec, ModelSpec
+from pytest_rageval.scenario.spec import reworded
 
 if TYPE_CHECKING:
     from pytest_rageval.run_paths import ImportMode

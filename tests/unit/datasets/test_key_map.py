@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 

@@ -13,8 +13,7 @@ import pytest
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import read_field
-from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
+from pytest_rageval.scenario.fields import BESIDE_ANSWERS, BESIDE_GOLD, FIELD_ALIASES, LIKELY_NAMES
 
 Load = Callable[..., Dataset]
 

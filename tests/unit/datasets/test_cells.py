@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from others_data import others_data
 
-from pytest_rageval.datasets.columns.cells import opens_list, value_in_text
-from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.datasets.cells import opens_list, parse_contexts, value_in_text
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 

@@ -1,4 +1,4 @@
-"""Reads ids of documents: those that a search returned, and judged ones with their grades."""
+"""Reads ids of documents: ids that a search returned, and judged ids with their grades."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.columns.ambiguous import Doubt, ReadRows, columns_read
-from pytest_rageval.datasets.columns.cells import (
+from pytest_rageval.datasets.cells import (
     BadValueError,
     is_missing,
     list_in_text,
@@ -124,7 +124,7 @@ FLAGS: Final = {"true": 1, "false": 0}
 
 
 def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | None:
-    """Return the column with the grades of merged rows, None where none is."""
+    """Return the column with the grades of merged rows, None if there is no such column."""
     listed = [*columns]
     if GRADE in key_map:
         return key_map[GRADE] if key_map[GRADE] in listed else None
@@ -136,7 +136,7 @@ def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | No
 def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
     """Yield the columns that may hold the grades of ``reference_ids``, and are not read."""
     key_map = source.spec.key_map
-    used = [name for name in columns_read(source, "reference_ids") if name in source.columns]
+    used = [name for name in source.columns_read("reference_ids") if name in source.columns]
     written = key_map.get(GRADE)
     if not used or written == NO_GRADE:
         return
@@ -154,7 +154,7 @@ def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
 
 def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
     """Yield what to say of grades above 0 that are not read: they count only where rows merge."""
-    if is_merged or GRADE in source.spec.key_map or not columns_read(source, "reference_ids"):
+    if is_merged or GRADE in source.spec.key_map or not source.columns_read("reference_ids"):
         return
     for name in source.columns:
         found = _numbers(source, name) if name_key(name) in _SURE else []
@@ -166,7 +166,7 @@ def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
 
 
 def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
-    """Yield columns of numbers that differ in the rows of one sample, beside no known grade."""
+    """Yield a doubt for columns of numbers that differ within a sample, if no grade is known."""
     own = {name: source.joined.get(name, name) for name in columns}
     known = [name for name in columns if name_key(own[name]) in _NAMES]
     is_read = len([name for name in known if _numbers(source, name)]) == 1
@@ -188,7 +188,7 @@ def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
     """Yield columns that are called after grades, and say that a document is not relevant."""
     for name in columns:
         found = _numbers(source, name) if name_key(name) in _NAMES else []
-        may_be = name_key(name) in _SURE or all(one.is_integer() for one in found)
+        may_be = name_key(name) in _SURE or all(number.is_integer() for number in found)
         if may_be and min(found, default=1.0) <= 0:
             yield _doubt(
                 source,

@@ -10,22 +10,22 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.columns.cells import (
+from pytest_rageval.datasets.cells import (
     BadValueError,
+    contexts_and_docs,
     is_missing,
     is_nan,
     list_in_text,
+    parse_contexts,
     plain_text,
     value_in_cell,
     value_in_text,
 )
-from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
-from pytest_rageval.datasets.columns.passages import contexts_and_docs, parse_contexts
+from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
-from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
-from pytest_rageval.text.json_value import json_text
+from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_text, path_in
 
 _SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
 """What may separate texts in one cell: read as one text, must_not_include would always hold.

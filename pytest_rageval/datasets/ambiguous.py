@@ -1,4 +1,4 @@
-"""Finds columns that speak of one field with different values: which one is meant, the user says.
+"""Finds columns that are named after one field and differ: the user has to say which is meant.
 
 What is not said is what would be scored: the gold for the answer, or the answers of an older run.
 """
@@ -8,19 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.columns.cells import is_missing, value_or_text
-from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
+from pytest_rageval.datasets.cells import PASSAGE_KEYS, is_missing, value_or_text
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import name_key, name_keys, read_field, snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, NEEDED_FIELDS
-from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, OF_TRAINING
+from pytest_rageval.scenario.fields import (
+    BESIDE_ANSWERS,
+    BESIDE_GOLD,
+    FIELD_ALIASES,
+    FIELD_OF,
+    NEEDED_FIELDS,
+    OF_TRAINING,
+)
 from pytest_rageval.scenario.yaml.text import pair_text
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
 
 _OF_TWO_FILES: Final = frozenset(
     {"question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}
@@ -51,7 +57,7 @@ class Doubt:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadRows:
     """The rows, their columns, where they are from, and how the scenario reads them.
 
@@ -69,43 +75,36 @@ class ReadRows:
     theirs: str = ""
     own: frozenset[str] = frozenset()
 
+    def doubts(self) -> list[Doubt]:
+        """Return what is open: two columns of one field, a second file that gives nothing."""
+        several = [doubt for name in FIELD_ALIASES for doubt in self._ambiguous_columns(name)]
+        return several or list(self._unread())
 
-def find_doubts(source: ReadRows) -> list[Doubt]:
-    """Return what the columns leave open: two of one field, a second file that gives nothing."""
-    found = _Columns(source)
-    doubts = [doubt for name in FIELD_ALIASES for doubt in found.rivals_of(name)]
-    return doubts or list(found.unread())
+    @cached_property
+    def _key_map(self) -> dict[str, str]:
+        return {**self.fallbacks, **self.spec.key_map}
 
-
-def columns_read(source: ReadRows, name: str) -> list[str]:
-    """Return the columns that a field is read from, the one that counts first."""
-    return _Columns(source).read(name)
-
-
-class _Columns:
-    """The columns of the rows, by the field that they speak of."""
-
-    def __init__(self, source: ReadRows) -> None:
-        self._source = source
-        self._columns = source.columns
-        self._key_map = {**source.fallbacks, **source.spec.key_map}
+    @cached_property
+    def _taken(self) -> frozenset[str]:
         mapped = self._key_map.values()
-        self._taken = {*mapped, *map(head_of, mapped)}
+        return frozenset({*mapped, *map(head_of, mapped)})
 
-    def read(self, name: str) -> list[str]:
-        """Return the columns that a field is read from, the one that counts first."""
+    def columns_read(self, name: str) -> list[str]:
+        """Return the columns that a field is read from; the first one counts."""
         if name in self._key_map:
             return [head_of(self._key_map[name])]
-        likely = self._source.likely.get(name)
-        known = [one for one in FIELD_ALIASES[name] if one in self._columns]
-        return [one for one in known if one not in self._taken] or ([likely] if likely else [])
+        likely = self.likely.get(name)
+        known = [alias for alias in FIELD_ALIASES[name] if alias in self.columns]
+        return [column for column in known if column not in self._taken] or (
+            [likely] if likely else []
+        )
 
-    def rivals_of(self, name: str) -> Iterator[Doubt]:
-        """Yield the columns that may be meant in place of the one that is read."""
+    def _ambiguous_columns(self, name: str) -> Iterator[Doubt]:
+        """Yield a doubt for each column that may be meant instead of the one that is read."""
         if name in self._key_map:
             return
-        used = [column for column in self.read(name) if not self._is_form(column)]
-        for other in self._columns if used else ():
+        used = [column for column in self.columns_read(name) if not self._is_form(column)]
+        for other in self.columns if used else ():
             if self._is_form(other):
                 continue
             if other in self._taken or other == used[0] or self._field_of(other) != name:
@@ -114,30 +113,29 @@ class _Columns:
                 continue
             if self._take_turns(name, used[0], other):
                 continue
-            valid = (row for row in self._source.rows if not row.flaw)
+            valid = (row for row in self.rows if not row.flaw)
             apart = [row for row in valid if self._differ(name, row, used, other)]
             if apart:
                 yield self._doubt(name, used[0], other, apart)
 
-    def unread(self) -> Iterator[Doubt]:
+    def _unread(self) -> Iterator[Doubt]:
         """Yield what a second file does not give, and the data would be scored for.
 
         That is an answer always, and anything else if it gives nothing at all.
         """
-        source = self._source
-        if not source.theirs:
+        if not self.theirs:
             return
-        fields = {column: self._field_of(column) for column in source.joined}
+        fields = {column: self._field_of(column) for column in self.joined}
         given = GIVEN.intersection(fields.values())
-        adds = any(fields[name] in _FOUND for name in fields if name not in source.own)
+        adds = any(fields[name] in _FOUND for name in fields if name not in self.own)
         for name in sorted(GIVEN - given - self._key_map.keys()):
-            used = self.read(name)
-            if used and used[0] in source.own and (name == "answer" or not (given or adds)):
-                columns = ", ".join(map(repr, list(source.joined)[:20])) or "none but the key"
+            used = self.columns_read(name)
+            if used and used[0] in self.own and (name == "answer" or not (given or adds)):
+                columns = ", ".join(map(repr, list(self.joined)[:20])) or "none but the key"
                 yield Doubt(
                     name,
-                    source.theirs,
-                    f"no column of it is read as {name!r}, and {used[0]!r} of {source.shown} would "
+                    self.theirs,
+                    f"no column of it is read as {name!r}, and {used[0]!r} of {self.shown} would "
                     f"be scored. Write {self._map(name, 'YOUR_COLUMN')}, or "
                     f"{self._map(name, used[0])} if that is right (in 'dataset'). "
                     f"Columns: {columns}",
@@ -148,7 +146,7 @@ class _Columns:
         mapped = next((name for name, used in self._key_map.items() if head_of(used) == column), "")
         if mapped:
             return mapped
-        own = self._source.joined.get(column, column)
+        own = self.joined.get(column, column)
         for name, fields in ((column, FIELD_ALIASES.keys()), (own, GIVEN)):
             known = FIELD_OF.get(name) or (read_field(name) or (None,))[0]
             if known in fields:
@@ -165,24 +163,24 @@ class _Columns:
         if name == "references":
             is_label = self._are_labels(other) and not self._are_labels(used)
             return not is_label and may_hold(name, self._values(other))
-        is_joined = (used in self._source.own) != (other in self._source.own)
-        is_open = is_joined and bool(self._source.theirs) and name in _OF_TWO_FILES
+        is_joined = (used in self.own) != (other in self.own)
+        is_open = is_joined and bool(self.theirs) and name in _OF_TWO_FILES
         return is_open and _MAY_BE_MORE.isdisjoint(name_keys(other))
 
     def _take_turns(self, name: str, used: str, other: str) -> bool:
         """Return whether some rows have one documented name and some the other, none both.
 
-        They are of several sources: what a row has is then read, as of any one file.
+        The rows then come from several sources, and whichever name a row has is read.
         """
-        is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self._source.theirs
+        is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self.theirs
         if not (is_known and self._values(used) and self._values(other)):
             return False
-        pairs = ((row.fields.get(used), row.fields.get(other)) for row in self._source.rows)
-        return not any(_is_filled(one) and _is_filled(two) for one, two in pairs)
+        pairs = ((row.fields.get(used), row.fields.get(other)) for row in self.rows)
+        return not any(_is_filled(first) and _is_filled(second) for first, second in pairs)
 
     def _is_form(self, column: str) -> bool:
         """Return whether a column is to be filled in: blank in data that a file is joined to."""
-        return bool(self._source.theirs) and column in self._source.own and not self._values(column)
+        return bool(self.theirs) and column in self.own and not self._values(column)
 
     def _are_labels(self, column: str) -> bool:
         """Return whether few words repeat in a column, as in ``expected: rag`` for a route."""
@@ -191,7 +189,7 @@ class _Columns:
         return are_words and len(values) >= _FEW and len({*values}) * 4 < len(values)
 
     def _values(self, column: str) -> list[Any]:
-        values = (row.fields.get(column) for row in self._source.rows)
+        values = (row.fields.get(column) for row in self.rows)
         return [value for value in values if _is_filled(value)]
 
     def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
@@ -199,7 +197,7 @@ class _Columns:
 
         Of other fields, one value may be a part of the other.
         """
-        is_given = name == "answer" or (name in GIVEN and bool(self._source.theirs))
+        is_given = name == "answer" or (name in GIVEN and bool(self.theirs))
         one = row.fields.get(used[0]) if is_given else _first_filled(row, used)
         two = row.fields.get(other)
         if not (_is_filled(one) and _is_filled(two)):
@@ -209,27 +207,28 @@ class _Columns:
 
     def _doubt(self, name: str, used: str, other: str, rows: Sequence[Row]) -> Doubt:
         count = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
-        asked = _QUESTIONS.get(name, "which one is meant")
+        question = _QUESTIONS.get(name, "which one is meant")
         gold = ""
-        if name == "answer" and not self.read("references"):
+        if name == "answer" and not self.columns_read("references"):
             gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
-        blanks = any(not _is_filled(row.fields.get(one)) for row in rows for one in (used, other))
-        said = "a value in one only, or different ones," if blanks else "different values"
+        blanks = any(
+            not _is_filled(row.fields.get(column)) for row in rows for column in (used, other)
+        )
+        difference = "a value in one only, or different ones," if blanks else "different values"
         return Doubt(
             name,
-            row_place(self._source.shown, rows[0].line, rows[0].number),
-            f"{count} {said} in {self._named(used)} and {self._named(other)}, both names "
-            f"of {name!r}: {asked}? Write {self._map(name, other)} or {self._map(name, used)}"
+            row_place(self.shown, rows[0].line, rows[0].number),
+            f"{count} {difference} in {self._named(used)} and {self._named(other)}, both names "
+            f"of {name!r}: {question}? Write {self._map(name, other)} or {self._map(name, used)}"
             f"{gold} (in 'dataset')",
         )
 
     def _named(self, column: str) -> str:
-        source = self._source
-        file = source.shown if column in source.own else source.theirs
-        return f"{column!r} ({file})" if source.theirs else repr(column)
+        file = self.shown if column in self.own else self.theirs
+        return f"{column!r} ({file})" if self.theirs else repr(column)
 
     def _map(self, name: str, column: str, **more: str) -> str:
-        return pair_text("key_map", {**self._source.spec.key_map, name: column, **more})
+        return pair_text("key_map", {**self.spec.key_map, name: column, **more})
 
 
 def _first_filled(row: Row, columns: Sequence[str]) -> Any:
@@ -285,9 +284,9 @@ def likely_columns(
     taken = {*map(head_of, key_map.values()), *key_map.values(), *fallbacks.values()}
     free = [column for column in columns if column not in taken]
     served = {*key_map, *fallbacks}
-    served |= {name for name, known in FIELD_ALIASES.items() if not set(known).isdisjoint(columns)}
-    documented = {name for known in FIELD_ALIASES.values() for name in known}
-    found = _Found(read, served, frozenset(map(name_key, columns)))
+    served |= {name for name, names in FIELD_ALIASES.items() if not set(names).isdisjoint(columns)}
+    documented = {name for names in FIELD_ALIASES.values() for name in names}
+    found = _LikelyColumns(read, served, frozenset(map(name_key, columns)))
     named = [(column, read_field(column)) for column in free if column not in documented]
     for wanted in _ORDER:
         ranked = sorted((of[1], column) for column, of in named if of and of[0] == wanted)
@@ -296,7 +295,7 @@ def likely_columns(
     return {name: found.columns[name] for name in FIELD_ALIASES if name in found.columns}
 
 
-class _Found:
+class _LikelyColumns:
     """The columns found so far."""
 
     def __init__(self, rows: Sequence[Row], served: set[str], keys: frozenset[str]) -> None:
@@ -309,7 +308,7 @@ class _Found:
         self.columns: dict[str, str] = {}
 
     def take(self, field: str, column: str) -> None:
-        """Give a column to the field, or to the one that its values are for, if it is free."""
+        """Give a column to the field that its name or its values mean, unless that has one."""
         keys = frozenset(name_keys(column))
         if is_of_training(column, self._keys):
             return
@@ -332,7 +331,7 @@ class _Found:
         return True
 
     def _by_values(self, field: str, column: str) -> str:
-        """Return the field whose values, texts or ids, a column holds; "" if it may be neither."""
+        """Return the field of a column, by whether its values are texts or ids; "" if unclear."""
         parts = list(islice(_parts(self._values(column)), _SEEN))
         is_text = sum(map(_is_passage, parts)) * 2 > len(parts)
         is_ids = all(map(_is_id, parts)) and not is_text
