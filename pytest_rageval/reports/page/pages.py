@@ -100,7 +100,7 @@ def _data(
     taken: int,
 ) -> dict[str, Any]:
     """Return the data as JSON types; the columns stand in the order of the scenario's file."""
-    results = sorted(results, key=lambda one: contest.names.index(one.info.variant))
+    results = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     plain = {
         "title": cut(one_line(ranking.scenario), _WIDTH),
         "description": results[0].info.description[:2000],
