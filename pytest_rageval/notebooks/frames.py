@@ -276,7 +276,7 @@ def _in_unicode(cell: Any) -> Any:
 def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
     """Return the samples of results as columns; ``variant`` comes first where there are several.
 
-    The names are those of ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
+    Names are as in ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
     field of the rows that is called like another column is ``metadata.NAME``.
     """
     samples = [sample for result in results for sample in result.samples]
@@ -322,7 +322,7 @@ def _leading(results: Sequence[ScenarioResult]) -> Iterator[Column]:
 
 
 def _fields(results: Sequence[ScenarioResult]) -> list[str]:
-    """Return the fields that rows have besides those of a sample, in their order."""
+    """Return the names of the fields of rows that are no fields of a sample, in their order."""
     found = [name for result in results for name in result.info.metadata_columns]
     samples = (sample for result in results for sample in result.samples)
     return list(dict.fromkeys([*found, *(name for sample in samples for name in sample.metadata)]))

@@ -133,7 +133,7 @@ def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:
 
 
 def _gates(gates: Sequence[GateResult]) -> Markup:
-    """Return the gates, those that are not passed first."""
+    """Return the gates: failed, undecided, passed."""
     if not gates:
         return Markup("")
     rows = [

@@ -331,7 +331,7 @@ def _inside(folder: Path, paths: Iterable[Path]) -> Path | None:
 
 
 def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:
-    """Return the runs that are too many, oldest first; those of this session are none of them."""
+    """Return the runs that are too many, oldest first, none of this session."""
     own, path = _WHOLE_RUN_ID.fullmatch(written.name), _scenario_path(written)
     runs = {}
     for point in trend_of(base, title):

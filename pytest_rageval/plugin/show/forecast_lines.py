@@ -23,9 +23,9 @@ _WHERE_PRICES_ARE = "no price in the scenario: write price: {input: USD, output:
 
 @dataclass(frozen=True)
 class DryScenario:
-    """A scenario, or a variant, as it was collected; ``cases`` are those that would run.
+    """A scenario, or a variant, as it was collected; ``cases`` would run.
 
-    ``selected`` also counts those that a mark skips. ``left_out`` are gates that are deselected.
+    ``selected`` also counts cases that a mark skips. ``left_out`` are deselected gates.
     """
 
     plan: Plan
@@ -116,7 +116,7 @@ def _model(use: ModelUse, *, is_most: bool) -> str:
 
 
 def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
-    """Return the tokens of prompts, and from where to where those of the replies may go."""
+    """Return the tokens of prompts, and the least and most tokens of replies."""
     about = "at least" if is_least else "about"
     text = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
     least, most = (sum(ends) for ends in zip(*(use.reply_tokens for use in uses), strict=True))

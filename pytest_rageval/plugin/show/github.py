@@ -35,10 +35,8 @@ def append_summary(
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
 
-    First those that compare variants.
-
-    If there is not enough room, only a scenario's verdict is written, or nothing. Returns a
-    sentence about what went wrong, or None.
+    Summaries that compare variants come first. If there is not enough room, only a scenario's
+    verdict is written, or nothing. Returns a sentence about what went wrong, or None.
     """
     name = environ.get(SUMMARY_VARIABLE)
     if not name or not results:

@@ -239,7 +239,7 @@ def _red_gates(ended: Ended) -> list[GateResult]:
 def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:
     """Return the reports that are to be shown in full, in their order, and a line for each kind.
 
-    ``results`` are those of the cases by node id; a report of another test is shown in full.
+    ``results`` are by node id of the cases; a report of another test is shown in full.
     """
     first: dict[str, str] = {}
     others: dict[str, int] = {}

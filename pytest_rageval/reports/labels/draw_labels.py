@@ -58,7 +58,7 @@ from pytest_rageval.stats.weights import is_scored
 def population(
     info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
 ) -> list[Member]:
-    """Return those of ``samples`` that have an answer and a score, in their order."""
+    """Return the ``samples`` that have an answer and a score, in their order."""
     scores = {
         name: score
         for name, sample in samples.items()
@@ -101,7 +101,7 @@ def label_row(sample: SampleResult, drawn: str) -> LabelRow:
 
 
 def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]:
-    """Return the labels of an answer, without those of people who chose what to label."""
+    """Return the labels of an answer that was drawn: not of people who chose what to label."""
     labels = human.labels.get(sample_id, ())
     return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
 
@@ -360,7 +360,7 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
         source.wanted.human.metric,
         seed,
         now.isoformat(),
-        # Only of those that could be drawn: others count as changed once they can.
+        # Only of answers that could be drawn: others count as changed once they can.
         {answer.sample_id: answer.digest for answer in source.population},
         {code: StratumRecord(o.size, o.share, o.kind) for code, o in drawing.strata.items()},
         drawing.of,

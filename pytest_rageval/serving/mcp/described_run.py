@@ -104,7 +104,7 @@ _TERMINAL: Final = 1500
 class DescribedRun:
     """A run that has ended, as an answer with texts of any width.
 
-    ``variants`` are those that were to run: without one of them the verdict is partial at best.
+    ``variants`` were to run: if one of them is missing, the verdict is partial at best.
     """
 
     def __init__(self, project: Project, ended: Ended, variants: Sequence[str] = ()) -> None:
@@ -224,7 +224,7 @@ class _Part:
         }
 
     def short(self, width: int, worst: int) -> dict[str, Any]:
-        """Return what an answer has of a run beside those of other variants."""
+        """Return what an answer has of a run where it has other variants, too."""
         found = self.whole(width)
         if self._run is None:
             return found
