@@ -6,12 +6,14 @@ import json
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import field
+
 from pytest_rageval.errors import Problem, ScenarioError
-from pytest_rageval.model import json_plain
+from pytest_rageval.model import Value, json_plain
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
@@ -31,8 +33,7 @@ from pytest_rageval.text.limits import MAX_FILE_BYTES, cut_json, read_json
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
 
 
-@dataclass(frozen=True)
-class LoadedScenario:
+class LoadedScenario(Value, frozen=True):
     """A validated scenario with its file, the lines of its values, and what overrode them."""
 
     scenario: Scenario
