@@ -143,7 +143,7 @@ class LevelGuide(Value, frozen=True):
 class NoOptions(BaseModel):
     """The options of a metric that has none, and the base of those that have some."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     def label(self, name: str) -> str:
         """Return the name of the scores of the metric ``name`` with these options."""
