@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from msgspec import field
+
 from pytest_rageval.metrics.base import MetricDefinition
+from pytest_rageval.model import Value
 from pytest_rageval.registry import Registry
 
 
@@ -39,8 +41,7 @@ class NotationError(ValueError):
     """A name with ``@`` or ``(`` that is not in the notation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notation:
+class Notation(Value, frozen=True):
     """The parts of a metric's name; ``options`` holds the parameters, and ``k`` for the cutoff."""
 
     base: str
