@@ -81,7 +81,7 @@ def preload_clients(
 def _offline(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
     if run.cache_mode == "replay":
         return ()
-    return [one for one in problems if not (run.is_dry and one.endswith(NOT_SET))]
+    return [problem for problem in problems if not (run.is_dry and problem.endswith(NOT_SET))]
 
 
 def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:

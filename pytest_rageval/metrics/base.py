@@ -32,8 +32,8 @@ class MetricInfo:
     ``version`` changes whenever the same sample may get another score. ``keeps_scores``: it is a
     CacheableMetric, and the cache keeps its scores; not for code that may change without a new
     version. ``is_async``: it is a coroutine although it asks no model (a user's async function).
-    ``of_row``: those of the fields by which a row asks for the metric itself: where they are
-    missing it does not apply, which is no error. ``empty_is_worst``: an empty answer gets the worst
+    ``of_row``: the fields by which a row itself asks for the metric. Without them the metric does
+    not apply to the row, which is no error. ``empty_is_worst``: an empty answer gets the worst
     score without a request, unless the scenario says otherwise. ``as_is``: its scores enter the
     weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
     judge must tell good control rows from bad ones.
@@ -218,5 +218,5 @@ def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:
 
 
 def absent_fields(sample: Sample, needs: Iterable[str]) -> list[str]:
-    """Return those of the fields that the sample lacks, sorted."""
+    """Return the fields that the sample lacks, sorted."""
     return sorted(need for need in needs if getattr(sample, need) is None)

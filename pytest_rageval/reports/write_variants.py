@@ -9,7 +9,7 @@ from typing import Any, Final
 from pytest_rageval.model import Contest, GateResult, Ranking, ScenarioResult
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.text.codec import plain, to_json
+from pytest_rageval.text.codec import as_json, to_json
 
 RANKING: Final = "variants.json"
 SIDE_BY_SIDE: Final = "variants.html"
@@ -17,7 +17,7 @@ SIDE_BY_SIDE: Final = "variants.html"
 
 def ranking_dict(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking as ``variants.json`` has it: variants by name, best first."""
-    found = plain(ranking)
+    found = as_json(ranking)
     return {"schema": 1, **found, "variants": {one.pop("name"): one for one in found["variants"]}}
 
 

@@ -63,7 +63,7 @@ class Check:
             return _equals(answer, self.value)
         values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
         return any(
-            found is not _NO_JSON and misfit(found, self.value, search) is None for found in values
+            value is not _NO_JSON and misfit(value, self.value, search) is None for value in values
         )
 
     def _is_in(self, answer: str) -> bool:

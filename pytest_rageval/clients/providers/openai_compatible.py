@@ -426,7 +426,9 @@ def _stated(answer: Mapping[str, Any], *names: str) -> list[int | None]:
     """Return these counts of tokens; None for one that is missing, or that no call can use."""
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
-    return [one if type(one) is int and 0 <= one <= _MOST_TOKENS else None for one in counts]
+    return [
+        count if type(count) is int and 0 <= count <= _MOST_TOKENS else None for count in counts
+    ]
 
 
 def check(settings: ClientSettings) -> list[str]:
