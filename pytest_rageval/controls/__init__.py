@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.columns.key_map import KeyMap
+from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.metrics.base import MetricInfo, missing_fields

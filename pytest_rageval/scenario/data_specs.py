@@ -159,7 +159,7 @@ class CorpusSpec(Spec):
 
 
 class AnswersSpec(Spec):
-    """A second file, whose columns the rows get by a key; any data format."""
+    """A second data file, of any format; its columns are added to the rows by a key."""
 
     short_form = "path"
 

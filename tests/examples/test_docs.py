@@ -66,8 +66,7 @@ from pytest_rageval.results.layout import (
 )
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
+from pytest_rageval.scenario.fields import BESIDE_ANSWERS, BESIDE_GOLD, FIELD_ALIASES, LIKELY_NAMES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import (

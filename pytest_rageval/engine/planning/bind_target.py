@@ -11,13 +11,13 @@ from functools import partial
 from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.schema import TargetSpec
+from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.targets.base import (
     TARGET_REGISTRY,
     TargetContext,

@@ -33,8 +33,7 @@ from pytest_rageval.clients.reply_form import in_words, instance
 from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.tokens import Habits
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
 from pytest_rageval.engine.scoring.ask_target import filled
 from pytest_rageval.engine.scoring.control_rows import rows_needed

@@ -23,7 +23,7 @@ from pytest_rageval.metrics.base import (
     NoOptions,
 )
 from pytest_rageval.metrics.similarity import COSINE_MARGIN, COSINE_RANGE
-from pytest_rageval.scenario.languages import check_language
+from pytest_rageval.scenario.model_specs import check_language
 
 
 class RagasOptions(NoOptions):

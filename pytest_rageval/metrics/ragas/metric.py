@@ -29,7 +29,7 @@ from pytest_rageval.metrics.ragas.judge import (
     together,
 )
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
+from pytest_rageval.scenario.model_specs import ENGLISH, LANGUAGES
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, examples_in
 

@@ -42,7 +42,7 @@ class YamlTree:
     lines: dict[YamlPath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     hints: dict[str, str] = field(default_factory=dict)
-    """What the file says that one could take for a key of ours which it lacks, by that key."""
+    """By a key of ours that is missing: what the file says that looks like it and is not."""
     fallbacks: dict[str, str] = field(default_factory=dict)
     """Fields of a row and the column that holds them where none of their own names is filled."""
     empty: list[YamlPath] = field(default_factory=list)
@@ -66,7 +66,7 @@ class YamlTree:
         self.problems.append(Problem(self.where(path), message, is_cause))
 
     def hint(self, key: str) -> str:
-        """Return the end of a message that ``key`` is missing: what was no value of it."""
+        """Return the end of the message that ``key`` is missing: what looked like it and is not."""
         return f"; {self.hints[key]}" if key in self.hints else ""
 
     def move(self, old: YamlPath, new: YamlPath) -> None:
@@ -79,7 +79,7 @@ class YamlTree:
         self.note_move(old, new)
 
     def copy_lines(self, old: YamlPath, new: YamlPath) -> None:
-        """Note that the parts of the value at ``new`` are those written at ``old``."""
+        """Note that the value at ``new`` was written at ``old``, with all its parts."""
         for path in [path for path in self.lines if path[: len(new)] == new]:
             del self.lines[path]
         for path, line in list(self.lines.items()):

@@ -21,7 +21,7 @@ from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.dialects import dbgpt
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.in_memory import scenario_data
-from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 from pytest_rageval.serving.web.refusals import Refused
