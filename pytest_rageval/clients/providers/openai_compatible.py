@@ -23,7 +23,6 @@ from pytest_rageval.clients.base import (
     missing_package,
     vector_in,
 )
-from pytest_rageval.clients.credentials import Credentials, missing_credentials, read_credentials
 from pytest_rageval.clients.errors import (
     AskAgain,
     AuthError,
@@ -37,10 +36,13 @@ from pytest_rageval.clients.errors import (
 )
 from pytest_rageval.clients.http import (
     BodyError,
+    Credentials,
     HttpReply,
     Transport,
     UnsendableError,
+    missing_credentials,
     preload,
+    read_credentials,
     retry_after,
 )
 from pytest_rageval.clients.reply_form import (

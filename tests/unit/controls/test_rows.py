@@ -28,8 +28,7 @@ from pytest_rageval.controls import (
     row_problems,
 )
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.metrics.base import MetricInfo, Models, missing_fields
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricInfo, Models, missing_fields
 from pytest_rageval.model import Sample
 
 USERS_OWN = {
