@@ -49,7 +49,8 @@ class CachedEmbeddings:
         """Return one vector for each text; see EmbeddingClient."""
         if not all(texts):
             raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
-        keys = {text: self._key(text) for text in texts}
+        is_local = self._call is None
+        keys = {text: vector_key(self._settings, text, is_local=is_local) for text in texts}
         found = {text: vector for text, key in keys.items() if (vector := self._look(key))}
         missing = [text for text in keys if text not in found]
         if missing and self._cache.mode == "replay":
@@ -74,9 +75,6 @@ class CachedEmbeddings:
             answer = await self._backend.embed(texts)
             self._ledger.count(answer.usage)
         return answer.vectors
-
-    def _key(self, text: str) -> Key:
-        return vector_key(self._settings, text, is_local=self._call is None)
 
     def _look(self, key: Key) -> Vector | None:
         return cached_vector(self._cache, key) if self._cache.reads else None

@@ -75,7 +75,10 @@ def read_credentials(settings: ClientSettings) -> Credentials:
     problems = missing_credentials(settings)
     if problems:
         raise AuthError(f"{settings.shown}: {'; '.join(problems)}")
-    headers = {name: _expand(value) for name, value in settings.headers.items()}
+    variables = {name: text.strip() for name, text in os.environ.items()}
+    headers = {
+        name: Template(value).safe_substitute(variables) for name, value in settings.headers.items()
+    }
     secrets = [*headers.values(), *_of_requests(settings)]
     if settings.api_key_env:
         key = os.environ[settings.api_key_env].strip()
@@ -116,12 +119,6 @@ def _check(name: str, where: str) -> list[str]:
 
 def _is_sendable(value: str) -> bool:
     return value.isascii() and value.isprintable()
-
-
-def _expand(value: str) -> str:
-    return Template(value).safe_substitute(
-        {name: text.strip() for name, text in os.environ.items()}
-    )
 
 
 _CONNECT_S = 15.0

@@ -248,7 +248,7 @@ class _Reach:
             needed = 2
             while self._counts_signs and times * _least_p(needed) >= self.alpha:
                 needed += 1
-            pairs = counted(units, self._pairs)
+            pairs = counted(units, "pair" if self.unit == "sample" else "group")
             over = f" over {times} metrics" if times > 1 else ""
             return (
                 f"{pairs} cannot reach p < {self.alpha:g}{over}, whatever the scores; {needed} can"
@@ -258,10 +258,6 @@ class _Reach:
             resamples = f"{self.n_resamples} resamples"
             return f"{resamples} cannot reach p < {self.alpha:g}; {needed} can"
         return ""
-
-    @property
-    def _pairs(self) -> str:
-        return "pair" if self.unit == "sample" else "group"
 
     @property
     def _counts_signs(self) -> bool:

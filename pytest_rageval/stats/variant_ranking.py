@@ -63,7 +63,8 @@ def rank_variants(
     )
     unlike = list(differences(ordered, contest.of))
     common = join(ordered, leading, contest.of)
-    upwards = _is_upwards(leading.info, contest.of)
+    metrics = [metric for metric in leading.info.metrics if metric.name == contest.of]
+    upwards = all(metric.higher_is_better for metric in metrics)
     ranked = _ranked(ordered, contest.of, common, upwards)
     pairs: tuple[VariantPair, ...] = ()
     reach, crowded = "", list[str]()
@@ -96,10 +97,6 @@ def rank_variants(
         complete=complete,
         higher_is_better=upwards,
     )
-
-
-def _is_upwards(info: ScenarioInfo, metric: str) -> bool:
-    return all(one.higher_is_better for one in info.metrics if one.name == metric)
 
 
 def _ranked(

@@ -216,9 +216,7 @@ def _pattern(place: str, value: Any) -> str:
 
 def _expected(place: str, value: Any) -> Any:
     """Return what the answer is to equal: a text, or a list or object in JSON."""
-    return (
-        value if isinstance(value, list | dict) else value if value == "" else _text(place, value)
-    )
+    return value if isinstance(value, list | dict) or value == "" else _text(place, value)
 
 
 def _shape(place: str, value: Any) -> Any:
