@@ -25,8 +25,7 @@ from pytest_rageval.notebooks.results import EvaluationResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.history import record
-from pytest_rageval.reports.run_info import run_info
-from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.reports.write_run import run_info, write_run
 from pytest_rageval.run_paths import EVALUATION_ROWS
 from pytest_rageval.scenario.in_memory import Changes, name_given_rows, overrides_of, tree_of
 from pytest_rageval.scenario.loader import read_scenario

@@ -6,8 +6,8 @@ import os
 from functools import partial
 from operator import methodcaller
 
+from pytest_rageval.engine.planning.bind_keys import find_problems
 from pytest_rageval.engine.planning.binding import metric_name
-from pytest_rageval.engine.planning.check_scenario import find_problems
 from pytest_rageval.errors import UserError
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.scenario import patch

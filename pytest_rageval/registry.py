@@ -4,7 +4,8 @@ A folder (metrics, dataset formats, gates, reports) is scanned at the first look
 that defines the registry's attribute adds the objects listed in it. To add one, add a file.
 
 A package may list in ``NAMES`` what its modules define: a module of that list is loaded once one of
-its names is looked up, or a name that nobody lists. Most runs are then spared most modules.
+its names is looked up, or a name that nobody lists; one that defines nothing is never loaded for
+it. Most runs are then spared most modules.
 """
 
 from __future__ import annotations
@@ -134,9 +135,10 @@ class Registry(Generic[T]):
     def _built_in(self, name: str | None = None) -> dict[str, T]:
         """Return the entries so far, with the drop-in of this name, or with all drop-ins."""
         package = import_module(self._package)
-        listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
+        listed: Mapping[str, Collection[str]] = getattr(package, "NAMES", {})
         for module in self._not_taken(package.__path__):
-            if name is None or name in listed.get(module, (name,)):
+            names = listed.get(module)
+            if names is None or name in names or (name is None and names):
                 self._take(module, import_module(f"{self._package}.{module}"))
         return self._entries
 

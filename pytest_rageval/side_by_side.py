@@ -19,7 +19,7 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
 from pytest_rageval.engine.planning.plan_scenario import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
-from pytest_rageval.engine.verdict.contests import contested
+from pytest_rageval.engine.verdict.decide import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
 from pytest_rageval.evaluation import (
     Given,
@@ -38,7 +38,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.notebooks.results import EvaluationResult, frame_of_all
-from pytest_rageval.reports.write_variants import write_variants
+from pytest_rageval.reports.write_run import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.collector import rare_collections
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
-from pytest_rageval.engine.stopping import certainty_of, in_asking_order, left_out_result
+from pytest_rageval.engine.scoring.score_sample import left_out_result, score_case, unscored_result
+from pytest_rageval.engine.verdict.certainty import certainty_of
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
+from pytest_rageval.engine.verdict.sample_verdict import judged
 from pytest_rageval.model import (
     NOTHING,
     Case,
@@ -25,7 +25,6 @@ from pytest_rageval.model import (
     verdicts_of,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.verdict import shortfalls
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
@@ -169,7 +168,7 @@ class _Reporter:
 def _asked(scorer: _Scorer, live: LiveScenario, reporter: _Reporter) -> list[SampleResult]:
     """Return the results of all cases; many samples are answered and judged concurrently."""
     plan = scorer.plan
-    cases, certainty = in_asking_order(plan), certainty_of(plan)
+    cases, certainty = plan.asking_order, certainty_of(plan)
     live.feed([case for case in cases if isinstance(case, Sample) and case.skip is None])
     results: list[SampleResult] = []
     is_certain = False
@@ -200,16 +199,3 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
     if case.skip is not None:
         return replace(unscored_result(plan, case), outcome="skipped")
     return judged(plan, score_case(plan, case, judgement))
-
-
-def judged(plan: Plan, result: SampleResult) -> SampleResult:
-    """Return a scored result with the outcome that pytest would report."""
-    if reasons_unjudged(plan, result):
-        if result.invalid is not None and plan.on_invalid != "fail":
-            return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")
-        return replace(result, outcome="xfailed" if result.xfail is not None else "error")
-    if not shortfalls(result, plan.info.thresholds):
-        is_tolerated = bool(reasons_tolerated(plan, result))
-        return replace(result, outcome="xfailed") if is_tolerated else result
-    tolerated = plan.info.tolerates_shortfalls or result.xfail is not None
-    return replace(result, outcome="xfailed" if tolerated else "failed")

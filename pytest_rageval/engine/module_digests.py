@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from pytest_rageval.engine.bound import BoundMetric, MetricSource
+from pytest_rageval.engine.plan import BoundMetric, MetricSource
 from pytest_rageval.model.measured import same_module
 
 _PACKAGE: Final = __name__.partition(".")[0]

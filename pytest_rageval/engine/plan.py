@@ -1,16 +1,207 @@
-"""The plan: a scenario ready to run, with its cases, metrics and gates."""
+"""The plan: a scenario ready to run, with its cases, metrics, models and gates."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_rageval.engine.bound import BoundMetric, MetricSource, ModelPlan, TargetPlan
+from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.base import BatchScorer, missing_fields
-from pytest_rageval.model import Case, Sample, ScenarioInfo, Score
-from pytest_rageval.scenario.schema import EmptyAnswer
+from pytest_rageval.metrics.base import (
+    BatchScorer,
+    JudgedMetric,
+    Metric,
+    MetricInfo,
+    ScoringContext,
+    missing_fields,
+)
+from pytest_rageval.model import Case, MetricColumn, Sample, SampleResult, ScenarioInfo, Score
+from pytest_rageval.run_paths import ImportMode
+from pytest_rageval.scenario.model_specs import MetricSpec
+from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
+from pytest_rageval.text.printable import one_line
+
+if TYPE_CHECKING:
+    from pytest_rageval.stats.control_rows import ControlRule
+    from pytest_rageval.targets.base import Target
+
+
+Row = TypeVar("Row", bound=Case | SampleResult)
+
+
+def _nothing() -> None:
+    pass
+
+
+_OURS = "pytest_rageval.metrics."
+_OF_USERS = "pytest_rageval.metrics.custom."
+_OF_OTHERS = (_OF_USERS, "pytest_rageval.metrics.ragas.")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMetric:
+    """A metric of the scenario: what its scores are called, how it is measured, what it weighs."""
+
+    column: MetricColumn
+    info: MetricInfo
+    metric: Metric | JudgedMetric
+    position: int = 0
+    batch: BatchScorer | None = None
+    preload: Callable[[], None] = _nothing
+    """Begins to load what the metric needs, in the background."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a metric of this package, or of ragas: no code of the user's runs."""
+        module = type(self.metric).__module__
+        return module.startswith(_OURS) and not module.startswith(_OF_USERS)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether only code of this package computes it."""
+        module = type(self.metric).__module__
+        return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSource:
+    """All that the metrics of a scenario are made from: another process can make them again.
+
+    ``specs`` are as the scenario lists them; ``path`` is that of its file, and ``root`` what else
+    import paths are looked up in.
+    """
+
+    specs: Sequence[MetricSpec]
+    options: Mapping[str, Any]
+    match: MatchName | None
+    path: Path
+    root: Path
+    import_mode: ImportMode = "prepend"
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """The control rows of a metric: what its judge has to tell from what.
+
+    ``high`` are the samples whose score should be high, ``low`` the others. ``number`` is that of
+    the set, ``digest`` names all that decides what the judge makes of it, and ``tells`` is what a
+    judge that passes tells apart.
+    """
+
+    high: tuple[Sample, ...]
+    low: tuple[Sample, ...]
+    rule: ControlRule
+    number: int
+    digest: str
+    tells: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """The models that the metrics of a scenario ask; None where none of them asks it."""
+
+    judge: ClientSettings | None = None
+    embedding: ClientSettings | None = None
+    language: str = "auto"
+    repeats: int = 1
+    controls: Mapping[str, Controlled] = field(default_factory=dict)
+    """By metric, what its judge is tested with."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls may be in flight at once, over all processes of a run."""
+        asked = (self.judge, self.embedding)
+        return max((model.concurrency for model in asked if model is not None), default=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """The system under test: how it is called in messages, and how hard it is asked.
+
+    ``make`` returns what asks it; None where it takes the value of a ``fixture``, see
+    ``of_fixture``. ``settings`` are its limits, put as those of a model, and ``limits_itself`` says
+    who keeps to them. ``is_remote``: another process answers. ``identity`` is what makes answers
+    those of another system, and ``fields`` of a row are what it is shown (None: all of them).
+    """
+
+    shown: str
+    provides: frozenset[str]
+    settings: ClientSettings
+    make: Callable[[], Target] | None = None
+    from_value: Callable[[object], Target] | None = None
+    fixture: str | None = None
+    is_remote: bool = False
+    limits_itself: bool = False
+    preload: Callable[[], None] | None = None
+    top_k: int | None = None
+    cache_answers: bool = False
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    fields: frozenset[str] | None = None
+    contexts_hint: str = ""
+    """What to say where it returns no contexts, so that those of a row stay."""
+
+    def of_fixture(self, value: object) -> TargetPlan:
+        """Return the plan of a target that takes a fixture's ``value``.
+
+        Raises TargetError for a wrong one.
+        """
+        assert self.from_value is not None
+        return self.asking(self.from_value(value))
+
+    def asking(self, target: Target) -> TargetPlan:
+        """Return the plan with the ``target`` that is asked."""
+        # Not at the top: most scenarios ask no target.
+        from pytest_rageval.targets.base import Identified
+
+        own = target.identity if isinstance(target, Identified) else {}
+        return replace(self, make=lambda: target, identity={**self.identity, **own})
+
+
+_RETRIEVED = Sample(
+    "warm-up",
+    doc_name="a.md",
+    context_docs=("a.md",),
+    retrieved_ids=("a",),
+    reference_ids={"a": 1},
+)
+_ANSWERED = Sample(
+    "warm-up",
+    question="What is 问题 1?",
+    answer="An answer, 答案 1.",
+    contexts=("A context, 上下文 1.",),
+    references=("A reference, 参考 1.",),
+    reference_contexts=("A context, 上下文 2.",),
+)
+
+
+def warm_up(plan: Plan, case: Case) -> None:
+    """Make the metrics of this package load what they need, and score their batches.
+
+    ``case`` is about to run. Metrics of others see only the user's samples: a call may cost money.
+    """
+    for bound in plan.metrics:
+        if bound.column.name in plan.elsewhere:
+            continue
+        if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
+            plan.batches.make(bound)
+        elif not bound.info.is_judged and bound.is_ours:
+            _use(bound.metric)
+
+
+def _is_in_batch(plan: Plan, bound: BoundMetric, sample: Sample) -> bool:
+    is_whole = not missing_fields(sample, bound.info)
+    return bound.batch is not None and is_whole and plan.batches.has(sample)
+
+
+def _use(metric: Any) -> None:
+    for sample in (_ANSWERED, _RETRIEVED):
+        with suppress(Exception):  # the user's samples meet the same, and say so
+            metric.score(sample, ScoringContext())
 
 
 @dataclass(frozen=True)
@@ -79,6 +270,11 @@ class Plan:
         """Whether scoring a sample runs this package's own code only, here, and asks nobody."""
         return not (self.is_asked or self.elsewhere) and all(one.is_ours for one in self.metrics)
 
+    @cached_property
+    def heading(self) -> str:
+        """What reports call the scenario, in one line."""
+        return one_line(self.info.title)
+
     @property
     def runs_elsewhere(self) -> tuple[BoundMetric, ...]:
         """The metrics that another process can compute.
@@ -89,6 +285,11 @@ class Plan:
         if self.target is not None or self.source is None:
             return ()
         return tuple(one for one in self.metrics if not one.info.is_judged and one.batch is None)
+
+    @property
+    def asking_order(self) -> Sequence[Case]:
+        """The cases as they are to be run: in random order where an error bound needs that."""
+        return in_random_order(self.info, self.cases) if self.info.stop else self.cases
 
     @property
     def asked_samples(self) -> list[Sample]:
@@ -116,6 +317,12 @@ class Plan:
         return all(
             column.range == (0.0, 1.0) and column.higher_is_better for column in self.info.metrics
         )
+
+
+def in_random_order(info: ScenarioInfo, rows: Sequence[Row]) -> list[Row]:
+    """Return rows in an order that depends on nothing but the scenario and its data."""
+    seed = f"{info.snapshot_sha256} {info.dataset_sha256}"
+    return sorted(rows, key=lambda row: hashlib.sha256(f"{seed} {row.index}".encode()).digest())
 
 
 class BatchScores:

@@ -16,7 +16,44 @@ from pytest_rageval.model.labels import (
     Label,
     answer_digest,
 )
-from pytest_rageval.model.names import (
+from pytest_rageval.model.result import (
+    NO_CONTROLS,
+    Case,
+    Comparison,
+    ControlVerdict,
+    Counts,
+    GateResult,
+    InvalidRow,
+    MetricComparison,
+    MetricSummary,
+    RunInfo,
+    Sample,
+    SampleResult,
+    ScenarioResult,
+    Score,
+    WeightedSummary,
+    verdicts_of,
+)
+from pytest_rageval.model.scenario import (
+    BEST,
+    SEPARATOR,
+    Baseline,
+    Bound,
+    CauseChange,
+    Comparing,
+    Contest,
+    Diagnosis,
+    MetricColumn,
+    RankedVariant,
+    Ranking,
+    ScenarioInfo,
+    ScenarioView,
+    SignificanceTest,
+    VariantPair,
+    finite_ends,
+    title_of,
+)
+from pytest_rageval.model.value import (
     BUDGET,
     CAUSE,
     CAUSES,
@@ -26,6 +63,7 @@ from pytest_rageval.model.names import (
     FAULTS,
     MAX_GRADE,
     NOT_ASKED,
+    NOTHING,
     PASSING,
     REPEATS,
     REPLAY,
@@ -36,54 +74,17 @@ from pytest_rageval.model.names import (
     WEIGHTED_SCORE,
     Cause,
     Correction,
+    Count,
+    Figure,
     GateOutcome,
     Outcome,
     TestName,
-)
-from pytest_rageval.model.plain import (
-    NOTHING,
+    Value,
     duration_text,
     is_no_value,
     json_plain,
     plain_cell,
     value_text,
-)
-from pytest_rageval.model.result import (
-    NO_CONTROLS,
-    Comparison,
-    ControlVerdict,
-    Counts,
-    GateResult,
-    MetricComparison,
-    MetricSummary,
-    RunInfo,
-    SampleResult,
-    ScenarioResult,
-    WeightedSummary,
-    verdicts_of,
-)
-from pytest_rageval.model.sample import Case, InvalidRow, Sample, Score
-from pytest_rageval.model.scenario import (
-    Baseline,
-    Bound,
-    Comparing,
-    Diagnosis,
-    MetricColumn,
-    ScenarioInfo,
-    ScenarioView,
-    SignificanceTest,
-    finite_ends,
-    title_of,
-)
-from pytest_rageval.model.value import Count, Figure, Value
-from pytest_rageval.model.variants import (
-    BEST,
-    SEPARATOR,
-    CauseChange,
-    Contest,
-    RankedVariant,
-    Ranking,
-    VariantPair,
 )
 
 __all__ = [

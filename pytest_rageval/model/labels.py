@@ -7,8 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pytest_rageval.model.plain import NOTHING
-from pytest_rageval.model.value import Value
+from pytest_rageval.model.value import NOTHING, Value
 
 RANDOM: Final = "random"
 """How a label was drawn: uniformly from all samples."""

@@ -1,12 +1,201 @@
-"""The base of values that cross process and layer borders."""
+"""What all values share: their base, names and words of several layers, plain JSON values."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import Field, make_dataclass
+from datetime import timedelta
 from functools import cache
-from typing import Annotated, Any, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, get_args
 
 from msgspec import Meta, Struct
+
+# Scores and bounds are compared with this tolerance: a perfect context_precision of ragas is
+# 0.9999999999, and sums of weights round.
+TOLERANCE: Final = 1e-9
+
+WEIGHTED_SCORE: Final = "weighted_score"
+"""The name under which thresholds, gates and files speak of the weighted score."""
+
+TARGET: Final = "target"
+"""The name under which errors and details of a sample speak of the system under test."""
+
+RETRIEVAL: Final = "retrieval"
+"""The name under which the details of a sample speak of its search result."""
+
+MAX_GRADE: Final = 1000
+"""The largest grade of relevance; more is a score that strayed into the judgements."""
+
+BUDGET: Final = "budget: "
+"""How the error of a score begins that was not asked for because the budget is spent."""
+
+REPLAY: Final = "replay: "
+"""How the error of a score begins that the cache should have had, and has not."""
+
+NOT_ASKED: Final = "not asked: "
+"""How the error of a score begins that was not asked for because no reply could be used so far.
+
+Also the reason, where the verdict was certain without it (``stop``).
+"""
+
+FAILED_CONTROLS: Final = "control rows: "
+"""How the error of a score begins that was not asked for because its judge cannot tell."""
+
+DOES_NOT_APPLY: Final = "not asked for: "
+"""How the reason of a score begins that the row itself did not ask for (a metric of rows)."""
+
+EMPTY_ANSWER: Final = "empty answer"
+"""The reason of a score that was given to an empty answer without asking a model."""
+
+REPEATS: Final = "repeats"
+"""The name under which the details of a score hold the values of every repeat."""
+
+PASSING: Final = "passing"
+"""The name under which the details of a score say whether its metric lets the sample pass."""
+
+USABLE: Final = "usable"
+"""The name under which a judge's replies that could be used are counted, beside ``FAULTS``."""
+
+FAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "example": "repeats the prompt's example",
+        "cut_off": "cut off",
+        "shape": "not the shape asked for",
+        "verdicts": "verdicts that cannot be",
+        "declined": "refused to answer",
+        "late": "not in time, alone in flight",
+    }
+)
+"""Why a judge's reply cannot be used: the names in counts, and in words."""
+
+CAUSE: Final = "cause"
+"""The field of a sample under which slices find why its answer is low."""
+
+Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
+GateOutcome = Literal["passed", "failed", "skipped"]
+Band = Literal["good", "warn", "bad"]
+TestName = Literal["permutation", "t", "wilcoxon", "bootstrap"]
+Correction = Literal["max-t", "holm", "none"]
+"""How p-values of several metrics are adjusted for being several."""
+
+
+class _Nothing(dict[str, Any]):
+    """The empty mapping, for good: pickled and copied, it is still the same one.
+
+    A dict, because a mappingproxy can be neither pickled nor copied.
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("NOTHING stays empty")
+
+    __setitem__ = setdefault = update = __ior__ = _refuse
+
+    def __reduce__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING: Final[Mapping[str, Any]] = _Nothing()
+"""The one empty mapping that all values without entries share: 100,000 samples are many dicts."""
+
+
+_CELLS: Final = frozenset([str, bool, int, type(None)])
+
+
+def plain_cell(value: Any) -> Any:
+    """Return a value of a table as JSON can say it.
+
+    NaN, NaT and NA become None, numpy's values and arrays those of Python, times ISO 8601, sets
+    sorted lists, decimals and all else text.
+    """
+    if type(value) in _CELLS or (type(value) is float and value == value):  # noqa: PLR0124
+        return value
+    if is_no_value(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): plain_cell(part) for key, part in value.items()}
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=repr)
+    if isinstance(value, list | tuple):
+        return [plain_cell(part) for part in value]
+    if isinstance(value, bytes):  # how Spark and Hive write text
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    is_numpy = hasattr(value, "tolist") and type(value).__name__ not in _NUMPY_TIMES
+    return plain_cell(value.tolist()) if is_numpy else _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    return duration_text(value) if isinstance(value, timedelta) else str(value)
+
+
+_NUMPY_TIMES: Final = ("datetime64", "timedelta64")
+"""To nanoseconds, these become a bare number as Python's values."""
+
+
+def duration_text(span: timedelta) -> str:
+    """Return a duration as workbooks show it: hours, minutes and seconds, without days.
+
+    >>> duration_text(timedelta(days=1, hours=2)), duration_text(-timedelta(minutes=90.5))
+    ('26:00:00', '-01:30:30')
+    """
+    minutes, seconds = divmod(abs(span), timedelta(minutes=1))
+    hours, minutes = divmod(minutes, 60)
+    sign = "-" if span < timedelta() else ""
+    return f"{sign}{hours:02}:{minutes:02}:{str(seconds).rpartition(':')[2]}"
+
+
+def is_no_value(value: Any) -> bool:
+    """Return whether a value is NaN, NaT (which equal nothing), or pandas' NA."""
+    if type(value).__name__ == "NAType":
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except (TypeError, ValueError):  # of an array there are several answers
+        return False
+
+
+def value_text(value: Any) -> str:
+    """Return a plain value as text; a whole number is the same as a float.
+
+    Data frames turn whole numbers into floats where one of them is missing: the text must not
+    depend on the other rows.
+
+    >>> value_text(2024.0), value_text(2024), value_text(2.5), value_text("1.0")
+    ('2024', '2024', '2.5', '1.0')
+    """
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE
+    return str(int(value) if is_whole else value)
+
+
+_LARGEST_WHOLE: Final = 2.0**63
+
+
+def json_plain(value: Any) -> Any:
+    """Return ``value`` as JSON can say it.
+
+    NaN and infinities become None, keys become text, sets become sorted lists, numpy's booleans
+    Python's, any other object its text.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): json_plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted((json_plain(part) for part in value), key=repr)
+    if type(value).__name__ in ("bool_", "bool"):  # numpy's: its text would count as true
+        return bool(value)
+    return str(value)
+
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A number of samples or the like; what is read from a file is within 64 bits."""

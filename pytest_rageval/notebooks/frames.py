@@ -1,6 +1,6 @@
 """Data frames in and out: pandas, polars, and whatever offers an Arrow stream.
 
-None of them is a dependency: what is handed over is told by its attributes.
+None of them is a dependency: objects of them are recognised by their attributes.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def frame_of(columns: Sequence[Column], library: str = "") -> Any:
     """
     for name in [library] if library else ("pandas", "polars"):
         if extras.installed(name):
-            return _MAKERS[name]([one.in_unicode() for one in columns])
+            return _MAKERS[name]([column.in_unicode() for column in columns])
     message = "a data frame needs pandas or polars: pip install pandas, or pip install polars"
     raise MissingExtraError(message)
 
@@ -111,7 +111,7 @@ def _is_polars(data: object) -> bool:
 
 def _columns(data: Any, shown: str) -> list[Named]:
     if _is_polars(data):
-        return [(one.name, one.to_list()) for one in data.get_columns()]
+        return [(column.name, column.to_list()) for column in data.get_columns()]
     if _is_pandas(data) and hasattr(data.index, "names"):
         return _of_pandas(data, shown)
     if hasattr(data, "__arrow_c_stream__"):
@@ -166,7 +166,7 @@ def _refuse_duplicates(names: Sequence[str], shown: str) -> None:
 
 
 def _of_one_type(columns: Sequence[Column]) -> list[Column]:
-    return [one.of_one_type() for one in columns]
+    return [column.of_one_type() for column in columns]
 
 
 def _pandas(columns: Sequence[Column]) -> Any:
@@ -178,7 +178,7 @@ def _pandas(columns: Sequence[Column]) -> Any:
             kind = "int64"
         return pandas.Series(one.cells, dtype=kind)
 
-    return pandas.DataFrame({one.name: series(one) for one in columns})
+    return pandas.DataFrame({column.name: series(column) for column in columns})
 
 
 def _polars(columns: Sequence[Column]) -> Any:
@@ -326,8 +326,8 @@ def _leading(results: Sequence[ScenarioResult]) -> Iterator[Column]:
 def _fields(results: Sequence[ScenarioResult]) -> list[str]:
     """Return the fields that rows have besides those of a sample, in their order."""
     found = [name for result in results for name in result.info.metadata_columns]
-    of_samples = (name for one in results for sample in one.samples for name in sample.metadata)
-    return list(dict.fromkeys([*found, *of_samples]))
+    samples = (sample for result in results for sample in result.samples)
+    return list(dict.fromkeys([*found, *(name for sample in samples for name in sample.metadata)]))
 
 
 def _free(section: str, name: str, taken: set[str]) -> str:

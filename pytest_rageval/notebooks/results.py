@@ -46,5 +46,5 @@ class EvaluationResult(ScenarioResult, frozen=True):
 
 def frame_of_all(results: Sequence[ScenarioResult]) -> Any:
     """Return a data frame with the samples of variants; the column ``variant`` has their names."""
-    libraries = (one.library for one in results if isinstance(one, EvaluationResult))
+    libraries = (result.library for result in results if isinstance(result, EvaluationResult))
     return frame_of(columns_of(results), next(filter(None, libraries), ""))

@@ -28,12 +28,11 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import Bound, Case, InvalidRow, SampleResult, ScenarioView
 from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
 from pytest_rageval.plugin.options import VARIANT, touching
-from pytest_rageval.plugin.run.contests import CONTESTS
-from pytest_rageval.plugin.run.gate_reports import GateItem
+from pytest_rageval.plugin.run.gate_reports import CONTESTS, GateItem
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.run_files import WRITTEN
 from pytest_rageval.plugin.settings import SETTINGS
-from pytest_rageval.reports.write_variants import ranking_dict
+from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.children import OUTPUT, PARENT
 from pytest_rageval.text.codec import plain

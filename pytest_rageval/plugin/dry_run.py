@@ -8,10 +8,9 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
-from pytest_rageval.engine.verdict.contests import has_best, scenario_nodeid
-from pytest_rageval.engine.verdict.decide import gates_of
+from pytest_rageval.engine.verdict.decide import gates_of, has_best, scenario_nodeid
 from pytest_rageval.model import Case, Sample
-from pytest_rageval.plugin.quality_options import where_scenarios_are
+from pytest_rageval.plugin.exit_status import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.last_failed import is_deselected
 from pytest_rageval.plugin.run.run_settings import run_settings

@@ -28,7 +28,7 @@ from pytest_rageval.first_scenario.scenario_text import (
     workflow_text,
 )
 from pytest_rageval.plugin.options import SET
-from pytest_rageval.plugin.show.stdout import say
+from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, cut, pad

@@ -1,25 +1,29 @@
-"""The pytest11 entry point: it needs only pytest and the standard library.
+"""Has Python import this package's modules as they are.
 
-Everything else is imported when the first scenario file is collected.
+pytest rewrites the assertions of every module of a distribution that has a plugin, and therefore
+reads or recompiles each of them itself. No assertion of ours has a message that a test would show,
+and the rewriting takes a sixth of a small run.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator, Sequence
 from fnmatch import fnmatch
 from functools import partial
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_rageval.plugin.last_word import keep_verdict
-from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
+from pytest_rageval.collector import garbage_kept
+from pytest_rageval.plugin.exit_status import keep_verdict
+from pytest_rageval.plugin.names import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options, refuse_pairs
-from pytest_rageval.plugin.own_imports import import_as_it_is
-from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
 from pytest_rageval.plugin.settings import SETTINGS, Settings, is_controller
 from pytest_rageval.text.printable import printable
@@ -27,6 +31,33 @@ from pytest_rageval.text.printable import printable
 if TYPE_CHECKING:
     from pytest_rageval.plugin.collect.python_tests import Checker
     from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
+
+
+_OURS: Final = "pytest_rageval."
+_PYTESTS: Final = "AssertionRewritingHook"
+
+
+class _OwnImports:
+    """A finder of modules just ahead of pytest's own; it leaves modules of others to the rest."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, path, target) if name.startswith(_OURS) else None
+
+
+def import_as_it_is() -> Callable[[], None]:
+    """Find this package's modules ahead of pytest; return what ends it."""
+    finder = _OwnImports()
+    at = next((at for at, one in enumerate(sys.meta_path) if type(one).__name__ == _PYTESTS), None)
+    if at is not None:  # it is not there with --assert=plain
+        sys.meta_path.insert(at, finder)
+
+    def end() -> None:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+
+    return end
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -44,7 +75,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     """
     known = early_config.known_args_namespace
     if known.rag_mcp is not None:
-        from pytest_rageval.serving.mcp.descriptors import take_descriptors
+        from pytest_rageval.serving.mcp.stdio import take_descriptors
 
         # Before a conftest.py prints, and before pytest keeps stdout to give it back later.
         take_descriptors()
@@ -179,7 +210,7 @@ def pytest_terminal_summary(
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
     """Refuse a run that asked for quality but met no scenario, before a hook may end it."""
     if not session.config.pluginmanager.has_plugin("rageval-session"):
-        from pytest_rageval.plugin.quality_options import refuse_empty_run
+        from pytest_rageval.plugin.exit_status import refuse_empty_run
 
         refuse_empty_run(session, has_scenario=False)
     return (yield)

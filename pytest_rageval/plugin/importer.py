@@ -16,7 +16,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
 from pytest_rageval.importing.written_files import rows_text, scenario_text
-from pytest_rageval.plugin.show.stdout import say
+from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import printable

@@ -13,7 +13,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_labels import guided, levels_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import HumanLabels
-from pytest_rageval.plugin.quality_options import where_scenarios_are
+from pytest_rageval.plugin.exit_status import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines

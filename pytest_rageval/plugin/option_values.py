@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from pytest_rageval.plugin.named_files import matching
-from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES, item_name
+from pytest_rageval.plugin.names import WHOLE_PREFIXES, item_name, matching
 from pytest_rageval.run_paths import is_path
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import convert
 
 from pytest_rageval.model import Count, GateResult, Value, VariantPair
-from pytest_rageval.reports.write_variants import RANKING
+from pytest_rageval.reports.write_run import RANKING
 from pytest_rageval.text.codec import from_json, plain
 
 

@@ -13,7 +13,7 @@ import yaml
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import resolve_metric
 from pytest_rageval.engine.planning.snapshot import dumped
-from pytest_rageval.engine.verdict.green import reasons_unjudged
+from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.errors import OptionError, Problem
 from pytest_rageval.gates.base import GateOptionError, each_gate
 from pytest_rageval.metrics.registry import METRIC_REGISTRY

@@ -81,8 +81,10 @@ def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Sh
         value = score_of(sample, name)
         if is_scored(value) and not bound.holds(value):
             missed.append(Shortfall(name, value, bound))
+    if not sample.details:
+        return missed
     refused = (name for name in sample.scores if passing_of(sample, name) is False)
-    return [*missed, *map(Refusal, refused)] if sample.details else missed
+    return [*missed, *map(Refusal, refused)]
 
 
 def is_low(info: ScenarioInfo, sample: SampleResult) -> bool:

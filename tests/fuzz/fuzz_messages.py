@@ -144,7 +144,7 @@ def _call(ground: Ground, tree: Any, _: random.Random) -> str:
         mock.patch.object(ultrarag, "write_atomically"),
         mock.patch.object(ultrarag, "tell"),
         mock.patch.object(stdio, "tell"),
-        mock.patch("pytest_rageval.serving.mcp.ultrarag_build.write_atomically"),
+        mock.patch("pytest_rageval.serving.mcp.ultrarag.write_atomically"),
         mock.patch("pytest_rageval.serving.mcp.run_tool.run_child", _no_child),
     ):
         tools = ground.once(_tools)

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from pytest_rageval.plugin.run.garbage import garbage_kept
+from pytest_rageval.collector import garbage_kept
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final
 
-from pytest_rageval.engine.bound import BoundMetric, MetricSource
 from pytest_rageval.engine.module_digests import digests_of
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, MetricSource, Plan
 from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
 from pytest_rageval.model import Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
-from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
-from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
+from pytest_rageval.engine.scoring.score_sample import (
+    NEEDED_AS,
+    reference_digests,
+    score_case,
+    weigh_scores,
+)
 from pytest_rageval.errors import (
     BaselineError,
     NoBaselineError,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
-from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import Problem
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES, OF_TRAINING
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.text.json_path import head_of
 
 NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}

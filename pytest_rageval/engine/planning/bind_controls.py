@@ -13,7 +13,7 @@ from pytest_rageval.controls.rows import (
     own_rows,
     read_rows,
 )
-from pytest_rageval.engine.bound import BoundMetric, Controlled, ModelPlan
+from pytest_rageval.engine.plan import BoundMetric, Controlled, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import ScenarioError, unknown_name
 from pytest_rageval.metrics.base import missing_fields

@@ -16,8 +16,7 @@ from pytest_rageval.datasets.labels import (
     read_label_file,
 )
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.metrics.base import LevelGuide

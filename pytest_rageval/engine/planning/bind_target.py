@@ -11,7 +11,7 @@ from functools import partial
 from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in

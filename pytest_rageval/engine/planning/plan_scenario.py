@@ -15,11 +15,8 @@ from typing import Any, Final
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.engine.bound import BoundMetric, MetricSource, TargetPlan
-from pytest_rageval.engine.empty_answer import without_empty_answers
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, MetricSource, Plan, TargetPlan
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
-from pytest_rageval.engine.planning.bind_bounds import bind_gates, bind_groups
 from pytest_rageval.engine.planning.bind_cases import (
     bind_cases,
     bind_dataset,
@@ -28,9 +25,16 @@ from pytest_rageval.engine.planning.bind_cases import (
     own_names,
 )
 from pytest_rageval.engine.planning.bind_columns import contexts_hint
-from pytest_rageval.engine.planning.bind_keys import bind_keys, check_diagnosed, with_snapshot
-from pytest_rageval.engine.planning.bind_models import bind_models
+from pytest_rageval.engine.planning.bind_keys import (
+    bind_gates,
+    bind_groups,
+    bind_keys,
+    check_diagnosed,
+    with_snapshot,
+)
+from pytest_rageval.engine.planning.bind_metrics import bind_models
 from pytest_rageval.engine.planning.binding import Binding, ChangeSamples, metric_name
+from pytest_rageval.engine.scoring.score_sample import without_empty_answers
 from pytest_rageval.errors import (
     BaselineError,
     DuplicateNameError,

@@ -12,7 +12,7 @@ from pytest_rageval.clients.errors import ReplayMissError
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.model import Sample, json_plain
 from pytest_rageval.targets.base import Answer
 

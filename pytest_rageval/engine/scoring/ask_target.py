@@ -13,7 +13,7 @@ from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import in_thread, is_ours
-from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, refuse_replay
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import loading

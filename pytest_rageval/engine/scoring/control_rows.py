@@ -22,7 +22,7 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.file_locks import open_locks
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import is_ours
-from pytest_rageval.engine.bound import BoundMetric, Controlled
+from pytest_rageval.engine.plan import BoundMetric, Controlled
 from pytest_rageval.engine.scoring.judge_sample import Asking, score_once
 from pytest_rageval.engine.scoring.score_sample import describe_error
 from pytest_rageval.errors import MissingExtraError

@@ -36,8 +36,7 @@ from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.providers.reply_format import in_words
 from pytest_rageval.clients.reply_example import instance
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
 from pytest_rageval.engine.scoring.ask_target import filled
 from pytest_rageval.engine.scoring.control_rows import rows_needed

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_rageval.clients.accounting.call_context import Purpose, Tally, asking
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
 from pytest_rageval.clients.threads import is_ours
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.empty_answer import admitted, worst_score
+from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
-from pytest_rageval.engine.scoring.score_sample import checked_score, describe_error
+from pytest_rageval.engine.scoring.score_sample import (
+    admitted,
+    checked_score,
+    describe_error,
+    worst_score,
+)
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import JudgedMetric, Models, missing_fields
 from pytest_rageval.model import BUDGET, NOT_ASKED, NOTHING, PASSING, REPEATS, REPLAY, Sample, Score

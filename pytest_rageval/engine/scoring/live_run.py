@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_rageval.clients.accounting.call_context import Purpose, asking
 from pytest_rageval.clients.limits.limits import Limits, open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.engine.bound import TargetPlan
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import Plan, TargetPlan
 from pytest_rageval.engine.scoring.ask_target import TargetClient
 from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.judge_sample import judge_sample

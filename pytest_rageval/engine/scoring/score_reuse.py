@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import in_background
-from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.model import Sample
 
 if TYPE_CHECKING:

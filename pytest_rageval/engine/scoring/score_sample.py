@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.empty_answer import REFUSED, admitted, worst_score
-from pytest_rageval.engine.reference_digests import reference_digests
+from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
     DOES_NOT_APPLY,
+    EMPTY_ANSWER,
+    NOT_ASKED,
     NOTHING,
     RETRIEVAL,
     TARGET,
@@ -26,13 +30,94 @@ from pytest_rageval.model import (
     Score,
     json_plain,
 )
-from pytest_rageval.stats.weights import resolve_weight, weighted_mean
+from pytest_rageval.scenario.fields import CHECK_FIELDS
+from pytest_rageval.stats.weights import DEFAULT_WEIGHT, resolve_weight, weighted_mean
 from pytest_rageval.text.limits import excess
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
     from pytest_rageval.engine.scoring.ask_target import TargetReply
     from pytest_rageval.engine.scoring.window import Judgement
+
+
+REFUSED: Final = "the answer is empty (empty_answer: error)"
+
+
+def is_empty(sample: Sample) -> bool:
+    """Return whether the sample has an answer of white space alone."""
+    return sample.answer is not None and not sample.answer.strip()
+
+
+def without_empty_answers(cases: Sequence[Case]) -> Sequence[Case]:
+    """Return the cases with every empty answer as a missing one."""
+    return [
+        replace(case, answer=None) if isinstance(case, Sample) and is_empty(case) else case
+        for case in cases
+    ]
+
+
+def admitted(plan: Plan, sample: Sample) -> Sample | None:
+    """Return the sample as it is scored; None where its empty answer is an error."""
+    if plan.empty_answer == "worst" or not is_empty(sample):
+        return sample
+    if plan.empty_answer == "missing":
+        return replace(sample, answer=None)
+    # A system under test of rag_eval or DB-GPT that answers nothing has failed.
+    is_error = plan.empty_answer == "error" or plan.target is not None
+    return None if is_error else sample
+
+
+def worst_score(plan: Plan, bound: BoundMetric, sample: Sample) -> Score | None:
+    """Return the score that an empty answer gets without being judged, None where it is judged.
+
+    It is the worst end of the metric's range, and None where that has no end. Only metrics that
+    ask a model about the answer are concerned; others score ``""`` by their own definition.
+    """
+    info, column = bound.info, bound.column
+    if plan.empty_answer != "worst" or not info.empty_is_worst or "answer" not in info.needs:
+        return None
+    if not is_empty(sample):
+        return None
+    worst = column.range[0] if column.higher_is_better else column.range[1]
+    return Score(column.name, worst if math.isfinite(worst) else None, reason=EMPTY_ANSWER)
+
+
+NEEDED_AS: Final[Mapping[str, str]] = {
+    "reference_ids": "reference_ids",
+    "reference_contexts": "reference_contexts",
+    "reference_groups": "references",
+    **{name: name for name in CHECK_FIELDS},
+}
+"""Each field that has a digest, and what metrics call it where they say what they need."""
+
+_DIGITS = 16
+
+
+def reference_digests(sample: Sample) -> Mapping[str, str]:
+    """Return the first 16 hex digits of a SHA-256 for each of these fields that the sample has.
+
+    The order of ids and of contexts makes no difference: no score follows from it.
+    """
+    digests = {}
+    for field in NEEDED_AS:
+        value = getattr(sample, field)
+        if value is None or (field in CHECK_FIELDS and not value):
+            continue
+        if field == "reference_ids":
+            value = sorted(value.items())
+        is_list = field == "reference_contexts"
+        digests[field] = _digest_of_contexts(tuple(value)) if is_list else _digest(value)
+    return digests or NOTHING
+
+
+@lru_cache(maxsize=1024)
+def _digest_of_contexts(contexts: tuple[str, ...]) -> str:
+    """Cached: with a corpus, all samples of a document expect the same chunks."""
+    return _digest(sorted(contexts))
+
+
+def _digest(value: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:_DIGITS]
 
 
 # Sums and squares of scores must stay within doubles.
@@ -59,8 +144,12 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     sample = admitted(plan, case if answered is None else answered.sample)
     if sample is None:
         return _without_answer(plan, case, asked_s, REFUSED)
-    took = ScoringContext(latency_s=answered.latency_s if answered is not None else None)
-    scores = _scores(plan, sample, judgement.scores if judgement is not None else NOTHING, took)
+    context = ScoringContext(latency_s=answered.latency_s if answered is not None else None)
+    judged = judgement.scores if judgement is not None else NOTHING
+    scores = [
+        judged.get(metric.column.name) or _score(plan, metric, sample, context)
+        for metric in plan.metrics
+    ]
     found = _result(plan, sample, scores, asked_s + time.perf_counter() - started)
     if plan.info.diagnose is not None:
         # Not at the top: most scenarios ask for no causes.
@@ -75,15 +164,6 @@ def _without_answer(plan: Plan, sample: Sample, latency_s: float, reason: str) -
     return replace(found, errors={TARGET: reason})
 
 
-def _scores(
-    plan: Plan, sample: Sample, judged: Mapping[str, Score], context: ScoringContext
-) -> list[Score]:
-    return [
-        judged.get(metric.column.name) or _score(plan, metric, sample, context)
-        for metric in plan.metrics
-    ]
-
-
 def computed_scores(plan: Plan, sample: Sample) -> list[Score]:
     """Return the scores of all metrics of a plan that asks no model.
 
@@ -92,7 +172,8 @@ def computed_scores(plan: Plan, sample: Sample) -> list[Score]:
     accepted = admitted(plan, sample)
     if accepted is None:
         return [Score(metric.column.name, None) for metric in plan.metrics]
-    return _scores(plan, accepted, NOTHING, ScoringContext())
+    context = ScoringContext()
+    return [_score(plan, metric, accepted, context) for metric in plan.metrics]
 
 
 def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> SampleResult:
@@ -104,7 +185,7 @@ def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> Sam
     found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
     if plan.saved_columns is not None:  # nor is what the data held part of the saved row
         asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
-        found = replace(found, dataset_row=_saved_row(asked, plan))
+        found = replace(found, dataset_row=_saved_row(asked, plan.saved_columns))
     return found
 
 
@@ -142,6 +223,18 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
     return _result(plan, case, [Score(metric.column.name, None) for metric in plan.metrics], 0.0)
 
 
+def stop_reason(plan: Plan) -> str:
+    """Return why samples are not asked about."""
+    bound = f" at error bound {plan.info.stop:g}" if plan.info.stop else ""
+    return f"{NOT_ASKED}decided{bound}"
+
+
+def left_out_result(plan: Plan, case: Case) -> SampleResult:
+    """Return the result of a sample that is not asked about."""
+    found = unscored_result(plan, case)
+    return replace(found, outcome="skipped", reasons=dict.fromkeys(found.scores, stop_reason(plan)))
+
+
 def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score:
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
@@ -149,7 +242,7 @@ def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringConte
         reason = f"the row has no {' and no '.join(missing)}"
         is_asked = bound.info.of_row.isdisjoint(missing)
         return Score(name, None, reason=reason if is_asked else DOES_NOT_APPLY + reason)
-    if (worst := worst_score(plan, bound, sample)) is not None:
+    if bound.info.empty_is_worst and (worst := worst_score(plan, bound, sample)) is not None:
         return worst
     # A metric may be user code: whatever it raises or returns is its error on this sample, shown
     # with the sample, and must not end the run.
@@ -176,9 +269,11 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
         return Score(column.name, None, error=f"its details are {reason}")
     value = score.value
     if type(value) is float and score.metric == column.name:
-        low, high = column.range
+        low, high = column.ends
+        is_high_enough = low is None or low - TOLERANCE <= value
+        is_low_enough = high is None or value <= high + TOLERANCE
         # Not a number, or infinite, is outside of everything.
-        if low - TOLERANCE <= value <= high + TOLERANCE and abs(value) <= _LARGEST:
+        if is_high_enough and is_low_enough and abs(value) <= _LARGEST:
             return score
     if value is None:
         return score if score.metric == column.name else replace(score, metric=column.name)
@@ -216,17 +311,16 @@ def describe_error(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _saved_row(sample: Sample, plan: Plan) -> Mapping[str, Any] | None:
-    if plan.saved_columns is None:
-        return None
+def _saved_row(sample: Sample, columns: Mapping[str, str]) -> Mapping[str, Any]:
     # Not at the top: most runs save no answers.
     from pytest_rageval.datasets.save import row_of
 
-    return row_of(sample, plan.saved_columns)
+    return row_of(sample, columns)
 
 
 def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -> SampleResult:
     values = {score.metric: score.value for score in scores}
+    weights = plan.info.doc_weights
     remarks = _remarks(scores)
     if sample.reference_ids is not None:
         remarks["details"] = {**remarks.get("details", {}), RETRIEVAL: _retrieval(sample)}
@@ -235,7 +329,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
     return SampleResult(
         sample_id=sample.id,
         index=sample.index,
-        sample_weight=resolve_weight(plan.info.doc_weights, sample.doc_name),
+        sample_weight=resolve_weight(weights, sample.doc_name) if weights else DEFAULT_WEIGHT,
         weighted_score=weigh_scores(plan, values, remarks.get("errors", NOTHING)),
         doc_name=sample.doc_name,
         question=sample.question,
@@ -246,7 +340,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         scores=values,
         row=sample.row,
         latency_s=latency_s,
-        dataset_row=_saved_row(sample, plan),
+        dataset_row=_saved_row(sample, saved) if (saved := plan.saved_columns) else None,
         xfail=sample.xfail,
         expected=sample.reference_contexts if plan.keeps_expected else None,
         # Of qrels there is one digest for all.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
+from pytest_rageval.engine.plan import Plan, in_random_order
+from pytest_rageval.engine.scoring.score_sample import invalid_result
+from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import AnySample, Gate, Watch
-from pytest_rageval.model import Case, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import InvalidRow, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.verdict import passing_of
-
-Row = TypeVar("Row", bound=Case | SampleResult)
 
 
 class Certainty:
@@ -66,6 +65,20 @@ class Certainty:
         self._may_fail |= decides and not self._info.tolerates_shortfalls
 
 
+def certainty_of(plan: Plan) -> Certainty | None:
+    """Return what follows the samples of a plan, None if it is not to stop.
+
+    Invalid rows are known before anything is asked.
+    """
+    if plan.info.stop is None or plan.info.total != len(plan.cases):
+        return None
+    found = Certainty(plan.info, gates_of(plan.info), plan.asked_samples)
+    for case in plan.cases:
+        if isinstance(case, InvalidRow) and case.skip is None and plan.on_invalid == "fail":
+            found.add(invalid_result(plan, case))
+    return found
+
+
 def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[AnySample]) -> Watch | None:
     """Return what knows when a gate is certain; None for one that needs every sample."""
     return gate.watch(info, asked, info.stop or 0.0)
@@ -84,9 +97,3 @@ def certain_verdicts(result: ScenarioResult, gates: Iterable[Gate]) -> dict[str,
     for sample in ran:
         found.add(sample)
     return found.verdicts
-
-
-def in_random_order(info: ScenarioInfo, rows: Sequence[Row]) -> list[Row]:
-    """Return rows in an order that depends on nothing but the scenario and its data."""
-    seed = f"{info.snapshot_sha256} {info.dataset_sha256}"
-    return sorted(rows, key=lambda row: hashlib.sha256(f"{seed} {row.index}".encode()).digest())

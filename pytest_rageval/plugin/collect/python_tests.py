@@ -24,7 +24,7 @@ from pytest_rageval.engine.scoring.score_sample import (
     unanswered_result,
     unscored_result,
 )
-from pytest_rageval.engine.verdict.green import reasons_unjudged
+from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.model import TARGET, Case, InvalidRow, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.collect.scenario_file import (
     case_marks,
@@ -34,7 +34,7 @@ from pytest_rageval.plugin.collect.scenario_file import (
     prepare_live_run,
     scenario_plan,
 )
-from pytest_rageval.plugin.node_ids import Names
+from pytest_rageval.plugin.names import Names
 from pytest_rageval.plugin.run.items import CASE, JUDGE_SAMPLE, check_judged, check_thresholds
 from pytest_rageval.plugin.run.start_session import ensure_session
 from pytest_rageval.plugin.settings import SETTINGS

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_rageval.model import ScenarioInfo
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
+from pytest_rageval.plugin.show.failures import ScenarioLines, placed
 from pytest_rageval.shards.shard_file import CaseRow, Failure
 from pytest_rageval.text.printable import one_line
 

@@ -16,8 +16,8 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
-from pytest_rageval.engine.evaluate import judged
 from pytest_rageval.engine.scoring.score_sample import score_case
+from pytest_rageval.engine.verdict.sample_verdict import judged
 from pytest_rageval.model import SampleResult
 from pytest_rageval.plugin.run.fast_reports import (
     PHASES,
@@ -91,7 +91,7 @@ class FastProtocol:
             and not is_last
             and item is not nextitem
             and item is not previous
-            and not any(mark.name in _MEANT for mark in item.own_markers)
+            and not (item.own_markers and any(mark.name in _MEANT for mark in item.own_markers))
             and item.__dict__.keys().isdisjoint(METHODS)
         ):
             return self._run(item)
@@ -145,9 +145,7 @@ class FastProtocol:
         """
         results: list[SampleResult] = []
         try:
-            setup = pytest.CallInfo.from_call(
-                lambda: results.append(self._score(item)), "setup", _RAISED
-            )
+            setup = pytest.CallInfo.from_call(partial(self._score, item, results), "setup", _RAISED)
         except _RAISED:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
             raise
@@ -165,9 +163,9 @@ class FastProtocol:
         os.environ.pop(_CURRENT, None)
         return True
 
-    def _score(self, item: SampleItem) -> SampleResult:
+    def _score(self, item: SampleItem, results: list[SampleResult]) -> None:
         os.environ[_CURRENT] = f"{item.nodeid} (setup)".replace("\x00", "(null)")
-        return score_case(item.plan, item.case)
+        results.append(score_case(item.plan, item.case))
 
     def _log_all(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send the reports of a case through the hooks, as pytest does."""

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
-from pytest_rageval.engine.stopping import left_out_result, stop_reason
-from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
+from pytest_rageval.engine.scoring.score_sample import (
+    left_out_result,
+    score_case,
+    stop_reason,
+    unscored_result,
+)
+from pytest_rageval.engine.verdict.sample_verdict import reasons_tolerated, reasons_unjudged
 from pytest_rageval.errors import did_you_mean
 from pytest_rageval.model import FAILED_CONTROLS, Case, Outcome, Sample, SampleResult
-from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
+from pytest_rageval.plugin.show.failures import ScenarioLines, failure_text, placed, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls, unwritten
-from pytest_rageval.text.printable import one_line, wrappable
+from pytest_rageval.text.printable import wrappable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,11 +128,10 @@ class SampleItem(pytest.Item):
     def location(self) -> tuple[str, int | None, str]:
         """Where the case is, as pytest says it, which looks up the same file for each of them."""
         assert self.parent is not None
-        known = self.parent.stash.get(_PLACE, None)
-        if known is None:
-            known = self.parent.stash[_PLACE] = super().location[0]
-        _, line, heading = self.reportinfo()
-        return known, line, heading
+        shown = self.parent.stash.get(_PLACE, None)
+        if shown is None:
+            shown = self.parent.stash[_PLACE] = super().location[0]
+        return shown, *self.reportinfo()[1:]
 
     def setup(self) -> None:
         """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
@@ -221,7 +223,7 @@ class SampleItem(pytest.Item):
         The heading must not end like the node id: the terminal would replace its dots by ``::``.
         """
         line = self.plan.line_of(self.case.row) - 1
-        return self.path, line, f"{one_line(self.plan.info.title)}: {self.name} "
+        return self.path, line, f"{self.plan.heading}: {self.name} "
 
 
 def _by_failed_controls(plan: Plan, result: SampleResult) -> str | None:

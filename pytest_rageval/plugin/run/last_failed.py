@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES
+from pytest_rageval.plugin.names import WHOLE_PREFIXES
 from pytest_rageval.text.printable import one_line
 
 if TYPE_CHECKING:
-    from pytest_rageval.engine.verdict.contests import Contested
+    from pytest_rageval.engine.verdict.decide import Contested
     from pytest_rageval.model import GateResult, ScenarioResult
 
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import in_file_order
+from pytest_rageval.collector import garbage_kept
+from pytest_rageval.engine.verdict.decide import in_file_order
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import ControlVerdict, ScenarioInfo
 from pytest_rageval.plugin.configuration import configuration_of
-from pytest_rageval.plugin.last_word import end_with, is_green
+from pytest_rageval.plugin.exit_status import end_with, is_green
 from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
-from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.case_text import unjudged_text
+from pytest_rageval.plugin.show.failures import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
@@ -91,12 +91,11 @@ class MergeSession(RagevalSession):
         beside: dict[str, list[Failure]] = defaultdict(list)
         for failure in found.failures.values():
             beside[failure.nodeid].append(failure)
-        is_followed = self._hooks.follows_samples(info)
         for row in found.rows():
             case = row if late is None else _judged_late(row, late)
             result = case.result
             self._results.record(info.nodeid, case.nodeid, result)
-            if is_followed:
+            if self._is_followed(info.nodeid):
                 self.sample_scored(info.nodeid, result)
             more = beside.get(case.nodeid, ())
             if more or self._junit is not None or case.shown in ("failed", "error"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_rageval.engine.verdict.contests import in_file_order
-from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates
+from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates, in_file_order
 from pytest_rageval.model import (
     NOTHING,
     ControlVerdict,

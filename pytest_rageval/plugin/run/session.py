@@ -11,21 +11,18 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_rageval.collector import garbage_kept
 from pytest_rageval.model import ControlVerdict, Outcome, SampleResult, ScenarioInfo, ScenarioResult
-from pytest_rageval.plugin.claimed_names import collected_scenarios
-from pytest_rageval.plugin.last_word import end_with, is_green
+from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.options import STRICT
-from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run import transport
-from pytest_rageval.plugin.run.contests import Contests
-from pytest_rageval.plugin.run.garbage import garbage_kept
-from pytest_rageval.plugin.run.gate_reports import GateItem, gate_items, report_gates
+from pytest_rageval.plugin.run.gate_reports import Contests, GateItem, gate_items, report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
-from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.run_files import RunFiles
 from pytest_rageval.plugin.run.run_hooks import RunHooks
 from pytest_rageval.plugin.run.run_results import Results
@@ -34,18 +31,23 @@ from pytest_rageval.plugin.run.run_settings import (
     PROBLEMS_OUTPUT,
     UNMET,
     UNMET_OUTPUT,
+    collected_scenarios,
     pass_to_worker,
     remove_shared,
     usage_so_far,
     verdicts_so_far,
 )
+from pytest_rageval.plugin.run.transport import is_of_a_part, outcome_of
 from pytest_rageval.plugin.settings import Settings, is_controller
-from pytest_rageval.plugin.show.junit import JunitProperties
-from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
-from pytest_rageval.plugin.show.next_steps import Ended, is_red
-from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE
-from pytest_rageval.plugin.show.table_lines import terminal_width
-from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
+from pytest_rageval.plugin.show.next_steps import Ended
+from pytest_rageval.plugin.show.pytest_reports import SCORE_ATTRIBUTE, JunitProperties
+from pytest_rageval.plugin.show.terminal import (
+    ScenarioTable,
+    overridden_lines,
+    terminal_width,
+    undecided_lines,
+    usage_line,
+)
 from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import printable
 
@@ -90,6 +92,10 @@ class RagevalSession:
         self._files = RunFiles(config, settings, self._started, self.workers, self.usage)
         self._junit = JunitProperties.wanted(config)
         self._hooks = RunHooks(config)
+        # Asked once for each scenario, not for each sample.
+        self._is_followed = cache(
+            lambda scenario: self._hooks.follows_samples(self._results.info(scenario))
+        )
 
     # Before the run
 
@@ -187,7 +193,7 @@ class RagevalSession:
         case = self._items.get(nodeid)
         if case is not None and case.plan.info.nodeid not in self._warm:
             # Not at the top: an xdist controller scores nothing.
-            from pytest_rageval.engine.scoring.warm_up import warm_up
+            from pytest_rageval.engine.plan import warm_up
 
             self._warm.add(case.plan.info.nodeid)
             warm_up(case.plan, case.case)
@@ -258,7 +264,8 @@ class RagevalSession:
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
         if self._junit is not None:
             self._junit.note(report, result)
-        self.sample_scored(scenario, result)
+        if self._is_followed(scenario):
+            self.sample_scored(scenario, result)
 
     def sample_scored(self, scenario: str, result: SampleResult) -> None:
         """Call the hook of that name."""
@@ -374,7 +381,7 @@ class RagevalSession:
         best = [one.gate for one in self._contests.found if one.gate is not None]
         return (
             bool(self._refusals)
-            or any(is_red(one) or self._broken_of(one) for one in self._summarized)
+            or any(one.is_red or self._broken_of(one) for one in self._summarized)
             or any(gate.outcome == "failed" for gate in best)
         )
 

@@ -14,20 +14,25 @@ from typing import Any
 import pytest
 
 from pytest_rageval import __version__
-from pytest_rageval.engine.verdict.contests import in_file_order
+from pytest_rageval.engine.verdict.decide import in_file_order
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.claimed_names import collected_scenarios
-from pytest_rageval.plugin.last_word import end_with, is_green
-from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
+from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run.case_reports import failure_of
 from pytest_rageval.plugin.run.items import case_of
-from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
+from pytest_rageval.plugin.run.run_settings import collected_scenarios
 from pytest_rageval.plugin.run.session import RagevalSession
+from pytest_rageval.plugin.run.transport import is_of_a_part, outcome_of
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.table_lines import terminal_width
+from pytest_rageval.plugin.show.terminal import terminal_width
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.reports.run_info import ci_attempt, ci_commit, ci_run, run_id
-from pytest_rageval.reports.write_run import marked_base, new_run_folder
+from pytest_rageval.reports.write_run import (
+    ci_attempt,
+    ci_commit,
+    ci_run,
+    marked_base,
+    new_run_folder,
+    run_id,
+)
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     SHARD_FILE,

@@ -12,18 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import (
-    GateResult,
-    RunInfo,
-    SampleResult,
-    ScenarioInfo,
-    ScenarioResult,
-)
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines
+from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.plugin.show.failures import ScenarioLines
+from pytest_rageval.reports.history import record
+from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
-from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
+from pytest_rageval.reports.write_run import latest_remark
 from pytest_rageval.text.printable import one_line, printable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -77,14 +73,14 @@ def _texts(
     results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[Contested]
 ) -> Iterator[tuple[str, str]]:
     """Yield the summary of each scenario as a whole, and what is left of it without room."""
-    for found in contests:
-        if found.ranking is not None:
-            head = f"# {one_line(found.info.name)}\n\n"
-            whole = head + "\n".join(ranking_section(found.ranking, found.gate)) + "\n"
+    for contest in contests:
+        if contest.ranking is not None:
+            head = f"# {one_line(contest.info.name)}\n\n"
+            whole = head + "\n".join(ranking_section(contest.ranking, contest.gate)) + "\n"
             yield whole, head
     for result, run in results:
         whole = summary_text(replace(result, ranking=None), run)
-        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
+        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(RunView(result))}\n"
 
 
 def _fitting(found: Iterable[tuple[str, str]], room: int) -> tuple[bytes, int]:
@@ -118,27 +114,22 @@ def annotation_lines(
         return []
     errors: list[str] = []
     warnings: list[str] = []
-    for found in contests:
-        if found.gate is not None and found.gate.outcome == "failed":
-            place = _Place.of(found.info, root, environ)
-            title = f"{found.info.name}: gate {found.gate.name}"
+    for contest in contests:
+        if contest.gate is not None and contest.gate.outcome == "failed":
+            place = _Place.of(contest.info, root, environ)
+            title = f"{contest.info.name}: gate {contest.gate.name}"
             errors.append(
-                _command("error", place.file, place.lines.of_best(), title, found.gate.message)
+                _command("error", place.file, place.lines.of_best(), title, contest.gate.message)
             )
     for result in results:
         failed = [gate for gate in result.gates if gate.outcome == "failed"]
-        cases = _worst_failed(result)
+        view = RunView(result)
+        cases = view.worst(is_bad)[:ANNOTATIONS]
         if failed or cases:
             place = _Place.of(result.info, root, environ)
             errors += (_of_gate(result, gate, place) for gate in failed)
-            warnings += (_of_case(result, sample, place) for sample in cases)
+            warnings += (_of_case(view, sample, place) for sample in cases)
     return [*errors[:ANNOTATIONS], *warnings[:ANNOTATIONS]]
-
-
-def _worst_failed(result: ScenarioResult) -> list[SampleResult]:
-    """Return the cases that could not be judged, then the failed ones, worst first."""
-    failed = [sample for sample in result.samples if sample.outcome in ("failed", "error")]
-    return sorted(failed, key=badness)[:ANNOTATIONS]
 
 
 def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
@@ -146,12 +137,9 @@ def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
     return _command("error", place.file, place.lines.of_gate(gate.name), title, gate.message)
 
 
-def _of_case(result: ScenarioResult, sample: SampleResult, place: _Place) -> str:
-    missed = shortfalls(sample, result.info.thresholds)
-    reasons = [str(shortfall) for shortfall in missed]
-    reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
-    reasons += [f"question: {sample.question}"] if sample.question else []
-    title = f"{result.info.title}: {sample.sample_id}"
+def _of_case(view: RunView, sample: SampleResult, place: _Place) -> str:
+    reasons = view.why(sample) + ([f"question: {sample.question}"] if sample.question else [])
+    title = f"{view.result.info.title}: {sample.sample_id}"
     return _command(
         "warning", place.file, place.lines.of_row(sample.row), title, "\n".join(reasons)
     )
@@ -185,3 +173,41 @@ class _Place:
     def of(cls, info: ScenarioInfo, root: Path, environ: Mapping[str, str]) -> _Place:
         path = Path(os.path.normpath(root / info.path))
         return cls(path, Path(environ.get("GITHUB_WORKSPACE") or root), info.variant)
+
+
+class Publisher:
+    """Publishes the runs of a session. A failure to do so is a remark, never an error."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._root = config.rootpath
+        self._uses_github = is_enabled(config)
+        self._runs: list[tuple[ScenarioResult, RunInfo]] = []
+        self._problem: str | None = None
+        self._contests: Sequence[Contested] = ()
+
+    def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
+        """Add a run to the history and to the step summary; return remarks.
+
+        ``folder`` is the run's folder, or a sentence why there is none.
+        """
+        if self._uses_github:
+            self._runs.append((result, run))
+        if isinstance(folder, str):
+            return []
+        return [*latest_remark(folder), *record(result, run, folder)]
+
+    def finish(self, contests: Sequence[Contested] = ()) -> None:
+        """Write the step summary, with the variants of scenarios against each other."""
+        self._contests = contests
+        self._problem = append_summary(self._runs, contests=contests)
+
+    def write(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
+        """Print the annotations for GitHub, and unless ``is_quiet`` what went wrong."""
+        results = [result for result, _ in self._runs]
+        lines = annotation_lines(results, self._root, contests=self._contests)
+        if lines:
+            terminal.ensure_newline()
+        for line in lines:
+            terminal.write_line(line)
+        if self._problem is not None and not is_quiet:
+            terminal.write_line(printable(self._problem), yellow=True)

@@ -13,15 +13,20 @@ from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.serving.mcp.agent_runs import (
+from pytest_rageval.serving.mcp.answers import (
     METRICS,
     NAME,
     VARIANTS,
+    Arguments,
     base_of,
+    cut,
     is_inside,
+    paged,
     relative,
+    rounded,
+    short,
 )
-from pytest_rageval.serving.mcp.answers import Arguments, cut, paged, rounded, short
+from pytest_rageval.serving.mcp.described_run import to_the_end
 from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
 from pytest_rageval.serving.mcp.saved_tools import (
     CompareArguments,
@@ -32,7 +37,6 @@ from pytest_rageval.serving.mcp.saved_tools import (
     listed_samples,
 )
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
-from pytest_rageval.serving.mcp.waiting import to_the_end
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import LATEST, find_run

@@ -16,9 +16,8 @@ from pytest_rageval.model import title_of
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import read_head
 from pytest_rageval.serving.mcp.answers import Arguments, fitted
-from pytest_rageval.serving.mcp.described_run import DescribedRun
+from pytest_rageval.serving.mcp.described_run import DescribedRun, Ended, run_child
 from pytest_rageval.serving.mcp.stdio import Report
-from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry
 from pytest_rageval.serving.variants import merged
@@ -60,19 +59,19 @@ async def outlines(
         return {}
     paths = [entry.path for entry in entries]
     ended = await run_child(project, project.command(*LOOKING, *where, scenarios=paths), report)
-    found = [one for one in ended.events if one["event"] == "scenario"]
-    problems = [one for one in ended.events if one["event"] == "problem"]
+    found = [event for event in ended.events if event["event"] == "scenario"]
+    problems = [event for event in ended.events if event["event"] == "problem"]
     known: dict[str, Outline] = {}
     for entry in entries:
         figures = {one["variant"]: one for one in found if one["name"] == entry.name}
-        told = () if figures else (_problem(entry, problems, ended),)
-        known[entry.shown] = Outline(figures, told)
+        text = () if figures else (_problem(entry, problems, ended),)
+        known[entry.shown] = Outline(figures, text)
     return known
 
 
 def _problem(entry: ScenarioEntry, problems: Sequence[Mapping[str, Any]], ended: Ended) -> str:
-    own = [one["text"] for one in problems if one["nodeid"] == entry.shown]
-    texts = own or [one["text"] for one in problems]
+    own = [problem["text"] for problem in problems if problem["nodeid"] == entry.shown]
+    texts = own or [problem["text"] for problem in problems]
     return "\n".join(texts) or f"pytest ended with exit status {ended.status}:\n{ended.terminal}"
 
 
@@ -164,14 +163,14 @@ def _budget(given: RunArguments, figures: Sequence[Mapping[str, Any]], base: Pat
     the outlines of the variants that will run.
     """
     most = given.max_cost_usd
-    unpriced = [name for one in figures for name in one["cost"]["unpriced"]]
-    if most is None or not (unpriced or any(one["cost"]["usd"] for one in figures)):
+    unpriced = [name for figure in figures for name in figure["cost"]["unpriced"]]
+    if most is None or not (unpriced or any(figure["cost"]["usd"] for figure in figures)):
         return []
     if unpriced:
         named = ", ".join(dict.fromkeys(unpriced))
         message = f"the cost cannot be known: {named} has no price in the scenario. Give it one"
         raise UserError([Problem("max_cost_usd", f"{message}, or leave max_cost_usd out")])
-    numbers = [min(given.limit or one["samples"], one["samples"]) for one in figures]
+    numbers = [min(given.limit or figure["samples"], figure["samples"]) for figure in figures]
     n = sum(numbers)
     usd = sum(
         max(one["cost"]["usd"] / one["samples"], _cost_before(base, one)) * number

@@ -11,15 +11,19 @@ from pydantic import Field
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import WEIGHTED_SCORE, Cause, SampleResult
-from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, cause_of, row_of, why
 from pytest_rageval.serving.mcp.answers import (
+    METRICS,
     MOST_TOKENS,
+    NAME,
     Arguments,
+    cause_of,
     cut,
     fitted,
     paged,
     rounded,
+    row_of,
     significant,
+    why,
 )
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.row_place import row_place
@@ -71,18 +75,17 @@ def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
         hint = "write 'diagnose: true' into its scenario, and run it again"
         raise UserError([Problem("cause", f"{shown} has no causes: {hint}")])
     samples = [
-        one
-        for one in run.samples
-        if given.outcome in (None, one.outcome) and given.cause in (None, one.cause)
+        sample
+        for sample in run.samples
+        if given.outcome in (None, sample.outcome) and given.cause in (None, sample.cause)
     ]
     samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
     page = samples[given.offset : given.offset + given.limit]
-    rows = [row_of(one, run, _WHY) | _score(one, given.metric) for one in page]
+    rows = [row_of(sample, run.view, _WHY) for sample in page]
+    if given.metric is not None:
+        for row, sample in zip(rows, page, strict=True):
+            row[given.metric] = rounded(score_of(sample, given.metric))
     return paged({"run": shown}, "samples", rows, given.offset, len(samples))
-
-
-def _score(sample: SampleResult, metric: str | None) -> dict[str, Any]:
-    return {} if metric is None else {metric: rounded(score_of(sample, metric))}
 
 
 def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:
@@ -107,7 +110,7 @@ def explained_sample(root: Path, path: Path, shown: str, given: ExplainArguments
     sample = samples[pick("sample", wanted, list(samples), begins=True)]
     place = row_place(root, path, run.head.scenario, sample.sample_id)
     head = {"run": shown, "id": sample.sample_id, "row": place}
-    wrong = why(sample, run)
+    wrong = why(sample, run.view)
     most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
     return fitted(
         lambda width: (
@@ -145,7 +148,8 @@ def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:
     if not texts:
         return None
     more = len(texts) - _TEXTS
-    return [*(cut(one, width) for one in texts[:_TEXTS]), *([f"… {more} more"] if more > 0 else [])]
+    listed: list[str | None] = [cut(text, width) for text in texts[:_TEXTS]]
+    return [*listed, f"… {more} more"] if more > 0 else listed
 
 
 def _cut_values(values: Mapping[str, Any], width: int) -> dict[str, Any]:

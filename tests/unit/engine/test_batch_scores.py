@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.plan import BatchScores
+from pytest_rageval.engine.plan import BatchScores, BoundMetric
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import InvalidRow, MetricColumn, Sample, Score
 

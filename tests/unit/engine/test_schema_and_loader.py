@@ -16,7 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_rageval.engine.editor_schema import editor_schema
-from pytest_rageval.engine.planning.check_scenario import find_problems
+from pytest_rageval.engine.planning.bind_keys import find_problems
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.registry import UnknownNameError

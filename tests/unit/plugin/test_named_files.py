@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_rageval.plugin.named_files import matching
+from pytest_rageval.plugin.names import matching
 
 
 def test_a_pattern_means_the_files_that_match_sorted_and_no_folder(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pytest_rageval.plugin.node_ids import Names, item_name
+from pytest_rageval.plugin.names import Names, item_name
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
-from pytest_rageval.plugin.own_imports import import_as_it_is
+from pytest_rageval.plugin.hooks import import_as_it_is
 
 
 class AssertionRewritingHook:

@@ -20,7 +20,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS, variants_page
+from pytest_rageval.reports.page.pages import VARIANT_SCRIPTS, variants_page
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.ranking import rank_variants
 

@@ -21,8 +21,8 @@ from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.providers.local_embeddings import LocalEmbeddings
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.threads import ModelThread, Raised
-from pytest_rageval.engine.planning import bind_models as source_digest_module
-from pytest_rageval.engine.planning.bind_models import source_digest
+from pytest_rageval.engine.planning import bind_metrics as source_digest_module
+from pytest_rageval.engine.planning.bind_metrics import source_digest
 from pytest_rageval.errors import MissingExtraError
 
 Within = Callable[..., Any]

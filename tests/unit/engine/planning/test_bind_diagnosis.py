@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from load_scenario import load_scenario
 
-from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.planning.bind_keys import bind_diagnosis
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.metrics.base import MetricInfo

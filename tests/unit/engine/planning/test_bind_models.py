@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
-from pytest_rageval.engine.bound import ModelPlan
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import ModelPlan, Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Role

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.planning.check_scenario import find_problems
+from pytest_rageval.engine.planning.bind_keys import find_problems
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 SOUND = """

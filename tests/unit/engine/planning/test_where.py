@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.engine.bound import TargetPlan
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import Plan, TargetPlan
 from pytest_rageval.engine.planning.where import (
     check_fields,
     conditions_for,

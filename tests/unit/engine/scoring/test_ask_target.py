@@ -16,7 +16,7 @@ from pytest_rageval.clients.errors import BudgetError, RateLimitError, ServerErr
 from pytest_rageval.clients.limits import retry
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.engine.scoring.ask_target import TargetClient, TargetReply, filled
 from pytest_rageval.model import Sample
 from pytest_rageval.targets.base import Answer, TargetError

@@ -19,8 +19,7 @@ from pytest_rageval.clients.errors import (
     RateLimitError,
     ReplayMissError,
 )
-from pytest_rageval.engine.bound import BoundMetric, ModelPlan
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, ModelPlan, Plan
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement

@@ -17,8 +17,7 @@ from pytest_rageval.clients.cache.reply_cache import Cache
 from pytest_rageval.clients.cache.score_cache import ScoreCache
 from pytest_rageval.clients.errors import AuthError, BudgetError, ReplayMissError
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
-from pytest_rageval.engine.bound import BoundMetric, ModelPlan
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, ModelPlan, Plan
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse, preload
 from pytest_rageval.metrics.base import MetricInfo, Models

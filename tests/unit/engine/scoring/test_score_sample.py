@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.evaluate import run_case
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.scoring.score_sample import checked_score, score_case
-from pytest_rageval.engine.verdict.green import reasons_unjudged
+from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import MetricInfo, ScoringContext
 from pytest_rageval.model import Bound, InvalidRow, MetricColumn, Sample, SampleResult, Score

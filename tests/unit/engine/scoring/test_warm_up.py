@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.warm_up import warm_up
+from pytest_rageval.engine.plan import Plan, warm_up
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Score

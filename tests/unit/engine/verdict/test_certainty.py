@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.verdict.certainty import Certainty, in_random_order
+from pytest_rageval.engine.plan import in_random_order
+from pytest_rageval.engine.verdict.certainty import Certainty
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import SampleResult, ScenarioInfo, ScenarioResult

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ranked_variants import contest_of, run_of
 
-from pytest_rageval.engine.verdict.contests import contested, in_file_order, with_rankings
+from pytest_rageval.engine.verdict.decide import contested, in_file_order, with_rankings
 from pytest_rageval.model import ScenarioResult
 
 ONES, ZEROS = [1.0] * 8, [0.0] * 8

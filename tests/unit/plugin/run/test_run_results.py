@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from decided_result import decided
 
-from pytest_rageval.engine.verdict.contests import gate_names
+from pytest_rageval.engine.verdict.decide import gate_names
 from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.run.run_results import Results
 

@@ -1,0 +1,107 @@
+"""The exit status: what was red stays red, and a run that judged nothing is never green."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.plugin.options import touching
+from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.text.printable import printable
+
+_VERDICT = pytest.StashKey[tuple[pytest.Session, int]]()
+
+
+def end_with(session: pytest.Session, status: int) -> None:
+    """Have the run end with a red status; another red one may take its place, a green one not."""
+    session.exitstatus = status
+    session.config.stash[_VERDICT] = session, status
+
+
+def keep_verdict(config: pytest.Config) -> None:
+    """Put back the status of a red run if it has become a green one since.
+
+    To be called once nothing else is. It cannot undo ``os._exit`` or a hook that runs still later.
+    """
+    session, status = config.stash.get(_VERDICT, (None, 0))
+    if session is None:
+        return
+    if is_green(session.exitstatus):
+        found, session.exitstatus = session.exitstatus, status
+        said = f"rageval: this run is red; a hook changed its exit status to {found!s}"
+        sys.stderr.write(f"{said}, and it is {int(status)} again\n")
+    ending = sys.exc_info()[1]
+    if isinstance(ending, SystemExit) and is_green(ending.code):
+        ending.code = int(status)
+
+
+def is_green(status: object) -> bool:
+    """Return whether a process that exits with this value ends with 0.
+
+    >>> [is_green(status) for status in (0, None, 256, 1, "an error")]
+    [True, True, True, False, False]
+    """
+    return status is None or (isinstance(status, int) and not int(status) % 256)
+
+
+_MOST_FOLDERS = 500
+_RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
+_GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def runs_nothing(config: pytest.Config) -> bool:
+    """Return whether an option has cases not run at all: there is nothing to judge then."""
+    is_off = any(config.getoption(name, False) for name in _RUN_NOTHING)
+    return is_off or config.getoption("rag_label", None) is not None
+
+
+def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
+    """End with a usage error if such an option was typed and no case of a scenario ran."""
+    config = session.config
+    if has_scenario or session.exitstatus not in _GREEN or hasattr(config, "workerinput"):
+        return
+    is_told = config.getoption("collectonly", False) or config.getoption("rag_dry_run")
+    if is_told or config.getoption("rag_label") is not None:
+        return
+    asking = touching("gates", "baseline")
+    typed = [option.flag for option in asking if option.is_typed(config)]
+    if not typed:
+        return
+    end_with(session, pytest.ExitCode.USAGE_ERROR)
+    hint = where_scenarios_are(config)
+    message = f"{', '.join(typed)}: no case of a scenario ran, so nothing was judged. {hint}"
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line("")  # ends a line of dots
+        reporter.write_line(printable(f"ERROR: {message}"), red=True)
+
+
+def where_scenarios_are(config: pytest.Config) -> str:
+    """Return a sentence on why no case was run, and what to write instead."""
+    settings = config.stash[SETTINGS]
+    if settings.scenarios:
+        return "All cases of the scenarios that you named were deselected (-k, -m, --deselect)"
+    found = next(scenarios_below(config.rootpath, settings.patterns), None)
+    if found is None:
+        named = " ".join(settings.patterns)
+        return f"Name a scenario with --rag-scenario=FILE; no file here matches {named}"
+    shown = found.relative_to(config.rootpath).as_posix()
+    return (
+        f"{shown} was not selected: see testpaths, norecursedirs and -k, "
+        f"or name it: --rag-scenario={shown}"
+    )
+
+
+def scenarios_below(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    """Yield scenario files below ``root``, searching a limited number of folders."""
+    for folder, folders, files in islice(os.walk(root), _MOST_FOLDERS):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "node_modules")))
+        for name in sorted(files):
+            if any(fnmatch(name, pattern) for pattern in patterns):
+                yield Path(folder, name)

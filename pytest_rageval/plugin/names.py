@@ -1,0 +1,104 @@
+"""Names of scenarios on the command line, and of samples in node ids."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.scenario.recognise import SUFFIXES, import_hint, is_scenario, names_promptfoo
+from pytest_rageval.text.printable import one_line
+
+_MAX_NAME = 200
+WHOLE_PREFIXES = ("gate:", "save:")
+"""Prefixes of the last part of a node id that is about a whole scenario."""
+
+
+def item_name(sample_id: str) -> str:
+    """Return the name of the item of ``sample_id`` in node ids.
+
+    ``::`` would split the node id and ``[`` breaks ``--lf``; both are replaced. So is the colon of
+    a name that begins like that of a gate, since gates have node ids, too.
+
+    >>> item_name("a::b[1]")
+    'a:b(1)'
+    """
+    name = sample_id.replace("::", ":").replace("[", "(").replace("]", ")")
+    name = one_line(name)[:_MAX_NAME].rstrip(":")
+    if name.startswith(WHOLE_PREFIXES):
+        name = name.replace(":", "_", 1)
+    return name or "sample"
+
+
+class Names:
+    """Gives each item of a file a unique name."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        """The last number given with each name."""
+
+    def give(self, sample_id: str) -> str:
+        """Return the item's name, followed by ``~2`` if another id has the same name."""
+        name = unique = item_name(sample_id)
+        number = self._numbers.get(name, 1)
+        while unique in self._numbers:
+            number += 1
+            unique = f"{name}~{number}"
+        self._numbers[unique] = 1
+        self._numbers[name] = number
+        return unique
+
+
+NAMED = pytest.StashKey[frozenset[Path]]()
+"""Key in the config: the arguments of pytest that are scenarios by their content."""
+UNCLEAR = pytest.StashKey[tuple[str, ...]]()
+"""Key in the config: a remark for each argument that may or may not be a scenario."""
+
+
+def matching(name: str, folder: Path) -> list[str]:
+    """Return the files that match a name or pattern, [] if a pattern matches none.
+
+    ``**`` matches folders of any depth. If a file has exactly this name, it is the only match.
+    """
+    if (folder / name).exists() or not glob.has_magic(name):
+        return [name]
+    # Not Path.glob: it takes no absolute pattern, and searches hidden folders.
+    found = glob.glob(name, root_dir=folder, recursive=True)  # noqa: PTH207
+    return sorted(one for one in found if (folder / one).is_file())
+
+
+def note_named_scenarios(
+    config: pytest.Config, patterns: Iterable[str], scenarios: Collection[Path]
+) -> None:
+    """Find scenarios among pytest's arguments whose names match none of the ``patterns``.
+
+    ``scenarios`` are the files of ``--rag-scenario``, which need no check.
+    """
+    named: set[Path] = set()
+    unclear: list[str] = []
+    for argument in config.args:
+        name = argument.partition("::")[0]
+        path = Path(os.path.normpath(config.invocation_params.dir / name))
+        is_usual = any(fnmatch(path.name, pattern) for pattern in patterns)
+        if is_usual or path in scenarios or path.suffix.lower() not in SUFFIXES:
+            continue
+        found = is_scenario(path)
+        if found:
+            named.add(path)
+        elif found is None or names_promptfoo(path):
+            unclear.append(_remark(name, path))
+    config.stash[NAMED] = frozenset(named)
+    config.stash[UNCLEAR] = tuple(dict.fromkeys(unclear))
+
+
+def _remark(name: str, path: Path) -> str:
+    if names_promptfoo(path):
+        return f"rageval: {name} is {import_hint(name)}"
+    return (
+        f"rageval: if {name} is a scenario, run it with --rag-scenario={name} (to be recognised it "
+        "needs 'metrics', and 'dataset' or 'target')"
+    )
