@@ -391,7 +391,7 @@ def _problem_of(detail: ErrorDetails, tree: YamlTree) -> Problem:
     if detail["type"] == "extra_forbidden":
         return Problem(where, _unknown_key(location))
     if detail["type"] == "missing":
-        hint = _MISSING_HINTS.get(location, "") + tree.hint(str(location[0]))
+        hint = _MISSING_HINTS.get(location, "") + tree.hints.get(str(location[0]), "")
         return Problem(where, f"{dotted(location)}: {reworded(detail)}{hint}")
     return Problem(where, f"{dotted(place or location)}: {reworded(detail)}")
 
