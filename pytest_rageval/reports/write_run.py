@@ -23,7 +23,7 @@ from pytest_rageval.reports.html import PAGE
 from pytest_rageval.results.layout import read_head, results_chunks
 from pytest_rageval.run_paths import base_of, run_folder
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.codec import plain, to_json
+from pytest_rageval.text.codec import as_json, to_json
 
 _COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
 _RUN_VARIABLES = ("GITHUB_RUN_ID", "CI_PIPELINE_ID")
@@ -96,7 +96,7 @@ SIDE_BY_SIDE: Final = "variants.html"
 
 def ranking_dict(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking as ``variants.json`` has it: variants by name, best first."""
-    found = plain(ranking)
+    found = as_json(ranking)
     return {"schema": 1, **found, "variants": {one.pop("name"): one for one in found["variants"]}}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult, Value
 from pytest_rageval.plugin.exit_status import scenarios_below
 from pytest_rageval.plugin.run.gate_reports import best_of, report_failure
 from pytest_rageval.plugin.run.last_failed import DESELECTED
@@ -60,8 +60,7 @@ class AnswerFile:
         return [f"answers saved: {shown}{'' if result.complete else partial}"]
 
 
-@dataclass(frozen=True, slots=True)
-class Saving:
+class Saving(Value, frozen=True):
     """The remark about saving at the end of the run; ``is_failure``: it could not be saved."""
 
     remark: str

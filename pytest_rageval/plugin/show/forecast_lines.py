@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_rageval.clients.credentials import missing_credentials
+from pytest_rageval.clients.http import missing_credentials
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
 from pytest_rageval.engine.verdict.decide import gates_of

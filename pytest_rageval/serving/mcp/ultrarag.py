@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.metrics.registry import MAX_CUTOFF
+from pytest_rageval.metrics.base import MAX_CUTOFF
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools, tell
