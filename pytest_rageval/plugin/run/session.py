@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -90,7 +90,7 @@ class RagevalSession:
         self._junit = JunitProperties.wanted(config)
         self._hooks = RunHooks(config)
         # Asked once for each scenario, not for each sample.
-        self._is_followed = cache(
+        self._is_followed: Callable[[str], bool] = cache(
             lambda scenario: self._hooks.follows_samples(self._results.info(scenario))
         )
 
@@ -262,11 +262,7 @@ class RagevalSession:
         if self._junit is not None:
             self._junit.note(report, result)
         if self._is_followed(scenario):
-            self.sample_scored(scenario, result)
-
-    def sample_scored(self, scenario: str, result: SampleResult) -> None:
-        """Call the hook of that name."""
-        self._hooks.sample_scored(self._results.info(scenario), result)
+            self._hooks.sample_scored(self._results.info(scenario), result)
 
     # After the run
 
@@ -347,12 +343,8 @@ class RagevalSession:
             end_with(session, pytest.ExitCode.USAGE_ERROR)
         if not self._is_worker:
             self.finish(session)
-        else:
-            getattr(self._config, "workeroutput", {}).update(self.output())
-
-    def output(self) -> dict[str, str]:
-        """Return what a worker of xdist sends to its controller at its end."""
-        return {_UNSENT: to_json(self._unsent)} if self._unsent else {}
+        elif self._unsent:
+            getattr(self._config, "workeroutput", {})[_UNSENT] = to_json(self._unsent)
 
     def finish_late(self) -> None:
         """Do the same where a hook of others ended the session before ours was called."""

@@ -55,6 +55,7 @@ class ShardSession(RagevalSession):
     def __init__(self, config: pytest.Config, settings: Settings, part: Part) -> None:
         super().__init__(config, settings)
         self._part = part
+        self._is_followed = lambda _: False  # the merge calls hooks, with results of all shards
         self._infos: dict[str, ScenarioInfo] = {}
         self._folders: dict[str, Path] = {}
         self._reports: dict[str, list[pytest.TestReport | pytest.CollectReport]] = {}
@@ -145,9 +146,6 @@ class ShardSession(RagevalSession):
         """Forget the reports of what passed; those of an earlier attempt that failed stay."""
         if all(report.passed for report in self._reports.get(nodeid, ())):
             self._reports.pop(nodeid, None)
-
-    def sample_scored(self, scenario: str, result: SampleResult) -> None:
-        """Call no hook: the merge does, with the results of all shards."""
 
     # After the run
 
