@@ -93,7 +93,8 @@ class MergeSession(RagevalSession):
         changes = changes_since(found.info, self._config.rootpath)
         self._files.remark(info, [*found.remarks, *changes])
         for path, row in found.rows():
-            result, reports = row.result, [self._read(path, one, row.nodeid) for one in row.reports]
+            result = row.result
+            reports = [self._read(path, report, row.nodeid) for report in row.reports]
             if late is not None and (judged := _judged_late(result, late)) is not result:
                 result, reports = judged, self._judged_reports(row.nodeid, judged, reports, late)
             self._results.record(info.nodeid, row.nodeid, result)
@@ -135,7 +136,9 @@ class MergeSession(RagevalSession):
     ) -> list[pytest.TestReport]:
         """Return the reports of a case that gates of the merge make an ERROR, or expected."""
         path = self._config.rootpath / late.info.path
-        beside = [one for one in reports if is_of_a_part(one) or outcome_of(one) is None]
+        beside = [
+            report for report in reports if is_of_a_part(report) or outcome_of(report) is None
+        ]
         location = _location(nodeid, late.info)
         if result.outcome == "xfailed":
             reason = str(result.xfail)

@@ -110,7 +110,7 @@ class RagevalSession:
 
             found = ((case_of(item), item) for item in items)
             infos = ((case.plan.info, item) for case, item in found if case is not None)
-            gates = list(gate_items(self._config, {one[0].nodeid: one for one in infos}))
+            gates = list(gate_items(self._config, {pair[0].nodeid: pair for pair in infos}))
             items += gates
             report = pytest.CollectReport("", "passed", None, [*gates])
             self._config.hook.pytest_collectreport(report=report)  # so that they are counted
@@ -144,7 +144,9 @@ class RagevalSession:
         infos = [case.plan.info for case in self._items.values()]
         selected = Counter(info.nodeid for info in infos)
         scenarios = {info.nodeid: info for info in infos}
-        others = [one for one in collected_scenarios(self._config) if one.nodeid not in scenarios]
+        others = [
+            info for info in collected_scenarios(self._config) if info.nodeid not in scenarios
+        ]
         return [
             replace(info, selected=selected[info.nodeid]) for info in (*scenarios.values(), *others)
         ]

@@ -85,7 +85,7 @@ class ShardSession(RagevalSession):
         outcome = yield
         found = [(item, case) for item in items if (case := case_of(item)) is not None]
         counts = Counter(case.plan.info.nodeid for _, case in found)
-        infos = {one.nodeid: one for one in collected_scenarios(self._config)}
+        infos = {info.nodeid: info for info in collected_scenarios(self._config)}
         infos |= {case.plan.info.nodeid: case.plan.info for _, case in found}
         self._infos = {
             nodeid: replace(info, selected=counts[nodeid]) for nodeid, info in infos.items()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     GateResult,
@@ -45,7 +45,7 @@ def is_enabled(config: pytest.Config, environ: Mapping[str, str] = os.environ) -
 def append_summary(
     results: Sequence[tuple[ScenarioResult, RunInfo]],
     environ: Mapping[str, str] = os.environ,
-    contests: Sequence[Contested] = (),
+    contests: Sequence[VariantComparison] = (),
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
 
@@ -74,7 +74,7 @@ def append_summary(
 
 
 def _texts(
-    results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[Contested]
+    results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[VariantComparison]
 ) -> Iterator[tuple[str, str]]:
     """Yield the summary of each scenario as a whole, and what is left of it without room."""
     for found in contests:
@@ -107,7 +107,7 @@ def annotation_lines(
     results: Sequence[ScenarioResult],
     root: Path,
     environ: Mapping[str, str] = os.environ,
-    contests: Sequence[Contested] = (),
+    contests: Sequence[VariantComparison] = (),
 ) -> list[str]:
     """Return the workflow commands that annotate failures; none outside a workflow.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.plugin.show import github
 from pytest_rageval.reports.history import record
@@ -23,7 +23,7 @@ class Publisher:
         self._uses_github = github.is_enabled(config)
         self._runs: list[tuple[ScenarioResult, RunInfo]] = []
         self._problem: str | None = None
-        self._contests: Sequence[Contested] = ()
+        self._contests: Sequence[VariantComparison] = ()
 
     def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
         """Add a run to the history and to the step summary; return remarks.
@@ -36,7 +36,7 @@ class Publisher:
             return []
         return [*latest_remark(folder), *record(result, run, folder)]
 
-    def finish(self, contests: Sequence[Contested] = ()) -> None:
+    def finish(self, contests: Sequence[VariantComparison] = ()) -> None:
         """Write the step summary, with the variants of scenarios against each other."""
         self._contests = contests
         self._problem = github.append_summary(self._runs, contests=contests)

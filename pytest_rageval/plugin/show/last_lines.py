@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import ScenarioInfo, ScenarioResult
 from pytest_rageval.text.printable import one_line
 
@@ -19,7 +19,7 @@ def overridden_lines(info: ScenarioInfo) -> list[str]:
 def undecided_lines(
     results: Iterable[ScenarioResult],
     left_out: Iterable[ScenarioInfo],
-    contests: Iterable[Contested] = (),
+    contests: Iterable[VariantComparison] = (),
 ) -> Iterator[str]:
     """Yield a line for each scenario with undecided gates, for users who read only the end.
 

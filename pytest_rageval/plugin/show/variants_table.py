@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import Ranking
 from pytest_rageval.plugin.show.figures_table import verdict_lines
 from pytest_rageval.plugin.show.table_lines import Line, name_column, named, prose
@@ -16,7 +16,7 @@ from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line
 
 
-def variants_heading(found: Contested) -> str:
+def variants_heading(found: VariantComparison) -> str:
     """Return the heading of the table."""
     ran = len(found.contest.names) - len(found.missing)
     of = "" if not found.missing else f"{ran} of "
@@ -26,7 +26,7 @@ def variants_heading(found: Contested) -> str:
 
 
 def variant_lines(
-    found: Contested, page: Path | str | None, root: Path, width: int
+    found: VariantComparison, page: Path | str | None, root: Path, width: int
 ) -> Iterator[Line]:
     """Yield the ranked table, the verdict and the page, or why that could not be written."""
     column = name_column(["gate best"], width)
