@@ -17,7 +17,7 @@ from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
-from pytest_rageval.executors.base import GivenWorkers, Workers
+from pytest_rageval.executors.base import UserWorkers, Workers
 from pytest_rageval.model import ScenarioResult, title_of
 from pytest_rageval.notebooks.frames import given_rows, is_frame, library_of
 from pytest_rageval.notebooks.progress import shown_progress
@@ -25,8 +25,7 @@ from pytest_rageval.notebooks.results import EvaluationResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.history import record
-from pytest_rageval.reports.run_info import run_info
-from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.reports.write_run import run_info, write_run
 from pytest_rageval.run_paths import EVALUATION_ROWS
 from pytest_rageval.scenario.in_memory import Changes, name_given_rows, overrides_of, tree_of
 from pytest_rageval.scenario.loader import read_scenario
@@ -100,7 +99,7 @@ def workers_of(executor: Executor | None) -> Workers | None:
         kind = type(executor).__name__
         message = f"expected an Executor of concurrent.futures, found a value of type {kind}"
         raise OptionError([Problem("executor", message)])
-    return GivenWorkers(executor)
+    return UserWorkers(executor)
 
 
 def evaluate_planned(
@@ -203,7 +202,7 @@ def plan_of(
 
 
 def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
-    """Return the plan; raise ScenarioError for one whose target only pytest can make."""
+    """Return the plan; raise ScenarioError if only pytest can make its target."""
     target = plan.target
     if target is None:
         return plan

@@ -79,7 +79,11 @@ def functions_in(file: Path) -> list[str]:
     except (OSError, SyntaxError, ValueError):
         return []
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return [one.name for one in found if isinstance(one, kinds) and not one.name.startswith("_")]
+    return [
+        definition.name
+        for definition in found
+        if isinstance(definition, kinds) and not definition.name.startswith("_")
+    ]
 
 
 def module_in(folder: Path, name: str) -> str:
@@ -193,7 +197,7 @@ def _not_found(name: str, folders: Sequence[Path], mode: ImportMode) -> str:
 def _in_parent(parent: ModuleType, name: str) -> str:
     if not hasattr(parent, "__path__"):
         return f": {parent.__name__!r} is not a package, but {_shown(parent)}"
-    known = [f"{parent.__name__}.{found}" for found in _modules_in(map(Path, parent.__path__))]
+    known = [f"{parent.__name__}.{inner}" for inner in _modules_in(map(Path, parent.__path__))]
     return f".{_did_you_mean(name, known)}{_known('modules', known)}"
 
 
@@ -205,7 +209,7 @@ def _own_paths(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _modules_in(folders: Iterable[Path]) -> list[str]:
-    return sorted({found.name for found in pkgutil.iter_modules(map(str, folders))})
+    return sorted({module.name for module in pkgutil.iter_modules(map(str, folders))})
 
 
 def _check_origin(name: str, folders: Sequence[Path]) -> None:
@@ -257,9 +261,9 @@ def _public_names(holder: object) -> list[str]:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    by_lower = {found.lower(): found for found in known}
+    by_lower = {choice.lower(): choice for choice in known}
     near = difflib.get_close_matches(name[:100].lower(), by_lower, n=_GUESSES, cutoff=0.6)
-    guesses = " or ".join(repr(by_lower[found]) for found in near)
+    guesses = " or ".join(repr(by_lower[choice]) for choice in near)
     return f" Did you mean {guesses}?" if guesses else ""
 
 

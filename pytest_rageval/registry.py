@@ -4,7 +4,8 @@ A folder (metrics, dataset formats, gates, reports) is scanned at the first look
 that defines the registry's attribute adds the objects listed in it. To add one, add a file.
 
 A package may list in ``NAMES`` what its modules define: a module of that list is loaded once one of
-its names is looked up, or a name that nobody lists. Most runs are then spared most modules.
+its names is looked up, or a name that nobody lists; one that defines nothing is never loaded for
+it. Most runs are then spared most modules.
 """
 
 from __future__ import annotations
@@ -132,18 +133,19 @@ class Registry(Generic[T]):
         return name if name in entries else self._aliases.get(name.lower())
 
     def _built_in(self, name: str | None = None) -> dict[str, T]:
-        """Return the entries so far, at least the one with this name, or all of the drop-ins."""
+        """Return the entries so far, with the drop-in of this name, or with all drop-ins."""
         package = import_module(self._package)
-        listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
-        for one in self._not_taken(package.__path__):
-            if name is None or name in listed.get(one, (name,)):
-                self._take(one, import_module(f"{self._package}.{one}"))
+        listed: Mapping[str, Collection[str]] = getattr(package, "NAMES", {})
+        for module in self._not_taken(package.__path__):
+            names = listed.get(module)
+            if names is None or name in names or (name is None and names):
+                self._take(module, import_module(f"{self._package}.{module}"))
         return self._entries
 
     def _not_taken(self, path: Iterable[str]) -> list[str]:
         with _TAKING:
             if self._waiting is None:
-                self._waiting = {found.name for found in pkgutil.iter_modules(path)}
+                self._waiting = {module.name for module in pkgutil.iter_modules(path)}
             return sorted(self._waiting)
 
     def _take(self, name: str, module: ModuleType) -> None:
@@ -154,13 +156,13 @@ class Registry(Generic[T]):
                 self._waiting.remove(name)
 
     def _load(self) -> dict[str, T]:
-        """Return all entries, including those of other distributions."""
+        """Return all entries, including entries from other distributions."""
         entries, thread = self._built_in(), get_ident()
         # An entry point may look something up while it is loaded.
         if not self._is_complete and thread not in self._loading:
             self._loading.add(thread)
             try:
-                for point in sorted(entry_points(group=self._group), key=lambda found: found.name):
+                for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
                     self._load_entry_point(point)
                 self._is_complete = True
             finally:

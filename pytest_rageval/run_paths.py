@@ -94,7 +94,7 @@ class RunPaths:
             base / folder / inside / file.name
             for folder in (folder_name(scenario), plain_folder_name(scenario))
         )
-        return next((one for one in earlier if one.exists()), file)
+        return next((candidate for candidate in earlier if candidate.exists()), file)
 
     def compared_file(self, name: str, scenario: str, output_dir: str | None, folder: Path) -> Path:
         """Return the file of a run to compare with: a path may also be relative to ``folder``.
@@ -113,7 +113,7 @@ def _is_there(path: Path) -> bool:
 
 
 def run_folder(title: str) -> Path:
-    """Return the folder of a scenario's runs, or of those of a variant, below that of all runs.
+    """Return the folder of the runs of a scenario or variant, relative to the folder of all runs.
 
     >>> run_folder("support-bot::gpt: 4o").as_posix()
     'support-bot/gpt_ 4o-5729d0'
@@ -130,7 +130,7 @@ def base_of(folder: Path, title: str) -> Path:
 
 
 def of_variant(path: Path, variant: str) -> Path:
-    """Return the file of one variant where all of them are asked to write ``path``."""
+    """Return the file of one variant, where each variant is asked to write ``path``."""
     return path.with_stem(f"{path.stem}-{folder_name(variant)}") if variant else path
 
 

@@ -1,4 +1,4 @@
-"""Variants side by side from Python: those of one scenario, or saved runs of anything."""
+"""Compares variants from Python: the variants of one scenario, or any saved runs."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.notebooks.results import EvaluationResult, frame_of_all
-from pytest_rageval.reports.write_variants import write_variants
+from pytest_rageval.reports.write_run import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.schema import BestSpec
+from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 _KEY = re.compile(r"'best: \{(\w+): ([^}]*)\}'")
 
@@ -69,7 +69,7 @@ class VariantResults:
     page: Path | None = None
 
     def to_frame(self) -> Any:
-        """Return a data frame with a row for each sample of each ``variant``, as of a result."""
+        """Return a data frame as of one result, with a row for each sample of each ``variant``."""
         return frame_of_all(list(self.results.values()))
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     scenario, shared = taken_out(scenario, None, dataset)
     taken = {name: _of_variant(name, keys, shared) for name, keys in (own or {}).items()}
     plain = {name: keys for name, (keys, _) in taken.items()}
-    handed = {name: one for name, (_, one) in taken.items()}
+    handed = {name: objects for name, (_, objects) in taken.items()}
     for name, target in (targets or {}).items():
         handed[name] = replace(handed.get(name, shared), target=target)
     if own is not None and isinstance(scenario, Mapping):
@@ -129,8 +129,8 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     with ExitStack() as stack:
         settings = run or RunSettings()
         if settings.cache_dir is None:
-            kept = stack.enter_context(TemporaryDirectory())
-            settings = replace(settings, cache_dir=Path(kept))
+            folder_of_replies = stack.enter_context(TemporaryDirectory())
+            settings = replace(settings, cache_dir=Path(folder_of_replies))
         # All of them before the first question: a mistake in the last one must cost nothing.
         plans = plans_of(
             names,
@@ -150,8 +150,8 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     if ranking is None:  # workers lost all samples of a variant
         ranking = rank_variants(found, judged.contest, complete=False)
     results = {
-        name: EvaluationResult.of(one, handed.get(name, shared).library)
-        for name, one in zip(names, found, strict=True)
+        name: EvaluationResult.of(result, handed.get(name, shared).library)
+        for name, result in zip(names, found, strict=True)
     }
     ranked = VariantResults(results, ranking, judged.gate)
     if write_to is None:
@@ -231,7 +231,7 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     names: list[Any] = list(runs)
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise OptionError([Problem("runs", "a run's name must be text that is not empty")])
-    results = {name: EvaluationResult.of(_result(name, one)) for name, one in runs.items()}
+    results = {name: EvaluationResult.of(_result(name, run)) for name, run in runs.items()}
     _check(results, of, at_least)
     contest = Contest(
         tuple(results),
@@ -242,7 +242,9 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
         anyway=spec.anyway,
     )
     complete = all(result.complete for result in results.values())
-    ranking = _in_python(rank_variants(list(results.values()), contest, complete=complete))
+    ranking = rank_variants(list(results.values()), contest, complete=complete)
+    # Its advice names keys of a scenario file; here they are arguments.
+    ranking = replace(ranking, undecided=_KEY.sub(_argument, ranking.undecided))
     gate = best_verdict(ranking, contest) if at_least is not None else None
     found = VariantResults(results, ranking, gate)
     if write_to is None:
@@ -256,14 +258,9 @@ def _spec(**given: Any) -> BestSpec:
         return BestSpec.model_validate(given)
     except ValidationError as error:
         raise OptionError(
-            Problem(".".join(map(str, one["loc"])), reworded(one))
-            for one in error.errors(include_url=False)
+            Problem(".".join(map(str, mistake["loc"])), reworded(mistake))
+            for mistake in error.errors(include_url=False)
         ) from error
-
-
-def _in_python(ranking: Ranking) -> Ranking:
-    """Return a ranking whose advice names arguments, not the keys of a scenario file."""
-    return replace(ranking, undecided=_KEY.sub(_argument, ranking.undecided))
 
 
 def _argument(key: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Puts rows together: those of a second file by a key, and several rows that are one sample."""
+"""Puts rows together: with the rows of a second file by a key, and several rows of one sample."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.columns.ambiguous import GIVEN, ReadRows
-from pytest_rageval.datasets.columns.cells import BadValueError, is_missing
-from pytest_rageval.datasets.columns.ids import (
+from pytest_rageval.datasets.cells import BadValueError, is_missing
+from pytest_rageval.datasets.ids import (
     as_number,
     grade_column,
     reference_ids,
     retrieved_ids,
 )
-from pytest_rageval.datasets.columns.key_map import read_cell, read_mark
+from pytest_rageval.datasets.key_map import read_cell, read_mark
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
 
 _LISTED: Final = 5
 _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
-"""The fields of which each of several rows has one part."""
+"""The fields that become a list where several rows are one sample."""
 
 _MARKS: Final = ("skip", "xfail")
 
@@ -138,7 +138,7 @@ class Answers:
     def __init__(
         self, spec: AnswersSpec, shown: str, rows: Iterable[Row | BrokenRow], sha256: bytes
     ) -> None:
-        """Take the rows; raises ScenarioError for rows without a key, or with that of another."""
+        """Take the rows; raises ScenarioError where a key is missing or repeated."""
         self.sha256 = sha256
         self._spec = spec
         self._shown = shown
@@ -262,7 +262,7 @@ def _is_field(column: str, key_map: Mapping[str, str]) -> bool:
 
 
 def _key_column(row: Row, key: str, mapped: str | None = None) -> str | None:
-    """Return the column of a row that is its key: the one of this name, else that of its id."""
+    """Return the column that is a row's key: the column of this name, else the column of its id."""
     if key in row.fields:
         return key
     ids = (mapped, *FIELD_ALIASES["id"])

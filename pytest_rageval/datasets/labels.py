@@ -13,14 +13,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
-from pytest_rageval.datasets.encodings import sure_encoding
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place, sure_encoding
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.cells import unquoted
+from pytest_rageval.text.printable import unquoted
 
 SECTION: Final = "human"
 
@@ -86,13 +85,15 @@ class LabelReading:
     def add(self, sample_id: str, metric: str, label: Label) -> None:
         """Keep a label; the second one of the same person about the same answer is a problem.
 
-        Except if it says the same, and only one of them was drawn: then that one is kept.
+        If both say the same, and only one was drawn at random, the drawn one is kept instead.
         """
         name = self.annotators.setdefault(name_key(label.annotator), shown_name(label.annotator))
         label = replace(label, annotator=name)
         found = self.labels.setdefault(metric, {}).setdefault(sample_id, [])
         mine = (label.annotator, label.digest)
-        first = next((one for one in found if (one.annotator, one.digest) == mine), None)
+        first = next(
+            (earlier for earlier in found if (earlier.annotator, earlier.digest) == mine), None
+        )
         if first is None:
             found.append(label)
         elif first.value == label.value and (first.drawn == CHOSEN) != (label.drawn == CHOSEN):
@@ -120,10 +121,10 @@ def read_label_file(
         found.problems += error.problems
         return
     first = next((row for row in rows if isinstance(row, Row)), None)
-    lacking = [] if first is None else [name for name in _NEEDED if name not in first.fields]
-    if first is not None and lacking:
+    missing = [] if first is None else [name for name in _NEEDED if name not in first.fields]
+    if first is not None and missing:
         hint = reader.hint(tuple(first.fields), spec).replace("dataset.", f"{SECTION}.")
-        found.problems.append(Problem(file.shown, _no_columns(lacking, first, hint)))
+        found.problems.append(Problem(file.shown, _no_columns(missing, first, hint)))
         return
     before = found.left_out[_BLANK]
     for row in rows:
@@ -146,9 +147,9 @@ _BLANK: Final = "without a label"
 _NEEDED: Final = ("id", "annotator", "label")
 
 
-def _no_columns(lacking: Sequence[str], row: Row, hint: str) -> str:
+def _no_columns(missing: Sequence[str], row: Row, hint: str) -> str:
     known = ", ".join(shorten(name, 40) for name in list(row.fields)[:20])
-    message = f"no column {' and no '.join(map(repr, lacking))}; it has: {known}."
+    message = f"no column {' and no '.join(map(repr, missing))}; it has: {known}."
     usual = f"A label file has the columns that --rag-label N writes ({SECTION}.delimiter?)"
     return f"{message} {hint or usual}"
 
@@ -182,7 +183,8 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
             value = level_of(cells["label"], rules.metrics[metric])
             assert value is not None  # else there is a reason
             drawn = cells.get("drawn") or rules.drawn
-            label = Label(value, annotator, drawn, _digest(cells, rules), place)
+            digest = cells["digest"] or rules.answers[name].digest or ""
+            label = Label(value, annotator, drawn, digest, place)
             found.add(name, metric, label)
 
 
@@ -199,8 +201,12 @@ def _meant(cells: Mapping[str, str], answers: Mapping[str, Labelled]) -> str:
     name = next((form for form in forms if form in answers), cells["id"])
     if name in answers or not name.isdigit():
         return name
-    same = [one for one in answers if one.lstrip("0") == name]
-    meant = [one for one in same if cells["digest"] and answers[one].digest == cells["digest"]]
+    same = [sample_id for sample_id in answers if sample_id.lstrip("0") == name]
+    meant = [
+        sample_id
+        for sample_id in same
+        if cells["digest"] and answers[sample_id].digest == cells["digest"]
+    ]
     return meant[0] if len(meant) == 1 else name
 
 
@@ -274,10 +280,6 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def _digest(cells: Mapping[str, str], rules: LabelRules) -> str:
-    return cells["digest"] or rules.answers[cells["id"]].digest or ""
-
-
 def level_of(written: Any, scale: LabelScale) -> float | None:
     """Return the declared level that is written, None if there is none.
 
@@ -338,12 +340,12 @@ def shown_name(text: str) -> str:
     >>> shown_name(" An\u200bna  Li ")
     'Anna Li'
     """
-    visible = (one for one in _FILLERS.sub("", text) if unicodedata.category(one) != "Cf")
+    visible = (letter for letter in _FILLERS.sub("", text) if unicodedata.category(letter) != "Cf")
     return " ".join(unicodedata.normalize("NFC", "".join(visible)).split())
 
 
 def name_key(text: str) -> str:
-    r"""Return what is equal for two spellings of one name; capitals do not count.
+    r"""Return a key that all spellings of one name share; capitals do not count.
 
     >>> name_key("ANNA") == name_key("anna\ufeff")
     True

@@ -1,4 +1,7 @@
-"""Loads the cases of a data set: reads, shuffles and limits the rows, and checks their ids."""
+"""Loads the cases of a data set: reads, shuffles and limits the rows, and checks their ids.
+
+The chunks of a corpus are read here, too.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import json
 import random
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, likely_columns
 from pytest_rageval.datasets.base import (
     READER_REGISTRY,
     BrokenRow,
@@ -21,20 +26,22 @@ from pytest_rageval.datasets.base import (
     GivenRows,
     Row,
     row_place,
+    rows_of,
 )
-from pytest_rageval.datasets.columns.ambiguous import Doubt, ReadRows, find_doubts, likely_columns
-from pytest_rageval.datasets.columns.ids import find_grade_doubts, unread_grades
-from pytest_rageval.datasets.columns.key_map import KeyMap
-from pytest_rageval.datasets.formats.inline import rows_of
-from pytest_rageval.datasets.joined import Answers, merged
+from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
+from pytest_rageval.datasets.ids import find_grade_doubts, unread_grades
+from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
-from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.fields import GRADE, NO_GRADE
-from pytest_rageval.scenario.yaml.text import inline_text
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.scenario.yaml.tree import inline_text
+from pytest_rageval.text.json_value import head_of
+
+if TYPE_CHECKING:
+    from pytest_rageval.datasets.joined import Answers
 
 _LISTED = 5
 _DOCUMENTS = ("json", "jsonl", "yaml")
@@ -89,6 +96,9 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     source = _source(spec, base_dir, where, row_lines, given)
     shown, rows, digest = source.shown, source.rows, source.digest
     if spec.merge_rows is not None:
+        # Not at the top: most data have one row a sample, in one file.
+        from pytest_rageval.datasets.joined import merged
+
         rows = merged(rows, spec.merge_rows, spec.key_map)
     second = None if answers is None else _answers(answers, base_dir, answers_at or where, spec)
     if second is not None:
@@ -124,7 +134,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         left_out=left_out,
         hint=hint,
         likely=likely,
-        doubts=(*find_doubts(seen), *find_grade_doubts(seen, is_merged=is_merged)),
+        doubts=(*seen.doubts(), *find_grade_doubts(seen, is_merged=is_merged)),
     )
 
 
@@ -144,13 +154,13 @@ def _source(
     row_lines: Sequence[int | None] | None,
     given: GivenRows | None,
 ) -> _Source:
-    """Return the rows that are given, or those in the scenario, or those of a file."""
+    """Return the given rows, else the rows in the scenario, else the rows of its data file."""
     if given is not None:
         digest = hashlib.sha256()
         listed = [*rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)]
         for row in listed:  # not as one text: they may be many
-            said = row.fields if isinstance(row, Row) else [row.reason, row.raw]
-            digest.update(json.dumps(said, sort_keys=True, default=str).encode())
+            content = row.fields if isinstance(row, Row) else [row.reason, row.raw]
+            digest.update(json.dumps(content, sort_keys=True, default=str).encode())
         return _Source(given.shown, listed, digest)
     if spec.rows is not None:
         digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
@@ -163,10 +173,15 @@ def _source(
 
 
 def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
+    # Not at the top: most data are in one file.
+    from pytest_rageval.datasets.joined import Answers, merged
+
     file = answers_file(answers, base_dir, where)
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
     if answers.merge_rows:
-        unprefixed = {name: one.removeprefix(answers.prefix) for name, one in spec.key_map.items()}
+        unprefixed = {
+            name: column.removeprefix(answers.prefix) for name, column in spec.key_map.items()
+        }
         rows = merged(rows, answers.key, unprefixed)
     return Answers(answers, file.shown, rows, file.sha256().digest())
 
@@ -265,7 +280,7 @@ def _unknown_columns(
 
 
 def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
-    """Yield warnings of rows with different values in two columns of one field."""
+    """Yield a warning for each two columns of one field that differ in some row."""
     for (name, column, other), count in key_map.clashes.items():
         rows = "1 row has" if count == 1 else f"{count} rows have"
         yield (
@@ -355,3 +370,59 @@ def check_content(file: DataFile, name: str) -> None:
 def _first_bytes(file: DataFile) -> bytes:
     with file.open() as stream:
         return stream.read(_START).removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The texts of the chunks of each document, in file order; names are in Unicode NFC."""
+
+    shown: str
+    chunks: Mapping[str, tuple[str, ...]]
+
+    def of_document(self, doc_name: str) -> tuple[str, ...] | None:
+        """Return the chunks of a document, None if it has none."""
+        return self.chunks.get(unicodedata.normalize("NFC", doc_name))
+
+
+def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
+    """Return the chunks in the file of ``spec``, whose path is relative to ``base_dir``.
+
+    The file may have any data format; each row needs a text and a ``doc_name``. Raises
+    ScenarioError that names the rows without them.
+    """
+    as_dataset = DatasetSpec(**dict(spec))
+    file = data_file(as_dataset, base_dir, where, "corpus")
+    found: dict[str, dict[str, None]] = {}
+    problems: list[Problem] = []
+    for row in reader_of(file, where, "corpus").read(file):
+        chunk = _chunk(row)
+        if isinstance(chunk, str):
+            problems.append(Problem(row_place(file.shown, row.line, row.number), chunk))
+        else:
+            doc_name, text = chunk
+            found.setdefault(unicodedata.normalize("NFC", doc_name), {})[text] = None
+    if not found and not problems:
+        problems.append(Problem(file.shown, "no chunks: an empty corpus expects nothing"))
+    if problems:
+        more = len(problems) - _LISTED
+        rest = [Problem(file.shown, f"and {more} more")] if more > 0 else []
+        raise ScenarioError([*problems[:_LISTED], *rest])
+    return Corpus(file.shown, {name: tuple(texts) for name, texts in found.items()})
+
+
+def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
+    """Return document and text of a chunk, or what it lacks."""
+    if isinstance(row, BrokenRow):
+        return row.reason
+    doc_name = passage_document(row.fields)
+    text = _text(row.fields)
+    if doc_name is None:
+        return f"a chunk needs its document under one of {', '.join(DOCUMENT_KEYS)}"
+    if text is None:
+        return f"a chunk needs a text under one of {', '.join(PASSAGE_KEYS)}"
+    return doc_name, text
+
+
+def _text(fields: Mapping[str, Any]) -> str | None:
+    texts = (fields[key].strip() for key in PASSAGE_KEYS if isinstance(fields.get(key), str))
+    return next((text for text in texts if text), None)

@@ -52,18 +52,13 @@ def _is_written(metadata: object) -> bool:
     if type(metadata) is not dict:
         return metadata is NOTHING
     return all(
-        type(name) is str and (type(value) in _SIMPLE or _is_ordinary(value))
+        type(name) is str
+        and (type(value) in _SIMPLE or (type(value) in (int, float) and abs(value) < 1e300))
         for name, value in metadata.items()
     )
 
 
 _SIMPLE: Final = frozenset([str, bool, type(None)])
-_NUMBERS: Final = frozenset([int, float])
-
-
-def _is_ordinary(value: object) -> bool:
-    """Return whether a value is a number, neither infinite nor too long for JSON."""
-    return isinstance(value, int | float) and type(value) in _NUMBERS and abs(value) < 1e300
 
 
 def _metadata(sample: Sample) -> Mapping[str, Any]:

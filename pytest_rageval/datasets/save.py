@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-from pytest_rageval.text.cells import QUOTE_COLUMN, csv_text, quoted
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
+from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, quoted
 
 _PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
 _LISTED_FIELDS = (
@@ -85,11 +85,10 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if any(isinstance(value, str) and value != quoted(value) for row in table for value in row):
         table = [[*(quoted(v) if isinstance(v, str) else v for v in row), None] for row in table]
         table[0][-1] = QUOTE_COLUMN
-    yield from csv_text([_cell(value) for value in row] for row in table)
-
-
-def _cell(value: Any) -> Any:
-    return value if value is None or isinstance(value, str) else _dump(value)
+    yield from csv_text(
+        [value if value is None or isinstance(value, str) else _dump(value) for value in row]
+        for row in table
+    )
 
 
 _dump = json.JSONEncoder(ensure_ascii=False, default=str).encode

@@ -11,10 +11,10 @@ from typing import Literal, TypeVar
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.datasets.formats.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.datasets.formats.trec_tables import read_table_qrels, read_table_run
-from pytest_rageval.datasets.load import Dataset, choose, data_file
+from pytest_rageval.datasets.load import Dataset, answers_file, choose, data_file
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import Case, InvalidRow, Sample
-from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
 
 _LISTED = 5
 T = TypeVar("T")
@@ -65,12 +65,22 @@ def load_trec(
     )
 
 
-def trec_digest(spec: DatasetSpec, base_dir: Path) -> str:
-    """Return the hash of both files as they are now; raises ScenarioError."""
-    return _digest(
-        _file(spec, spec.qrels_path, base_dir, str, "qrels_path"),
-        _file(spec, spec.run_path, base_dir, str, "run_path"),
-    )
+def data_digest(spec: DatasetSpec, base_dir: Path, answers: AnswersSpec | None = None) -> str:
+    """Return the hash of these files, as ``load_dataset`` and ``load_trec`` compute it.
+
+    "" for rows that are no file. Raises ScenarioError where one is missing.
+    """
+    if spec.qrels_path is not None:
+        return _digest(
+            _file(spec, spec.qrels_path, base_dir, str, "qrels_path"),
+            _file(spec, spec.run_path, base_dir, str, "run_path"),
+        )
+    if spec.path is None:
+        return ""
+    digest = data_file(spec, base_dir, "", "dataset").sha256()
+    if answers is not None:
+        digest.update(answers_file(answers, base_dir, "").sha256().digest())
+    return digest.hexdigest()
 
 
 def _file(

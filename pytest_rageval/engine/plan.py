@@ -32,12 +32,12 @@ from pytest_rageval.model import (
     Value,
 )
 from pytest_rageval.run_paths import ImportMode
-from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
 from pytest_rageval.text.printable import one_line
 
 if TYPE_CHECKING:
-    from pytest_rageval.stats.control_rows import ControlRule
+    from pytest_rageval.controls import ControlRule
     from pytest_rageval.targets.base import Target
 
 

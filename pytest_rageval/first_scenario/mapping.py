@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pytest_rageval.datasets.columns.key_map import separator_in
-from pytest_rageval.first_scenario.table import Column, Table
-from pytest_rageval.first_scenario.words import is_all_of, is_bare_answer, kinds_of
+from pytest_rageval.datasets.key_map import separator_in
+from pytest_rageval.first_scenario.table import Column, Table, is_all_of, is_bare_answer, kinds_of
 from pytest_rageval.scenario.column_names import read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
@@ -52,8 +51,8 @@ _DOCUMENTS: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class Found:
-    """The column of a field, and why it is that one."""
+class FoundColumn:
+    """The column of a field, and why it was chosen."""
 
     column: str
     why: str
@@ -67,7 +66,7 @@ class Mapped:
     would tell; "" and () where there is no doubt.
     """
 
-    fields: Mapping[str, Found]
+    fields: Mapping[str, FoundColumn]
     doubt: str = ""
     ways: tuple[tuple[str, str, str], ...] = ()
 
@@ -102,9 +101,9 @@ def speaks_of(column: Column) -> tuple[str, int] | None:
     if not column.filled:
         return None
     name = snake_case(column.name)
-    for rank, found in enumerate((_by_known_name(column, name), _by_words(column))):
-        if found is not None and _fits(column, found):
-            return found, rank
+    for rank, spoken in enumerate((_by_known_name(column, name), _by_words(column))):
+        if spoken is not None and _fits(column, spoken):
+            return spoken, rank
     return None
 
 
@@ -134,7 +133,7 @@ def _by_words(column: Column) -> str | None:
 
 
 def _of_checks(kinds: frozenset[str]) -> str | None:
-    """Return what a column is whose name has no words but those for texts in an answer."""
+    """Return the field of a column whose name has only words for texts in an answer."""
     if "negative" in kinds:
         return "must_not_include" if "pattern" not in kinds else None
     if "pattern" in kinds:
@@ -143,7 +142,7 @@ def _of_checks(kinds: frozenset[str]) -> str | None:
 
 
 def _of_texts(column: Column, kinds: frozenset[str]) -> str | None:
-    """Return what a column is whose name speaks of no documents and of no keywords."""
+    """Return the field of a column whose name mentions neither documents nor keywords."""
     is_gold = bool(kinds & {"gold", "reference"})
     if "context" in kinds:
         retrieved = "contexts" if "retrieved" in kinds else "contexts?"
@@ -160,7 +159,7 @@ def _of_texts(column: Column, kinds: frozenset[str]) -> str | None:
 
 
 def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
-    """Return what a column of documents is: their ids or, where they are long, their texts."""
+    """Return the field of a column of documents: ids or, if its values are long, texts."""
     is_text = column.is_prose and "id" not in kinds
     if "retrieved" in kinds and "gold" not in kinds:
         return "contexts" if is_text else "retrieved_ids"
@@ -237,12 +236,12 @@ class _Draft:
 
     table: Table
     given: Mapping[str, str]
-    fields: dict[str, Found] = field(default_factory=dict)
+    fields: dict[str, FoundColumn] = field(default_factory=dict)
     doubt: str = ""
     ways: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        self.fields |= {name: Found(column, AS_SAID) for name, column in self.given.items()}
+        self.fields |= {name: FoundColumn(column, AS_SAID) for name, column in self.given.items()}
         self._spoken = {
             column.name: spoken
             for column in self.table.columns
@@ -250,10 +249,10 @@ class _Draft:
         }
 
     def take_best(self, name: str) -> None:
-        """Give a field the column whose name speaks of it best."""
+        """Give a field the column whose name fits it best."""
         if name in FIELD_ALIASES and name not in self.fields and (fits := self._of(name)):
             best = min(fits, key=lambda column: self._rank(name, column))
-            self.fields[name] = Found(best, "by its name")
+            self.fields[name] = FoundColumn(best, "by its name")
 
     def settle_two_systems(self) -> None:
         """Leave open which of two columns named after a system's answer is meant."""
@@ -272,9 +271,9 @@ class _Draft:
 
     def _of_systems(self, used: str) -> list[Column]:
         """Return the other columns with a name of ``answer``; not one that is only called so."""
-        others = (one for one in self.table.columns if one.name != used)
-        named = (one for one in others if (read_field(one.name) or "")[:1] == ("answer",))
-        return [one for one in named if snake_case(one.name) != "answer"]
+        others = (column for column in self.table.columns if column.name != used)
+        named = (column for column in others if (read_field(column.name) or "")[:1] == ("answer",))
+        return [column for column in named if snake_case(column.name) != "answer"]
 
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
@@ -295,9 +294,9 @@ class _Draft:
         if "references" in self.fields:
             self._settle_beside_gold(column)
         elif why_gold:
-            self.fields["references"] = Found(column, why_gold)
+            self.fields["references"] = FoundColumn(column, why_gold)
         elif _ends_in_answer(column):
-            self.fields["answer"] = Found(column, "by its name")
+            self.fields["answer"] = FoundColumn(column, "by its name")
         else:
             self.doubt = (
                 f"{column!r} may be the right answer, or what a system said: nothing in the file "
@@ -313,7 +312,7 @@ class _Draft:
         if {"answer", "references"} & self.given.keys():
             return None
         systems = self._of_systems(column)
-        return next((one for one in systems if len(one.filled) < len(one.cells)), None)
+        return next((system for system in systems if len(system.filled) < len(system.cells)), None)
 
     def _leave_open(self, blank: Column, column: str) -> None:
         count, rows = len(blank.cells) - len(blank.filled), len(blank.cells)
@@ -344,7 +343,7 @@ class _Draft:
                 (f"{gold!r} is the right answer", "references", gold),
             )
         else:
-            self.fields["answer"] = Found(column, f"by its name, beside {gold!r}")
+            self.fields["answer"] = FoundColumn(column, f"by its name, beside {gold!r}")
 
     def _why_gold(self, column: str, file_stem: str) -> str:
         """Return what says that a bare ``answer`` is the gold, "" if nothing does."""
@@ -368,12 +367,12 @@ class _Draft:
         name = "contexts" if is_answered else "reference_contexts"
         if name in self.fields:
             return
-        column = min(fits, key=lambda one: self._rank("contexts", one))
+        column = min(fits, key=lambda name: self._rank("contexts", name))
         why = "beside answers" if is_answered else "to be found: the data have no answers"
-        self.fields[name] = Found(column, why)
+        self.fields[name] = FoundColumn(column, why)
 
     def take_id(self) -> None:
-        """Take the ids of the rows; repeated ones without other gold are those of documents."""
+        """Take the ids of the rows; without other gold, ids that repeat are documents to find."""
         if "id" in self.fields:
             return
         for column in self._left():
@@ -382,9 +381,9 @@ class _Draft:
                 continue
             if len(cells.distinct) == len(cells.filled):
                 if "id" not in self.fields:
-                    self.fields["id"] = Found(column, "different in each row")
+                    self.fields["id"] = FoundColumn(column, "different in each row")
             elif snake_case(column) == "id" and not self.has_gold:
-                self.fields["reference_ids"] = Found(
+                self.fields["reference_ids"] = FoundColumn(
                     column, "the documents to find: it repeats for different questions"
                 )
 
@@ -398,7 +397,7 @@ class _Draft:
         fits = [name for name in fits if self._may_name_documents(self.table[name])]
         if fits and "doc_name" not in self.fields:
             best = min(fits, key=lambda name: self._rank("doc_name", name))
-            self.fields["doc_name"] = Found(best, "by its name")
+            self.fields["doc_name"] = FoundColumn(best, "by its name")
 
     @property
     def has_gold(self) -> bool:
@@ -413,7 +412,7 @@ class _Draft:
         return [column.name for column in self.table.columns if column.name not in taken]
 
     def _of(self, name: str) -> list[str]:
-        return [one for one in self._left() if self._spoken.get(one, ("", 0))[0] == name]
+        return [column for column in self._left() if self._spoken.get(column, ("", 0))[0] == name]
 
     def _rank(self, name: str, column: str) -> tuple[int, int, int, int]:
         """Return how well a column fits a field: known names first, then short ones."""

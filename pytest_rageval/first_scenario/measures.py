@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.table import Column, Table, texts_in
-from pytest_rageval.text.normalize import normalize_ultrarag, normalize_unicode
-from pytest_rageval.text.tokenize import has_cjk, split_characters
+from pytest_rageval.text.tokenize import (
+    has_cjk,
+    normalize_ultrarag,
+    normalize_unicode,
+    split_characters,
+)
 
 _ANSWERS: Final = ("em", "f1", "rouge-l")
 _HELD: Final = ("coverem", "acc", "f1", "rouge-l")
@@ -34,7 +38,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Measures:
-    """The metrics, what else the scenario needs for them, and those that lack something.
+    """The metrics, what else the scenario needs for them, and metrics that lack something.
 
     ``weights`` are () where all count the same. ``later`` are pairs of metrics and what they need.
     ``asks`` are the fields that a target has to give, () if the data hold them.
@@ -214,8 +218,8 @@ def _lies_inside(table: Table, mapped: Mapped) -> bool:
         return False
     pairs = list(zip(found.cells, gold.cells, strict=True))[:_LOOKED_AT]
     inside = equal = 0
-    for one, other in pairs:
-        texts, expected = _normal(one), _normal(other)
+    for given, other in pairs:
+        texts, expected = _normal(given), _normal(other)
         equal += bool(texts & expected)
         inside += any(text in part or part in text for text in texts for part in expected)
     return inside > equal
@@ -228,12 +232,12 @@ def _normal(cell: Any) -> set[str]:
 def _script(table: Table, mapped: Mapped) -> str:
     found = (_column(table, mapped, name) for name in ("references", "answer", "must_include"))
     columns = [column for column in found if column is not None]
-    text = "".join(_sampled(columns))
+    text = "".join(text for column in columns for text in column.texts[:_LOOKED_AT])
     letters = [character for character in text if character.isalpha()]
     if sum(not letter.isascii() for letter in letters) > _FEW_LETTERS * len(letters):
         return "cjk" if has_cjk(text) else "letters"
     # In all texts: a single “quoted” word makes a right answer wrong.
-    used = frozenset().union(*(text for one in columns for text in one.texts))
+    used = frozenset().union(*(text for column in columns for text in column.texts))
     return "punctuation" if any(map(_is_kept_punctuation, used)) else ""
 
 
@@ -241,10 +245,6 @@ def _is_kept_punctuation(character: str) -> bool:
     """Return whether it is a mark that the default normaliser takes for a part of a word."""
     is_mark = not character.isascii() and unicodedata.category(character)[0] == "P"
     return is_mark and bool(normalize_ultrarag(character))
-
-
-def _sampled(columns: Iterable[Column]) -> Iterable[str]:
-    return (text for column in columns for text in column.texts[:_LOOKED_AT])
 
 
 def _groups(table: Table, mapped: Mapped) -> Iterable[str]:

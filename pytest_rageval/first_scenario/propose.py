@@ -14,7 +14,7 @@ from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.mapping import (
-    Found,
+    FoundColumn,
     Mapped,
     holds_joined_ids,
     holds_joined_texts,
@@ -32,7 +32,7 @@ from pytest_rageval.first_scenario.scenario_text import (
 )
 from pytest_rageval.first_scenario.table import Column, Table, read_table
 from pytest_rageval.import_path import module_in
-from pytest_rageval.importing.python_target import identifier
+from pytest_rageval.importing.written_files import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -135,16 +135,14 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
         measures,
         None if measures.asks else tried,
         tuple(case for case in read.cases if isinstance(case, InvalidRow)),
-        _target(f"{module}.py", draft) if module else None,
+        (f"{module}.py", target_text(f"{module}.py", draft.file, measures.asks))
+        if module
+        else None,
     )
 
 
-def _target(file: str, draft: Draft) -> tuple[str, str]:
-    return file, target_text(file, draft.file, draft.measures.asks)
-
-
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
-    """Return the fields with those that a reader takes by the names of columns that were left."""
+    """Return the fields, with further ones that a reader finds by the names of other columns."""
     served = {found.column for found in mapped.fields.values()}
     by_name = {
         name: column
@@ -153,7 +151,7 @@ def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
     }
     more = {**by_name, **read.likely}
     found = {
-        name: Found(column, "by its name")
+        name: FoundColumn(column, "by its name")
         for name, column in more.items()
         if name not in mapped.fields and column not in served and table[column].filled
     }
@@ -197,7 +195,7 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
 
 
 def _refuse_two_golds(spec: DatasetSpec, folder: Path, given: Mapping[str, str]) -> None:
-    """Raise ScenarioError for two columns with names of the gold, of which the better one is read.
+    """Raise ScenarioError if two columns are named like the gold, though only the better is read.
 
     The reader would not say so: the ``key_map`` of the proposal names one of them.
     """
@@ -258,7 +256,7 @@ def _nothing_found(mapped: Mapped) -> str:
 
 
 def _listed(mapped: Mapped) -> str:
-    found = (f"{name} ({one.column!r})" for name, one in mapped.fields.items())
+    found = (f"{name} ({found.column!r})" for name, found in mapped.fields.items())
     return ", ".join(found) or "nothing"
 
 
@@ -286,7 +284,7 @@ def _echo(question: str = "") -> dict[str, Any]:
 def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
     """Yield the column, its field and an example for each field, then for the metadata."""
     served = {found.column: name for name, found in proposal.mapped.fields.items()}
-    columns = sorted(proposal.table.columns, key=lambda one: one.name not in served)
+    columns = sorted(proposal.table.columns, key=lambda column: column.name not in served)
     for column in columns:
         yield column.name, served.get(column.name, "(metadata)"), column.example
 
@@ -294,4 +292,6 @@ def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
 def unread_lines(proposal: Proposal) -> Iterator[str]:
     """Yield what to do about columns that serve no field because of what is in their cells."""
     served = {found.column for found in proposal.mapped.fields.values()}
-    yield from _joined_cells(one for one in proposal.table.columns if one.name not in served)
+    yield from _joined_cells(
+        column for column in proposal.table.columns if column.name not in served
+    )

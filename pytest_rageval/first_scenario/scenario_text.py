@@ -16,9 +16,8 @@ from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
-from pytest_rageval.text.cells import cells
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
+from pytest_rageval.text.printable import cells, one_line
 
 _WIDTH: Final = 96
 _MEANS: Final = {
@@ -77,22 +76,19 @@ def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
         name: found.column
         for name, found in mapped.fields.items()
         if found.why == AS_SAID
-        or [one for one in columns if one in FIELD_ALIASES[name]] != [found.column]
+        or [column for column in columns if column in FIELD_ALIASES[name]] != [found.column]
     }
 
 
 def scenario_text(draft: Draft) -> str:
     """Return the scenario as YAML."""
-    parts = [_head(draft), _dataset(draft), _target(draft), _metrics(draft), _gates(draft)]
-    return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
-
-
-def _head(draft: Draft) -> list[str]:
-    return [
+    head = [
         "# What is measured, on which data, and what is good enough.",
         f"# Run it with:  pytest {shell_word(draft.file)}",
         pair_text("name", draft.name),
     ]
+    parts = [head, _dataset(draft), _target(draft), _metrics(draft), _gates(draft)]
+    return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
 
 
 def _dataset(draft: Draft) -> list[str]:
@@ -128,10 +124,10 @@ def _target(draft: Draft) -> list[str]:
     asks = draft.measures.asks
     if not asks:
         return []
-    given = " and ".join("answers" if one == "answer" else one for one in asks)
+    given = " and ".join("answers" if ask == "answer" else ask for ask in asks)
     if draft.is_written:
-        said = f"# The data have no {given}: your system is asked."
-        return [said, pair_text("target", draft.target), *_second_file(draft)]
+        comment = f"# The data have no {given}: your system is asked."
+        return [comment, pair_text("target", draft.target), *_second_file(draft)]
     file = f"{draft.target.partition(':')[0].rpartition('.')[2]}.py"
     return [
         f"# The data have no {given}: your system is asked. Write how in {file},",
@@ -369,7 +365,11 @@ def shell_word(text: str) -> str:
     >>> shell_word("a.yaml"), shell_word("my data.yaml")
     ('a.yaml', "'my data.yaml'")
     """
-    return text if all(one.isalnum() or one in "._/-" for one in text) else shlex.quote(text)
+    return (
+        text
+        if all(character.isalnum() or character in "._/-" for character in text)
+        else shlex.quote(text)
+    )
 
 
 def _quoted(text: str) -> str:

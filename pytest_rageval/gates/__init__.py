@@ -12,8 +12,6 @@ from typing import Final
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "agreement": ("agreement",),
     "bound": ("lower_bound", "quantile"),
-    "corrected": (),
-    "corrected_regression": (),
     "invalid": ("invalid",),
     "mean": ("fail_under", "mean"),
     "no_regression": ("compare_fail", "no_regression"),
@@ -21,6 +19,4 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "regression": (),
     "slices": ("by",),
     "unscored": ("unscored",),
-    "watch_mean": (),
-    "worst": (),
 }

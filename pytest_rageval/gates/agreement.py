@@ -11,9 +11,16 @@ from typing import Any, ClassVar, Final
 from pydantic import ConfigDict, Field
 
 from pytest_rageval.gates.base import UNIT, Gate, GateKind, Place, bound_result
-from pytest_rageval.model import Agreement, Bound, GateResult, HumanLabels, ScenarioResult
+from pytest_rageval.model import (
+    Agreement,
+    Bound,
+    Corrected,
+    GateResult,
+    HumanLabels,
+    ScenarioResult,
+)
 from pytest_rageval.scenario.spec import BoundSpec, Spec, Whole
-from pytest_rageval.stats.wording import counted, not_counted
+from pytest_rageval.stats.wording import counted, label_range, not_counted
 
 FEW: Final = 10
 """Fewer labels than this say nothing, whatever ``min_labels`` asks for."""
@@ -103,7 +110,7 @@ class AgreementGate(Gate):
         return ", ".join(parts) + _left_out(found)
 
     def _labels(self, found: Agreement) -> str:
-        """Return how many answers the coefficient rests on: for a share, those of one level."""
+        """Return how many answers the coefficient rests on; for a share, those of one level."""
         row = {"sensitivity": -1, "specificity": 0}.get(self.coefficient)
         if row is None:
             return counted(found.n, "labelled answer")
@@ -165,8 +172,8 @@ def _make(options: AgreementSpec, place: Place) -> list[Gate]:
         f"{place.target}.agreement", place.target, human, "", Bound(), options.min_labels
     )
     gates: list[Gate] = []
-    asked = options.model_fields_set - {"min_labels"}
-    for name in (field for field in AgreementSpec.model_fields if field in asked):
+    coefficients = options.model_fields_set - {"min_labels"}
+    for name in (field for field in AgreementSpec.model_fields if field in coefficients):
         gate = replace(usual, name=f"{usual.name}.{name}", coefficient=name)
         gates += _gates_of(gate, getattr(options, name), place)
     return gates or [replace(usual, name=f"{usual.name}.min_labels")]
@@ -204,3 +211,86 @@ GATES = (
         example=_EXAMPLE,
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedGate(Gate):
+    """Compares the corrected mean, or the worse end of its interval, with a bound."""
+
+    by_labels: ClassVar[bool] = True
+
+    name: str
+    target: str
+    bound: Bound
+    human: HumanLabels
+    takes_end: bool
+    confidence: float = 0.95
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The metric that it is about."""
+        return (self.target,)
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Fail also when there are too few labels for a corrected mean."""
+        # Not at the top: scenarios without labels need no statistics of them.
+        from pytest_rageval.stats.labels.agreement import agreement_of
+        from pytest_rageval.stats.labels.corrected_means import corrected_of
+
+        known = result.corrected.get(self.target) if self.confidence == 0.95 else None
+        found = known or corrected_of(result, self.human, self.confidence)
+        if found.mean is None or found.ci_low is None or found.ci_high is None:
+            why = found.why or "the labels give no interval"
+            return GateResult(self.name, "failed", None, self.bound.end, why)
+        observed = found.mean
+        if self.takes_end:
+            observed = found.ci_low if self.bound.min is not None else found.ci_high
+        remark = (
+            f"mean by people {found.mean:.4f}, {100 * self.confidence:.3g} % interval "
+            f"{found.ci_low:.4f}..{found.ci_high:.4f}, {counted(found.labels, 'labelled answer')}; "
+            f"by the judge alone {result.mean_of(self.target):.4f}"
+        )
+        unscored = agreement_of(result, self.human).unscored
+        if unscored:
+            remark += f"; not counted: {counted(unscored, 'labelled sample')} without a score"
+        verdict = bound_result(self.name, self.bound, observed, remark=remark)
+        if self.bound.holds(found.ci_low) == self.bound.holds(found.ci_high):
+            return verdict
+        return GateResult(
+            verdict.name,
+            verdict.outcome,
+            verdict.observed,
+            verdict.bound,
+            verdict.message + self._how_many_more(result, found),
+            verdict.margin,
+        )
+
+    def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
+        """Return how many labels would decide, where the interval holds the bound."""
+        assert found.mean is not None
+        if self.takes_end and not self.bound.holds(found.mean):
+            side = (
+                f"below {self.bound.min:g}"
+                if self.bound.min is not None
+                else f"above {self.bound.max:g}"
+            )
+            return (
+                f"; people's mean {found.mean:.4f} is itself {side}: more labels will hardly help"
+            )
+        from pytest_rageval.stats.labels.corrected_means import pilot_of
+        from pytest_rageval.stats.labels.drawing import labels_needed
+        from pytest_rageval.stats.labels.strata import Scale
+
+        scale = Scale.of(result.info, self.human)
+        distance = min(
+            abs(found.mean - end) for end in (self.bound.min, self.bound.max) if end is not None
+        )
+        pilot = pilot_of(result, self.human)
+        needed = labels_needed(pilot, distance / scale.span)
+        if needed is None:
+            return "; not sure yet"
+        more = found.labels + 1
+        count = label_range(max(needed[0], more), max(needed[1], more), len(pilot))
+        if not count:
+            return f"; not sure yet, nor would labels of all {len(pilot)} answers decide it"
+        return f"; not sure yet: {count} labelled answers in all would decide it"

@@ -14,12 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from pytest_rageval.errors import unknown_name
-from pytest_rageval.gates.worst import WorstSamples, beyond
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -33,10 +32,15 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.registry import Registry
-from pytest_rageval.scenario.rewording import mistakes
-from pytest_rageval.scenario.spec import BoundSpec, Portion, without_own_keys
+from pytest_rageval.scenario.spec import BoundSpec, Portion, mistakes, without_own_keys
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted
 
-Asked = Sample | SampleResult
+LISTED: Final = 5
+"""How many samples are listed."""
+
+AnySample = Sample | SampleResult
 """A sample before or after it is asked about."""
 
 
@@ -57,11 +61,19 @@ class NoThresholdsError(GateOptionError):
 
 
 AS_RUN = "as_run"
-"""What the page calls a gate that it does not decide anew for other weights."""
+"""What the page calls a gate that it does not decide again for other weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSamples:
+    """``rows`` are samples with their figures, worst first; ``heading`` says how many there are."""
+
+    heading: str
+    rows: tuple[tuple[str, SampleResult], ...]
 
 
 class Watch(ABC):
-    """Follows a run that asks, until the verdict of one gate is certain."""
+    """Follows a run that asks a system or a judge, until the verdict of one gate is certain."""
 
     __slots__ = ()
 
@@ -125,8 +137,8 @@ class Gate(ABC):
         """Return what is said of the baseline's samples that the result lacks, "" if none."""
         return ""
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch | None:
-        """Return what knows the verdict early, of samples that are ``asked`` about.
+    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch | None:
+        """Return what knows the verdict before all ``samples`` are asked about.
 
         ``error`` is the largest probability of a wrong verdict. None if every sample is needed.
         """
@@ -278,10 +290,10 @@ def scenario_gate(name: str) -> GateKind | None:
 def make_gates(options: Mapping[str, Any], info: ScenarioInfo) -> list[Gate]:
     """Return the gates in ``options``; raises GateOptionError for the first bad one."""
     gates: list[Gate] = []
-    for made in each_gate(options, info):
-        if isinstance(made, GateOptionError):
-            raise made
-        gates += made
+    for gates_or_error in each_gate(options, info):
+        if isinstance(gates_or_error, GateOptionError):
+            raise gates_or_error
+        gates += gates_or_error
     return gates
 
 
@@ -345,7 +357,7 @@ def largest_share(spec: ShareSpec, place: Place, *below: str) -> Bound:
 
 
 def ends_of(bound: Bound) -> list[float | None]:
-    """Return the two ends, None where there is none."""
+    """Return the lower and the upper end, None for an open one."""
     return [bound.min, bound.max]
 
 
@@ -363,3 +375,31 @@ def bound_result(
 def margin_of(found: GateResult) -> float:
     """Return the margin of a verdict as a sort key: a missing figure is the worst."""
     return -math.inf if found.margin is None else found.margin
+
+
+def beyond(
+    result: ScenarioResult, target: str, bound: Bound, observed: float | None
+) -> list[WorstSamples]:
+    """Return the samples beyond the bound, on the side of the observed figure."""
+    is_above = bound.min is None or (
+        bound.max is not None and observed is not None and observed > bound.max
+    )
+    end = Bound(max=bound.max) if is_above else Bound(min=bound.min)
+    known = [
+        (score, sample)
+        for sample in weighing(result)
+        if is_scored(score := score_of(sample, target))
+    ]
+    found = [(score, sample) for score, sample in known if not end.holds(score)]
+    found.sort(key=lambda row: -row[0] if is_above else row[0])
+    if not found:
+        return []
+    side, extreme = ("above", "highest") if is_above else ("below", "lowest")
+    heading = f"{target} is {side} {end.end:g} in {len(found)} of {counted(len(known), 'sample')}"
+    rows = tuple((f"{score:.4f}", sample) for score, sample in found[:LISTED])
+    return [WorstSamples(f"{heading}; the {extreme}:", rows)]
+
+
+def weighing(result: ScenarioResult) -> list[SampleResult]:
+    """Return the samples that count in a mean: to be scored, and with a weight above 0."""
+    return [sample for sample in result.samples if sample.is_expected and sample.sample_weight]

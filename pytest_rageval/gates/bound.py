@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, WrapValidator
 
-from pytest_rageval.gates.agreement import labels_of
+from pytest_rageval.gates.agreement import CorrectedGate, labels_of
 from pytest_rageval.gates.base import (
     BoundedGate,
     Gate,
@@ -22,7 +22,6 @@ from pytest_rageval.gates.base import (
     ends_of,
     margin_of,
 )
-from pytest_rageval.gates.corrected import CorrectedGate
 from pytest_rageval.gates.mean import MeanSpec
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -95,12 +94,12 @@ class QuantileGate(BoundedGate):
         missing, remark = f"no sample has a {self.target}", f"n {len(values)}"
         # One score may be both the last of the share below and the first of the rest.
         reached = weighted_quantile(values, weights, self.q, side="upper")
-        kept = weighted_quantile(values, weights, self.q)
+        not_above = weighted_quantile(values, weights, self.q)
         ends = [
             bound_result(self.name, bound, observed, missing, remark)
             for bound, observed in (
                 (Bound(min=self.bound.min), reached),
-                (Bound(max=self.bound.max), kept),
+                (Bound(max=self.bound.max), not_above),
             )
             if bound.end is not None
         ]
@@ -116,10 +115,10 @@ def _scored(
     result: ScenarioResult, target: str
 ) -> tuple[list[SampleResult], list[float], list[float]]:
     """Return the samples with a score, their scores, and their weights."""
-    pairs = [(one, score_of(one, target)) for one in result.samples if one.is_expected]
+    pairs = [(sample, score_of(sample, target)) for sample in result.samples if sample.is_expected]
     found = [(sample, value) for sample, value in pairs if is_scored(value)]
     samples = [sample for sample, _ in found]
-    return samples, [value for _, value in found], [one.sample_weight for one in samples]
+    return samples, [value for _, value in found], [sample.sample_weight for sample in samples]
 
 
 class LowerBoundSpec(MeanSpec):

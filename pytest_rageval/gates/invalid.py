@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_rageval.gates.base import (
-    Asked,
+    AnySample,
     Gate,
     GateKind,
     Place,
@@ -37,7 +37,7 @@ class InvalidGate(Gate):
             self.name, self.bound, share, "there are no rows", f"{invalid} of {rows} rows"
         )
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch:
+    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch:
         """Return what is certain from the start: whether a row is invalid shows without asking."""
         return _Certain()
 

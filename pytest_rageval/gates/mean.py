@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from pytest_rageval.gates.base import (
     UNIT,
-    Asked,
+    AnySample,
     BoundedGate,
     Gate,
     GateKind,
     Place,
     ShareSpec,
+    Watch,
     bound_result,
     ends_of,
+    targets_of,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
 from pytest_rageval.scenario.spec import BoundSpec
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
-    from pytest_rageval.gates.watch_mean import MeanWatch
+    from pytest_rageval.stats.certainty import GrowingMean
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +50,53 @@ class MeanGate(BoundedGate):
         missing = f"no sample has a {self.target}"
         return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch | None:
+    def watch(
+        self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+    ) -> MeanWatch | None:
         """Return what follows the mean; None where the score is unbounded."""
         # Not at the top: most runs ask about every sample.
-        from pytest_rageval.gates.watch_mean import watch_scores
+        from pytest_rageval.stats.certainty import GrowingMean
 
-        return watch_scores(self.target, self.bound, info, asked, error)
+        low, high = _score_range(self.target, info)
+        if not math.isfinite(high - low):
+            return None
+        weight = math.fsum(resolve_weight(info.doc_weights, sample.doc_name) for sample in samples)
+        mean = GrowingMean(self.bound, (low, high), weight, len(samples), error)
+        return MeanWatch(mean, lambda sample: score_of(sample, self.target))
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""
         return {"kind": "mean", "target": self.target, "ends": ends_of(self.bound)}
+
+
+def _score_range(target: str, info: ScenarioInfo) -> tuple[float, float]:
+    """Return where a score can lie; a weighted score also where some metrics do not apply."""
+    if target != WEIGHTED_SCORE:
+        return targets_of(info)[target].range
+    ends = [metric.unit_range for metric in info.metrics if metric.weight > 0.0]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanWatch(Watch):
+    """Follows the mean of ``value_of`` the samples."""
+
+    follows_scores: ClassVar[bool] = True
+
+    mean: GrowingMean
+    value_of: Callable[[SampleResult], float | None]
+    is_weighted: bool = True
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the mean keeps its bound, None while that is open."""
+        return self.mean.verdict
+
+    def add(self, sample: SampleResult) -> None:
+        """Note the value of a sample, if it can have one."""
+        if sample.invalid is None:
+            weight = sample.sample_weight if self.is_weighted else 1.0
+            self.mean.add(self.value_of(sample), weight, may_come=bool(sample.errors))
 
 
 class MeanSpec(BoundSpec):
@@ -64,8 +112,7 @@ def _make(options: MeanSpec, place: Place) -> list[Gate]:
     name = place.target if place.target == WEIGHTED_SCORE else f"{place.target}.mean"
     if options.corrected:
         # Not at the top: most scenarios have no labels of people.
-        from pytest_rageval.gates.agreement import labels_of
-        from pytest_rageval.gates.corrected import CorrectedGate
+        from pytest_rageval.gates.agreement import CorrectedGate, labels_of
 
         human = labels_of(place, place.target, "a corrected mean")
         return [CorrectedGate(name, place.target, bound, human, takes_end=False)]

@@ -21,8 +21,7 @@ from pytest_rageval.gates.base import (
     UndecidedGate,
     targets_of,
 )
-from pytest_rageval.gates.corrected_regression import corrected_gate
-from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided
+from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided, corrected_gate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -109,10 +108,10 @@ def _gate(name: str, options: RegressionSpec, place: Place) -> Gate:
     baseline = info.baselines.get(wanted)
     if baseline is None:
         return UndecidedGate(name, wanted, tuple(options.metrics), options.anyway, place.path)
-    lacking = [metric for metric in options.metrics if metric not in baseline.scores]
-    if lacking:
+    missing = [metric for metric in options.metrics if metric not in baseline.scores]
+    if missing:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
-        named = ", ".join(lacking) + _why_unweighed(lacking, baseline, info)
+        named = ", ".join(missing) + _why_unweighed(missing, baseline, info)
         message = f"the baseline {baseline.name!r} has no {named}; it has: {has}"
         raise BaselineOptionError(place.path, message)
     max_drop, relative = options.max_drop
@@ -161,14 +160,14 @@ def _check_ranges(options: RegressionSpec, place: Place) -> None:
             raise place.error(message)
 
 
-def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:
+def _why_unweighed(missing: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:
     """Return which metrics with a weight the baseline lacks, so that it has no weighted score."""
     absent = [
         column.name
         for column in info.metrics
-        if column.weight > 0.0 and column.name not in (*baseline.scores, *lacking)
+        if column.weight > 0.0 and column.name not in (*baseline.scores, *missing)
     ]
-    if WEIGHTED_SCORE not in lacking or not absent:
+    if WEIGHTED_SCORE not in missing or not absent:
         return ""
     return f", because it has no {', '.join(absent)}"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_rageval.gates.base import (
     UNIT,
-    Asked,
+    AnySample,
     Gate,
     GateKind,
     NoThresholdsError,
@@ -20,7 +20,7 @@ from pytest_rageval.gates.base import (
     bound_result,
     ends_of,
 )
-from pytest_rageval.gates.watch_mean import MeanWatch
+from pytest_rageval.gates.mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.verdict import does_not_apply, score_of, shortfalls
@@ -45,9 +45,9 @@ class PassRateGate(Gate):
         remark = f"{met} of {len(scored)} scored samples"
         return bound_result(self.name, self.bound, rate, "no sample was scored", remark)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch:
+    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> MeanWatch:
         """Return what follows the share."""
-        rate = GrowingMean(self.bound, (0.0, 1.0), len(asked), len(asked), error)
+        rate = GrowingMean(self.bound, (0.0, 1.0), len(samples), len(samples), error)
         return MeanWatch(rate, self._met, is_weighted=False)
 
     def for_page(self) -> dict[str, Any]:
@@ -61,8 +61,10 @@ class PassRateGate(Gate):
 
     def _judges(self, sample: SampleResult) -> bool:
         """Return whether the sample misses a threshold, or has all scores that thresholds need."""
-        asked = [name for name in self.thresholds if not does_not_apply(self.of_rows, sample, name)]
-        known = bool(asked) and all(is_scored(score_of(sample, name)) for name in asked)
+        judging = [
+            name for name in self.thresholds if not does_not_apply(self.of_rows, sample, name)
+        ]
+        known = bool(judging) and all(is_scored(score_of(sample, name)) for name in judging)
         return sample.is_expected and (known or bool(shortfalls(sample, self.thresholds)))
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import dataclass, field, fields, replace
+from statistics import NormalDist
+from typing import ClassVar, Final, Literal
 
-from pytest_rageval.gates.base import Gate
-from pytest_rageval.gates.worst import WorstSamples, fallen
+from pytest_rageval.gates.agreement import labels_of
+from pytest_rageval.gates.base import LISTED, Gate, Place, WorstSamples, weighing
 from pytest_rageval.model import (
+    NOTHING,
     TOLERANCE,
     Baseline,
+    Corrected,
     Correction,
     GateResult,
+    HumanLabels,
     MetricComparison,
+    SampleResult,
     ScenarioResult,
     SignificanceTest,
 )
-from pytest_rageval.stats.paired import correction_used, holm
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.paired import correction_used, holm, power_factor
+from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
 Mode = Literal["significant", "exceeds", "non_inferior", "any"]
@@ -67,14 +72,18 @@ class RegressionGate(Gate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
         found = self._findings(result)
-        failed = [one for one in found if one.fell or (one.why and self.undecided == "fail")]
-        shown = failed or [min(found, key=lambda one: one.gain or 0.0)]
-        worst = min(shown, key=lambda one: -1e300 if one.gain is None else one.gain)
-        message = "; ".join(self._sentence(one) for one in shown)
+        failed = [
+            finding
+            for finding in found
+            if finding.fell or (finding.why and self.undecided == "fail")
+        ]
+        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
+        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        message = "; ".join(self._sentence(finding) for finding in shown)
         if not failed and len(found) > 1:
             message = f"none of {len(found)} metrics, worst {message}"
-        if any(one.why and not one.fell for one in failed):
-            is_few = any("min_pairs" in one.why for one in failed)
+        if any(finding.why and not finding.fell for finding in failed):
+            is_few = any("min_pairs" in finding.why for finding in failed)
             message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
         if self._is_news_of_max_t(found, failed):
             message += "; by Holm's stricter method it would pass: 'correction: holm'"
@@ -105,7 +114,7 @@ class RegressionGate(Gate):
         from pytest_rageval.stats.comparison import compare_runs
 
         compared = compare_runs(result, self.baseline, self.targets, self._test).metrics
-        allowed = {name: self._allowed(one) for name, one in compared.items()}
+        allowed = {name: self._allowed(comparison) for name, comparison in compared.items()}
         beyond: Mapping[str, MetricComparison] = {}
         if self.mode == "exceeds":
             signs = {name: 1.0 if up else -1.0 for name, up in self.higher_is_better.items()}
@@ -114,8 +123,8 @@ class RegressionGate(Gate):
                 result, self.baseline, self.targets, self._test, shifts=shifts
             ).metrics
         return [
-            self._finding(result, name, one, allowed[name], beyond.get(name))
-            for name, one in compared.items()
+            self._finding(result, name, comparison, allowed[name], beyond.get(name))
+            for name, comparison in compared.items()
         ]
 
     @property
@@ -174,7 +183,8 @@ class RegressionGate(Gate):
         left_out = sum(
             sample.sample_weight == 0.0
             or not (
-                sample.is_expected or any(is_scored(one.get(sample.sample_id)) for one in scores)
+                sample.is_expected
+                or any(is_scored(score.get(sample.sample_id)) for score in scores)
             )
             for sample in result.samples
             if sample.sample_id in ids
@@ -189,10 +199,13 @@ class RegressionGate(Gate):
         """Return whether the gate would pass by Holm's method, which is stricter."""
         if self._used != "max-t" or self.mode not in ("significant", "exceeds") or not failed:
             return False
-        tested = {one.name: (one.beyond or one.found).p_value for one in found}
+        tested = {finding.name: (finding.beyond or finding.found).p_value for finding in found}
         known = {name: p for name, p in tested.items() if p is not None}
         adjusted = dict(zip(known, holm(list(known.values())), strict=True))
-        return all(not one.why and adjusted.get(one.name, 0.0) >= self.test.alpha for one in failed)
+        return all(
+            not finding.why and adjusted.get(finding.name, 0.0) >= self.test.alpha
+            for finding in failed
+        )
 
     @property
     def _used(self) -> Correction:
@@ -271,3 +284,158 @@ class _Finding:
     why: str = ""
     beyond: MetricComparison | None = None
     interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRegressionGate(RegressionGate):
+    """Judges each metric by the interval of the corrected difference; ``human`` is by metric.
+
+    For several metrics each interval has its share of alpha (Bonferroni).
+    """
+
+    by_labels: ClassVar[bool] = True
+
+    human: Mapping[str, HumanLabels] = field(default_factory=lambda: NOTHING)
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Fail if people would see a fall, or it cannot be decided."""
+        found = [self._difference(result, name) for name in self.targets]
+        failed = [
+            finding
+            for finding in found
+            if finding.fell or (finding.why and self.undecided == "fail")
+        ]
+        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
+        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        message = "; ".join(finding.message for finding in shown)
+        if any(finding.why for finding in failed):
+            is_few = any("min_pairs" in finding.why for finding in failed)
+            message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
+        outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
+        margin = None if worst.gain is None else worst.gain + self.max_drop
+        return GateResult(self.name, outcome, worst.gain, -self.max_drop, message, margin)
+
+    def _difference(self, result: ScenarioResult, name: str) -> _CorrectedFinding:
+        # Not at the top: scenarios without labels need no statistics of them.
+        from pytest_rageval.stats.comparison import paired_scores
+        from pytest_rageval.stats.labels.corrected_means import corrected_difference
+
+        confidence = 1.0 - self.test.alpha / len(self.targets)
+        found = corrected_difference(result, self.human[name], self.baseline, confidence)
+        pairs = [
+            (paired_scores(result.info, sample, self.baseline, name), sample.sample_weight)
+            for sample in result.samples
+            if sample.is_expected and sample.sample_weight > 0.0
+        ]
+        both = [(a - b, weight) for (a, b), weight in pairs if is_scored(a) and is_scored(b)]
+        why = self._too_few(result, len(both), "have a score in both runs") or found.why
+        if found.mean is None or found.ci_low is None or found.ci_high is None:
+            why = why or "the labels give no interval"
+            return _CorrectedFinding(None, f"{name}: cannot be decided: {why}", why)
+        sign = 1.0 if self.higher_is_better[name] else -1.0
+        ends = sorted((sign * found.ci_low, sign * found.ci_high))
+        fell = self._has_fallen(sign * found.mean, ends[0], ends[1])
+        by_judge = weighted_mean(both)
+        message = self._text(name, found, 0.0 if by_judge is None else by_judge, fell=fell)
+        if why:
+            message += f"; cannot be decided: {why}"
+        return _CorrectedFinding(sign * found.mean, message, why, fell)
+
+    def _has_fallen(self, gain: float, low: float, high: float) -> bool:
+        allowed = -self.max_drop - TOLERANCE
+        match self.mode:
+            case "non_inferior":
+                return low < allowed
+            case "exceeds":
+                return high < allowed
+            case "any":
+                return gain < allowed
+        return gain < allowed and high < 0.0
+
+    def _text(self, name: str, found: Corrected, by_judge: float, *, fell: bool) -> str:
+        confidence = 100 * (1.0 - self.test.alpha / len(self.targets))
+        worse = "fall" if self.higher_is_better[name] else "rise"
+        word = f"a {worse} beyond max_drop {self.max_drop:g}" if fell else f"no such {worse} shown"
+        text = (
+            f"{name}: {word} (mode {self.mode}): by people {found.mean:+.4f} against "
+            f"{self.baseline.name}, {confidence:.3g} % interval {found.ci_low:+.4f}.."
+            f"{found.ci_high:+.4f}, {counted(found.labels, 'changed answer')} labelled on both "
+            f"sides; by the judge alone {by_judge:+.4f}"
+        )
+        if fell or self.mode == "any" or found.ci_low is None or found.ci_high is None:
+            return text
+        half = (found.ci_high - found.ci_low) / 2.0
+        alpha = self.test.alpha / len(self.targets)
+        smallest = half * power_factor(alpha) / NormalDist().inv_cdf(1.0 - alpha / 2.0)
+        return (
+            f"{text}; with these labels, a {worse} below {smallest:.4f} may go unseen (power 80 %)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _CorrectedFinding:
+    """A metric in both runs; ``gain`` is negative where people see this run worse."""
+
+    gain: float | None
+    message: str
+    why: str = ""
+    fell: bool = False
+
+
+def corrected_gate(gate: RegressionGate, place: Place) -> CorrectedRegressionGate:
+    """Return a gate with the same options that judges what people would see.
+
+    Raises GateOptionError for a metric without labels, and for a fall in per cent.
+    """
+    if gate.relative:
+        message = "give the fall as a number: per cent of the judge's mean is none of people's"
+        raise place.error(message, "max_drop")
+    human = {name: labels_of(place, name, "corrected: true") for name in gate.targets}
+    options = {option.name: getattr(gate, option.name) for option in fields(gate)}
+    return CorrectedRegressionGate(**options, human=human)
+
+
+_OF_EACH: Final = 3
+"""How many samples, and how many metrics, are listed if a gate is about several metrics."""
+
+
+def fallen(
+    result: ScenarioResult, baseline: Baseline, higher_is_better: Mapping[str, bool]
+) -> list[WorstSamples]:
+    """Return the samples that are worse than in the baseline, of each metric that is worse."""
+    # It imports numpy, which runs without a comparison need not load.
+    from pytest_rageval.stats.comparison import paired_scores
+
+    found = []
+    for target, up in higher_is_better.items():
+        both = [
+            (*paired_scores(result.info, sample, baseline, target), sample)
+            for sample in weighing(result)
+        ]
+        pairs = [
+            (ours, theirs, sample)
+            for ours, theirs, sample in both
+            if is_scored(ours) and is_scored(theirs)
+        ]
+        found.append(_falls(target, pairs, baseline.name, up=up))
+    several = [worst for worst in found if worst is not None]
+    listed = LISTED if len(several) == 1 else _OF_EACH
+    return [replace(worst, rows=worst.rows[:listed]) for worst in several[:_OF_EACH]]
+
+
+def _falls(
+    target: str, pairs: Sequence[tuple[float, float, SampleResult]], baseline: str, *, up: bool
+) -> WorstSamples | None:
+    """Return the samples that are worse now; None if the metric as a whole is not worse."""
+    gains = [(ours - theirs) if up else (theirs - ours) for ours, theirs, _ in pairs]
+    weighed = (gain * pair[2].sample_weight for gain, pair in zip(gains, pairs, strict=True))
+    if math.fsum(weighed) >= 0.0:
+        return None
+    worse = sorted((gain, at) for at, gain in enumerate(gains) if gain < -TOLERANCE)
+    better = sum(gain > TOLERANCE for gain in gains)
+    down, rise = ("fell", "rose") if up else ("rose", "fell")
+    heading = f"{target}: {len(worse)} {down}, {better} {rise} of {counted(len(pairs), 'sample')}"
+    rows = tuple(
+        (f"{pairs[at][1]:.4f} -> {pairs[at][0]:.4f}", pairs[at][2]) for _, at in worse[:LISTED]
+    )
+    return WorstSamples(f"{heading} ({baseline} -> this run); the worst:", rows)

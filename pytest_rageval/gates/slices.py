@@ -15,16 +15,16 @@ from pydantic import Field
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import (
     AS_RUN,
-    Asked,
+    AnySample,
     Gate,
     GateKind,
     GateOptionError,
     Place,
     Watch,
+    WorstSamples,
     each_gate,
     margin_of,
 )
-from pytest_rageval.gates.worst import WorstSamples
 from pytest_rageval.model import (
     CAUSE,
     Baseline,
@@ -34,7 +34,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     value_text,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import field_value
 
 _NO_VALUE: Final = "(none)"
@@ -91,7 +91,7 @@ class SliceGate(Gate):
         return replace(found, message=found.message + _left_out(new, self.compared_with.name))
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return those of the values for which the gate fails."""
+        """Return the worst samples of the values for which the gate fails."""
         part = replace(result, samples=self._failed_samples(result))
         return self.inner.worst_samples(part, verdict)
 
@@ -107,7 +107,9 @@ class SliceGate(Gate):
         ]
         return sorted(found, key=lambda sample: sample.index)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> SliceWatch | None:
+    def watch(
+        self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+    ) -> SliceWatch | None:
         """Return what follows the scores of all values; None where an error is allowed.
 
         None also by cause, and for gates that need every score.
@@ -116,8 +118,8 @@ class SliceGate(Gate):
             return None  # it shows only when the samples are scored
         if error:
             return None
-        slices: dict[str, list[Asked]] = {}
-        for sample in asked:
+        slices: dict[str, list[AnySample]] = {}
+        for sample in samples:
             slices.setdefault(slice_value(sample, self.field), []).append(sample)
         made = {value: self.inner.watch(info, part, error) for value, part in slices.items()}
         watches = {
@@ -158,16 +160,20 @@ class SliceGate(Gate):
     def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
         if not verdicts:
             return GateResult(self.name, "failed", None, None, "there are no slices to look at")
-        if all(found.outcome == "skipped" for found in verdicts.values()):
+        if all(verdict.outcome == "skipped" for verdict in verdicts.values()):
             return GateResult(
                 self.name, "skipped", None, None, next(iter(verdicts.values())).message
             )
-        failed = {value: found for value, found in verdicts.items() if found.outcome == "failed"}
+        failed = {
+            value: verdict for value, verdict in verdicts.items() if verdict.outcome == "failed"
+        }
         worst = min((failed or verdicts).values(), key=margin_of)
         if not failed:
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             return GateResult(self.name, "passed", worst.observed, worst.bound, message)
-        listed = [f"{value}: {found.message}" for value, found in list(failed.items())[:_LISTED]]
+        listed = [
+            f"{value}: {verdict.message}" for value, verdict in list(failed.items())[:_LISTED]
+        ]
         more = f"; and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message + more)
@@ -220,7 +226,7 @@ def _left_out(new: Collection[str], run: str) -> str:
     return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
 
 
-def slice_value(sample: Asked, field: str) -> str:
+def slice_value(sample: AnySample, field: str) -> str:
     """Return the name of a sample's slice: its value of ``field`` as text."""
     value = field_value(sample, field)
     return _NO_VALUE if value is None else value_text(value)

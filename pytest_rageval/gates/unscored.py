@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.gates.base import (
-    Asked,
+    AnySample,
     Gate,
     GateKind,
     Place,
@@ -74,7 +74,8 @@ class UnscoredGate(Gate):
         without = [sample for sample in expected if not is_scored(sample.weighted_score)]
         counted = [s for s in without if not is_tolerated(result.info, s, self.shares)]
         share = len(counted) / len(expected)
-        if len(counted) == len(expected) or not any(map(_has_score, expected)):
+        has_score = any(is_scored(score) for sample in expected for score in sample.scores.values())
+        if len(counted) == len(expected) or not has_score:
             message = f"none of {len(expected)} samples was scored{_because(result.info, without)}"
             return GateResult(self.name, "failed", share, self.bound.end, message)
         remark = f"{len(counted)} of {len(expected)} samples{_because(result.info, counted)}"
@@ -86,15 +87,15 @@ class UnscoredGate(Gate):
     def _with_shares(
         self, result: ScenarioResult, general: GateResult, expected: Sequence[SampleResult]
     ) -> GateResult:
-        """Return the worst of the general verdict and those on metrics that may be missing.
+        """Return the worst of the general verdict and the verdicts on metrics that may be missing.
 
         The message names all that fail, and thresholds that no sample has a score for.
         """
         verdicts = [general]
         for metric, bound in self.shares.items():
-            lacking = sum(_lacks(result.info, sample, metric) for sample in expected)
-            remark = f"{metric} is missing in {lacking} of {len(expected)} samples"
-            verdicts.append(bound_result(self.name, bound, lacking / len(expected), remark=remark))
+            missing = sum(_lacks(result.info, sample, metric) for sample in expected)
+            remark = f"{metric} is missing in {missing} of {len(expected)} samples"
+            verdicts.append(bound_result(self.name, bound, missing / len(expected), remark=remark))
         verdicts += [
             GateResult(
                 self.name,
@@ -106,12 +107,14 @@ class UnscoredGate(Gate):
             for name in (result.info.thresholds if self.shares else ())
             if not any(is_scored(score_of(sample, name)) for sample in expected)
         ]
-        failed = [found for found in verdicts if found.outcome == "failed"]
+        failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
         worst = min(failed or verdicts, key=margin_of)
-        message = "; ".join(found.message for found in failed or verdicts)
+        message = "; ".join(verdict.message for verdict in failed or verdicts)
         return replace(worst, message=message)
 
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> UnscoredWatch:
+    def watch(
+        self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+    ) -> UnscoredWatch:
         """Return what counts the missing scores."""
         return UnscoredWatch(self, info)
 
@@ -131,7 +134,7 @@ class UnscoredWatch(Watch):
         self._gate = gate
         self._info = info
         self._n = self._counted = 0
-        self._lacking: Counter[str] = Counter()
+        self._missing: Counter[str] = Counter()
         self._scored: set[str] = set()
 
     @property
@@ -142,7 +145,9 @@ class UnscoredWatch(Watch):
             self._counted < self._n
             and bool(self._scored)
             and gate.bound.holds(self._counted / self._n)
-            and all(most.holds(self._lacking[one] / self._n) for one, most in gate.shares.items())
+            and all(
+                most.holds(self._missing[metric] / self._n) for metric, most in gate.shares.items()
+            )
             and self._scored.issuperset(needed)
         )
 
@@ -153,13 +158,9 @@ class UnscoredWatch(Watch):
         self._n += 1
         is_whole = is_scored(sample.weighted_score)
         self._counted += not is_whole and not is_tolerated(self._info, sample, self._gate.shares)
-        self._lacking.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
+        self._missing.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
         self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
         self._scored.update([WEIGHTED_SCORE] if is_whole else ())
-
-
-def _has_score(sample: SampleResult) -> bool:
-    return any(map(is_scored, sample.scores.values()))
 
 
 def _because(info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:
@@ -178,11 +179,11 @@ def _way_out(
     """
     blamed = {name for sample in counted for name in _to_blame(info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
-    lacking = {name: _share(info, name, expected) for name in names}
-    if too_many := [name for name, share in lacking.items() if share > _MOST_ADVISED]:
+    missing = {name: _share(info, name, expected) for name in names}
+    if too_many := [name for name, share in missing.items() if share > _MOST_ADVISED]:
         return f"; too many to allow: look at what {', '.join(too_many)} failed for"
     if names:
-        shares = ", ".join(f"{name}: {share:g}" for name, share in lacking.items())
+        shares = ", ".join(f"{name}: {share:g}" for name, share in missing.items())
         why = f"; look at why {', '.join(names)} is missing; if that is in order"
         return f"{why}, 'gates: {{unscored: {{{shares}}}}}' would allow it"
     if "row" in blamed:
@@ -198,8 +199,8 @@ def _lacks(info: ScenarioInfo, sample: SampleResult, name: str) -> bool:
 
 def _share(info: ScenarioInfo, name: str, expected: Sequence[SampleResult]) -> float:
     """Return the share of samples without a metric, rounded up to a hundredth."""
-    lacking = sum(_lacks(info, sample, name) for sample in expected)
-    return -(-100 * lacking // len(expected)) / 100
+    missing = sum(_lacks(info, sample, name) for sample in expected)
+    return -(-100 * missing // len(expected)) / 100
 
 
 def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:
@@ -216,7 +217,7 @@ _ALL: Final = ""
 
 
 def _by_metric(value: Any) -> Any:
-    """Return the shares by metric; a share alone is that of all samples."""
+    """Return the shares by metric; a bare share is about all samples."""
     value = without_own_keys(value)
     is_alone = not isinstance(value, Mapping) or value.keys() <= ShareSpec.model_fields.keys()
     return {_ALL: value} if is_alone else value

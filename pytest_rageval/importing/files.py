@@ -21,7 +21,7 @@ from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
-from pytest_rageval.text.limits import MAX_FILE_BYTES, read_json
+from pytest_rageval.text.codec import MAX_FILE_BYTES, read_json
 
 _DATA: Final = (".yaml", ".yml", ".json")
 _CODE: Final = (".js", ".cjs", ".mjs", ".ts", ".mts", ".cts", ".py", ".rb", ".go", ".sh")
@@ -41,7 +41,7 @@ class Part:
         return self.tree.where(self.path)
 
     def of(self, step: str | int) -> Part:
-        """Return a part of a mapping or list; None as the value where there is none."""
+        """Return a part of a mapping or list; its value is None if there is no such part."""
         value = self.value
         if isinstance(value, list) and isinstance(step, int):
             return Part(value[step], self.tree, (*self.path, step))
@@ -78,7 +78,7 @@ class Folder:
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
         name = re.sub(r"^\./", "", name)
         found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
-        files = [self.path / one for one in found or [name] if _is_file(self.path / one)]
+        files = [self.path / match for match in found or [name] if _is_file(self.path / match)]
         roots = (self.path.resolve(), self.within.resolve())
         if not all(any(file.resolve().is_relative_to(root) for root in roots) for file in files):
             raise NotTakenError(f"{shorten(name, 80)} lies outside of {self.within}")
@@ -106,7 +106,7 @@ class Folder:
         return self.data(file).value if file.suffix.lower() in _DATA else read_text(file).strip()
 
     def variable(self, file: Path) -> str:
-        """Return what promptfoo makes of a file as a variable: its text, of YAML that of JSON."""
+        """Return what promptfoo makes of a file as a variable: its text, with YAML as JSON."""
         if file.suffix.lower() not in (".yaml", ".yml"):
             return read_text(file).strip()
         value = self.data(file).value
@@ -140,7 +140,7 @@ def _is_file(path: Path) -> bool:
 
 
 def is_code(name: str) -> bool:
-    """Return whether a reference names a program, or a function of one."""
+    """Return whether a reference names a program, or a function in a program."""
     return bool(re.search(rf"({'|'.join(map(re.escape, _CODE))})(:\w+)?$", name.lower()))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.importing.base import Imported, Losses, NotTakenError
+from pytest_rageval.importing.base import Imported, ImportNotes, NotTakenError
 from pytest_rageval.importing.files import Folder, Part, shown_name
 from pytest_rageval.importing.promptfoo_providers import (
     Prompt,
@@ -22,16 +22,16 @@ from pytest_rageval.importing.promptfoo_providers import (
     prompts_of,
     providers_of,
 )
-from pytest_rageval.importing.promptfoo_rows import CHECKS, Found, Rows
+from pytest_rageval.importing.promptfoo_rows import CHECKS, ImportedTests, Rows
 from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
-from pytest_rageval.importing.python_target import (
+from pytest_rageval.importing.templates import fill, names_in
+from pytest_rageval.importing.written_files import (
     Call,
     Code,
     check_prompt,
     identifier,
     module_text,
 )
-from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(
@@ -58,20 +58,20 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
     if not isinstance(config.value, dict) or not is_promptfoo(config.value):
         message = "no promptfoo configuration: it needs 'tests', and 'prompts' or 'providers'"
         raise ScenarioError([Problem(shown or str(path), message)])
-    losses = Losses(re.findall(r"\benv\.(\w+)", json.dumps(config.value, default=str)))
-    _note_keys(config, losses)
-    rows = Rows(folder, losses)
-    for test in tests_of(config, folder, losses):
+    notes = ImportNotes(re.findall(r"\benv\.(\w+)", json.dumps(config.value, default=str)))
+    _note_keys(config, notes)
+    rows = Rows(folder, notes)
+    for test in tests_of(config, folder, notes):
         rows.add(test)
-    found = rows.finished()
-    if not found.checks and not found.metrics:
+    tests = rows.finished()
+    if not tests.checks and not tests.metrics:
         why = f"{rows.lack()}; without any, every answer would pass"
-        problems = [Problem(where, what) for where, what in losses.grouped()]
+        problems = [Problem(where, what) for where, what in notes.grouped()]
         raise ScenarioError([Problem(shown or str(path), why), *problems])
-    found.module = module_name(path)
-    scenario = _scenario(config, path, folder, found, losses)
-    module = module_text(path.name, found.question, found.calls) if found.calls else ""
-    return Imported(scenario, found.rows, found.checks, losses.grouped(), found.remarks, module)
+    tests.module = module_name(path)
+    scenario = _scenario(config, path, folder, tests, notes)
+    module = module_text(path.name, tests.question, tests.calls) if tests.calls else ""
+    return Imported(scenario, tests.rows, tests.checks, notes.grouped(), tests.remarks, module)
 
 
 def module_name(path: Path) -> str:
@@ -79,31 +79,31 @@ def module_name(path: Path) -> str:
     return f"{identifier(path.stem)}_target"
 
 
-def _note_keys(config: Part, losses: Losses) -> None:
+def _note_keys(config: Part, notes: ImportNotes) -> None:
     for key in sorted(map(str, config.value.keys() - _READ - _HARMLESS)):
         part = config.of(key)
         why = "has no counterpart here"
         if key == "assert":
             why = "promptfoo does not read it here either; asserts stand under tests or defaultTest"
-        losses.note(part.where, key, why)
+        notes.add(part.where, key, why)
 
 
 def _scenario(
-    config: Part, path: Path, folder: Folder, found: Found, losses: Losses
+    config: Part, path: Path, folder: Folder, tests: ImportedTests, notes: ImportNotes
 ) -> dict[str, Any]:
     description = str(config.of("description").value or "")
     scenario: dict[str, Any] = {"name": _name(description, path)}
     scenario |= {"description": description} if description else {}
     scenario |= {"dataset": f"{path.stem}.jsonl"}
-    scenario |= _asked(config, folder, found, losses)
-    used = {name for row in found.rows for name in row}
+    scenario |= _asked(config, folder, tests, notes)
+    used = {name for row in tests.rows for name in row}
     kinds = [kind for kind in CHECKS if kind in used]
     bounds = dict.fromkeys(kinds, 1.0)
     if "answer_checks" in bounds:
-        bounds["answer_checks"] = found.threshold
-    scenario["metrics"] = [*kinds, *found.metrics]
-    scenario["thresholds"] = {**bounds, **found.metrics}
-    return scenario | _models(default_of(config, folder, losses), found, losses)
+        bounds["answer_checks"] = tests.threshold
+    scenario["metrics"] = [*kinds, *tests.metrics]
+    scenario["thresholds"] = {**bounds, **tests.metrics}
+    return scenario | _models(default_of(config, folder, notes), tests, notes)
 
 
 def _name(description: str, path: Path) -> str:
@@ -114,29 +114,29 @@ def _name(description: str, path: Path) -> str:
     return path.stem if path.stem != "promptfooconfig" else path.resolve().parent.name
 
 
-def _models(default: Part, found: Found, losses: Losses) -> dict[str, Any]:
+def _models(default: Part, tests: ImportedTests, notes: ImportNotes) -> dict[str, Any]:
     """Return the judge and the embedding that the metrics ask."""
-    asks = any("must_satisfy" in row for row in found.rows)
-    judged = asks or bool(found.metrics.keys() - {"semantic_similarity"})
-    embeds = bool(found.metrics.keys() & {"semantic_similarity", "answer_relevancy"})
+    asks = any("must_satisfy" in row for row in tests.rows)
+    judged = asks or bool(tests.metrics.keys() - {"semantic_similarity"})
+    embeds = bool(tests.metrics.keys() & {"semantic_similarity", "answer_relevancy"})
     part = default.of("options").of("provider")
-    by_role = _by_role(part, losses)
+    by_role = _by_role(part, notes)
     models = {}
     for role, key, usual, wanted in (
         ("judge", "text", _GRADER, judged),
         ("embedding", "embedding", _EMBEDDING, embeds),
     ):
         if wanted:
-            models[role] = _model(by_role.get(key), usual, role, part, losses)
+            models[role] = _model(by_role.get(key), usual, role, part, notes)
     return models
 
 
-def _by_role(part: Part, losses: Losses) -> dict[str, Any]:
+def _by_role(part: Part, notes: ImportNotes) -> dict[str, Any]:
     """Return the graders that the tests share, by what they do."""
     given = part.value
     if isinstance(given, dict) and given.keys() & _ROLES:
         for key in sorted(map(str, given.keys() - _ROLES)):
-            losses.note(part.of(key).where, f"options.provider.{key}", "has no counterpart here")
+            notes.add(part.of(key).where, f"options.provider.{key}", "has no counterpart here")
         return given
     if isinstance(given, dict) and "id" not in given and len(given) == 1:
         ((name, options),) = given.items()
@@ -145,36 +145,38 @@ def _by_role(part: Part, losses: Losses) -> dict[str, Any]:
     return {"embedding" if ":embedding" in str(name) else "text": given}
 
 
-def _model(given: Any, usual: str, role: str, part: Part, losses: Losses) -> dict[str, Any]:
+def _model(given: Any, usual: str, role: str, part: Part, notes: ImportNotes) -> dict[str, Any]:
     name = given.get("id") if isinstance(given, dict) else given
     config = given.get("config") if isinstance(given, dict) else None
     options = config if isinstance(config, dict) else {}
     if name is None:
         return {"model": usual}
     try:
-        model = chat_target(re.sub(r":embeddings?:", ":", str(name)), options, part, losses)
+        model = chat_target(re.sub(r":embeddings?:", ":", str(name)), options, part, notes)
     except NotTakenError as error:
-        losses.note(part.where, f"{role} {shorten(shown_name(str(name)), 60)}", error)
+        notes.add(part.where, f"{role} {shorten(shown_name(str(name)), 60)}", error)
         return {"model": usual}
     return {key: value for key, value in model.items() if key != "temperature" or role == "judge"}
 
 
-def _asked(config: Part, folder: Folder, found: Found, losses: Losses) -> dict[str, Any]:
+def _asked(
+    config: Part, folder: Folder, tests: ImportedTests, notes: ImportNotes
+) -> dict[str, Any]:
     """Return what is asked: a target, or a variant for each provider and prompt."""
-    if found.rows and all("answer" in row for row in found.rows):
-        found.remarks.append("the answers are those that the tests hold (providerOutput)")
+    if tests.rows and all("answer" in row for row in tests.rows):
+        tests.remarks.append("the answers are those that the tests hold (providerOutput)")
         return {}
-    prompts = prompts_of(config, folder, losses)
+    prompts = prompts_of(config, folder, notes)
     targets = {}
     if _is_echo(config):
-        _echoed(config, prompts, found, losses)
-        if found.rows and "answer" in found.rows[0]:
+        _echoed(config, prompts, tests, notes)
+        if tests.rows and "answer" in tests.rows[0]:
             return {}
     else:
-        targets = dict(_targets(providers_of(config, folder, losses), prompts, found, losses))
-    _fill_gaps(targets, found)
+        targets = dict(_targets(providers_of(config, folder, notes), prompts, tests, notes))
+    _fill_gaps(targets, tests)
     if not targets:
-        found.remarks.append("nothing can be asked yet: give the scenario a 'target'")
+        tests.remarks.append("nothing can be asked yet: give the scenario a 'target'")
         return {}
     if len(targets) == 1:
         return {"target": next(iter(targets.values()))}
@@ -183,33 +185,40 @@ def _asked(config: Part, folder: Folder, found: Found, losses: Losses) -> dict[s
 
 def _is_echo(config: Part) -> bool:
     given = [part.value for part in config.of("providers").parts()]
-    return [one.get("id") if isinstance(one, dict) else one for one in given] == ["echo"]
+    return [
+        provider.get("id") if isinstance(provider, dict) else provider for provider in given
+    ] == ["echo"]
 
 
-def _echoed(config: Part, prompts: Sequence[Prompt], found: Found, losses: Losses) -> None:
+def _echoed(
+    config: Part, prompts: Sequence[Prompt], tests: ImportedTests, notes: ImportNotes
+) -> None:
     """Give each row its prompt as the answer, where that is one."""
     if len(prompts) != 1 or prompts[0].system is not None:
         what = "the messages of a chat" if len(prompts) == 1 else f"{len(prompts)} prompts"
         why = f"gives back {what}; a row has one answer, so leave one text under prompts"
-        losses.note(config.of("providers").where, "provider 'echo'", why)
+        notes.add(config.of("providers").where, "provider 'echo'", why)
         return
-    for row in found.rows:
-        known = {**row.get("vars", {}), found.question or "": row.get("question", "")}
+    for row in tests.rows:
+        known = {**row.get("vars", {}), tests.question or "": row.get("question", "")}
         row["answer"] = fill(prompts[0].user, known, blank=True)
-    _skip_without([name for name, *_ in names_in(prompts[0].user)], found)
-    found.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
+    _skip_without([name for name, *_ in names_in(prompts[0].user)], tests)
+    tests.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
 
 
 def _targets(
-    providers: Iterable[Provider], prompts: Sequence[Prompt], found: Found, losses: Losses
+    providers: Iterable[Provider],
+    prompts: Sequence[Prompt],
+    tests: ImportedTests,
+    notes: ImportNotes,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a target for each provider and prompt, by a name of its own."""
     places: dict[tuple[str, ...], str] = {}
-    if found.question:
-        places[found.question,] = "{question}"
+    if tests.question:
+        places[tests.question,] = "{question}"
     names: Counter[str] = Counter()
     for provider in providers:
-        used = provider.asked_with(prompts, losses)
+        used = provider.asked_with(prompts, notes)
         for prompt in used:
             parts = [provider.label, *([prompt.label] if len(used) > 1 else [])]
             name = _slug("-".join(parts)) or "asked"
@@ -217,25 +226,25 @@ def _targets(
             name = name if names[name] == 1 else f"{name}-{names[name]}"
             try:
                 if provider.code is not None:
-                    target = _called(provider.code, name, prompt, found)
+                    target = _called(provider.code, name, prompt, tests)
                 else:
                     target = provider.asking(prompt, places)
             except NotTakenError as error:
-                losses.note(prompt.where, f"prompt {prompt.label} to {provider.label}", error)
+                notes.add(prompt.where, f"prompt {prompt.label} to {provider.label}", error)
                 continue
             yield name, target
 
 
-def _called(code: Code, name: str, prompt: Prompt, found: Found) -> dict[str, Any]:
+def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict[str, Any]:
     """Return a function of the module beside the scenario as the target."""
     if prompt.system is not None:
         raise NotTakenError("messages of a chat are not passed to a function")
     check_prompt(prompt.user)
-    taken = {call.name for call in found.calls}
+    taken = {call.name for call in tests.calls}
     own = identifier(name)
     own = own if own not in taken else f"{own}_{len(taken) + 1}"
-    found.calls.append(Call(own, code, prompt.user))
-    return {"use": f"{found.module}:{own}"}
+    tests.calls.append(Call(own, code, prompt.user))
+    return {"use": f"{tests.module}:{own}"}
 
 
 def _slug(text: str) -> str:
@@ -245,19 +254,19 @@ def _slug(text: str) -> str:
     return slug if cut == slug else cut.rpartition("-")[0] or cut
 
 
-def _fill_gaps(targets: Mapping[str, Any], found: Found) -> None:
+def _fill_gaps(targets: Mapping[str, Any], tests: ImportedTests) -> None:
     """Give each row an empty text for a variable that a prompt shows and no test has."""
     shown = re.findall(r"\{metadata\.vars\.(\w+)\}", json.dumps(targets))
-    _skip_without([name for _, name in found.kept_out] if found.calls else shown, found)
-    for row in found.rows:
+    _skip_without([name for _, name in tests.kept_out] if tests.calls else shown, tests)
+    for row in tests.rows:
         missing = [name for name in dict.fromkeys(shown) if name not in row.get("vars", {})]
         if missing:
             row["vars"] = {**row.get("vars", {}), **dict.fromkeys(missing, "")}
 
 
-def _skip_without(shown: Collection[str], found: Found) -> None:
+def _skip_without(shown: Collection[str], tests: ImportedTests) -> None:
     """Skip the rows without a variable that a prompt shows: another question would be asked."""
-    for row, name in found.kept_out:
+    for row, name in tests.kept_out:
         if name in shown:
             why = f"its variable {name!r} looks like a key, and is not copied"
             row.setdefault("skip", f"{why}; write it under vars, and take out this line")

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
-from pytest_rageval.importing.base import Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
-from pytest_rageval.importing.python_target import Code
-from pytest_rageval.importing.secrets import (
+from pytest_rageval.importing.base import (
+    ImportNotes,
+    NotTakenError,
     body_without_secrets,
     sounds_secret_in,
     without_secrets,
 )
+from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
 from pytest_rageval.importing.templates import Path, is_template, names_in, rewritten
+from pytest_rageval.importing.written_files import Code
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
@@ -81,12 +82,12 @@ class Provider:
     code: Code | None = None
     where: str = ""
 
-    def asked_with(self, prompts: Sequence[Prompt], losses: Losses) -> list[Prompt]:
+    def asked_with(self, prompts: Sequence[Prompt], notes: ImportNotes) -> list[Prompt]:
         """Return the prompts that it names, all where it names none; note names of no prompt."""
         for name in self.prompts:
             if not any(prompt.is_named(name) for prompt in prompts):
                 why = f"no prompt that was taken is called {shorten(repr(name), 60)}"
-                losses.note(self.where, f"provider {_named(self.label)}: prompts", why)
+                notes.add(self.where, f"provider {_named(self.label)}: prompts", why)
         return [
             prompt
             for prompt in prompts
@@ -117,15 +118,15 @@ def _filled(value: Any, places: Mapping[Path, str]) -> Any:
     return rewritten(value, places) if isinstance(value, str) else value
 
 
-def providers_of(config: Part, folder: Folder, losses: Losses) -> list[Provider]:
+def providers_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Provider]:
     """Return the providers that can be asked; the others are noted."""
     key = "targets" if config.of("providers").value is None else "providers"
     found = []
     for part in config.of(key).parts():
         try:
-            found.append(_provider(part, folder, losses))
+            found.append(_provider(part, folder, notes))
         except NotTakenError as error:
-            losses.note(part.where, f"provider {_named(part.value)}", error)
+            notes.add(part.where, f"provider {_named(part.value)}", error)
     return found
 
 
@@ -134,7 +135,7 @@ def _named(value: Any) -> str:
     return repr(shorten(shown_name(name), 60))
 
 
-def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
+def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
     value = part.value
     if isinstance(value, dict) and "id" not in value and len(value) == 1:  # {openai:gpt-4: {...}}
         ((name, options),) = value.items()
@@ -144,24 +145,24 @@ def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
     if not isinstance(config, dict):
         raise NotTakenError("its config is no mapping")
     for key in sorted(given.keys() - {"id", "label", "config", "prompts"}):
-        losses.note(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
+        notes.add(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
     prompts = given.get("prompts") or []
     only = tuple(map(str, prompts if isinstance(prompts, list) else [prompts]))
     python = _PYTHON.fullmatch(name)
     if python is not None:
-        kept = without_secrets(config, part.where, losses)
-        code = Code(folder.program(python["file"]), python["function"] or "call_api", kept)
+        safe_config = without_secrets(config, part.where, notes)
+        code = Code(folder.program(python["file"]), python["function"] or "call_api", safe_config)
         label = str(given.get("label") or code.file)
         return Provider(label, {}, False, only, code, where=part.where)
     is_http = name in ("http", "https") or name.startswith(("http://", "https://"))
-    target = (
-        _http(name, config, part, losses) if is_http else chat_target(name, config, part, losses)
-    )
+    target = _http(name, config, part, notes) if is_http else chat_target(name, config, part, notes)
     label = str(given.get("label") or (shown_url(target["url"]) if is_http else target["model"]))
     return Provider(label, target, not is_http, only, where=part.where)
 
 
-def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, Any]:
+def chat_target(
+    name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes
+) -> dict[str, Any]:
     """Return a model of promptfoo's by our keys; raises NotTakenError for one without OpenAI's API.
 
     No key is taken over.
@@ -179,7 +180,7 @@ def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses
     if rest[0] in _KINDS and len(rest) > 1:
         rest = rest[1:]
     base_url, variable = _SERVERS[server]
-    base_url = _server(config.get("apiBaseUrl") or config.get("baseURL"), part, losses) or base_url
+    base_url = _server(config.get("apiBaseUrl") or config.get("baseURL"), part, notes) or base_url
     target: dict[str, Any] = {"model": ":".join(rest)}
     if base_url is not None:
         target["base_url"] = base_url
@@ -190,11 +191,11 @@ def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses
     if isinstance(config.get("response_format"), dict):
         target["extra_body"] = {"response_format": config["response_format"]}
         known.add("response_format")
-    _note_rest(name, config, known, part, losses)
+    _note_rest(name, config, known, part, notes)
     return target
 
 
-def _server(url: Any, part: Part, losses: Losses) -> str | None:
+def _server(url: Any, part: Part, notes: ImportNotes) -> str | None:
     """Return the URL of a server without secrets, which it cannot hold here."""
     if not url:
         return None
@@ -202,7 +203,7 @@ def _server(url: Any, part: Part, losses: Losses) -> str | None:
         raise NotTakenError("its apiBaseUrl is made of variables; write out the base_url")
     if (bare := shown_url(str(url))) != url:
         why = "its user, password and query are not copied; put a secret into headers, as ${NAME}"
-        losses.note(part.where, f"apiBaseUrl {shorten(bare, 60)}", why)
+        notes.add(part.where, f"apiBaseUrl {shorten(bare, 60)}", why)
     return bare
 
 
@@ -216,52 +217,52 @@ def _key_variable(config: Mapping[str, Any]) -> str | None:
 
 
 def _note_rest(
-    name: str, config: Mapping[str, Any], known: set[str], part: Part, losses: Losses
+    name: str, config: Mapping[str, Any], known: set[str], part: Part, notes: ImportNotes
 ) -> None:
     if "apiKey" in config and _key_variable(config) is None:
-        losses.note(
+        notes.add(
             part.where,
             f"provider {_named(name)}: apiKey",
             "is not copied; put the key into the variable that api_key_env names, "
             "OPENAI_API_KEY where it names none",
         )
     for key in sorted(map(str, config.keys() - known)):
-        losses.note(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
+        notes.add(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
 
 
-def _http(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, Any]:
+def _http(name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes) -> dict[str, Any]:
     url = config.get("url", name)
     if not isinstance(url, str) or "://" not in url:
         raise NotTakenError("its config has no url")
-    target: dict[str, Any] = {"url": without_secrets(url, part.where, losses, "url")}
+    target: dict[str, Any] = {"url": without_secrets(url, part.where, notes, "url")}
     body = config.get("body")
     method = str(config.get("method") or ("POST" if body is not None else "GET")).upper()
     target["method"] = method
     headers = config.get("headers") or {}
     if headers and isinstance(headers, dict):
         texts = {str(key): str(value) for key, value in headers.items()}
-        target["headers"] = without_secrets(texts, part.where, losses, named=sounds_secret_in)
+        target["headers"] = without_secrets(texts, part.where, notes, named=sounds_secret_in)
     if body is not None and method != "GET":
-        target["body"] = _body(body, part, losses)
+        target["body"] = _body(body, part, notes)
     if isinstance(config.get("queryParams"), dict):
         target["query"] = without_secrets(
-            config["queryParams"], part.where, losses, named=sounds_secret_in
+            config["queryParams"], part.where, notes, named=sounds_secret_in
         )
     path = _answer_path(config.get("transformResponse", config.get("responseParser")))
     if path:
         target["answer"] = path
-    _note_rest(name, config, set(_HTTP_KEYS), part, losses)
+    _note_rest(name, config, set(_HTTP_KEYS), part, notes)
     return target
 
 
-def _body(body: Any, part: Part, losses: Losses) -> Any:
+def _body(body: Any, part: Part, notes: ImportNotes) -> Any:
     """Return the body of a request without secrets; a text that is JSON as what it says."""
     if isinstance(body, str):
         try:
             body = json.loads(body)
         except ValueError:
-            return body_without_secrets(body, part.where, losses)
-    return without_secrets(body, part.where, losses, "body")
+            return body_without_secrets(body, part.where, notes)
+    return without_secrets(body, part.where, notes, "body")
 
 
 def _answer_path(transform: Any) -> str | None:
@@ -276,8 +277,8 @@ def _answer_path(transform: Any) -> str | None:
     return found["path"].replace("?", "").lstrip(".")
 
 
-def prompts_of(config: Part, folder: Folder, losses: Losses) -> list[Prompt]:
-    """Return the prompts, ``{{prompt}}`` where there are none; what cannot be used is noted."""
+def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]:
+    """Return the prompts, ``{{prompt}}`` if the file has none; what cannot be used is noted."""
     value = config.of("prompts").value
     if value is None:
         return [Prompt("prompt", "{{prompt}}")]
@@ -288,15 +289,13 @@ def prompts_of(config: Part, folder: Folder, losses: Losses) -> list[Prompt]:
     for part in config.of("prompts").parts():
         try:
             found += _prompts(part, folder, len(found))
-            for key in sorted(part.value.keys() - _PROMPT_KEYS) if _is_dict(part) else ():
-                losses.note(part.where, f"prompt: {key}", "has no counterpart here")
+            for key in (
+                sorted(part.value.keys() - _PROMPT_KEYS) if isinstance(part.value, dict) else ()
+            ):
+                notes.add(part.where, f"prompt: {key}", "has no counterpart here")
         except (NotTakenError, ScenarioError) as error:
-            losses.note(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
+            notes.add(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
     return found
-
-
-def _is_dict(part: Part) -> bool:
-    return isinstance(part.value, dict)
 
 
 def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
-from pytest_rageval.importing.base import Losses, NotTakenError
+from pytest_rageval.importing.base import ImportNotes, NotTakenError
 from pytest_rageval.importing.files import Folder, Part
 from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_over, take
 from pytest_rageval.importing.promptfoo_tests import Test
-from pytest_rageval.importing.python_target import Call
 from pytest_rageval.importing.templates import as_text
+from pytest_rageval.importing.written_files import Call
 from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret
 from pytest_rageval.stats.wording import counted
 
@@ -29,7 +29,7 @@ _QUESTION_NAMES: Final = (
 
 
 @dataclass(slots=True)
-class Found:
+class ImportedTests:
     """What the tests became. ``metrics`` have the least score of each.
 
     ``weakened`` rows keep only the checks of ``defaultTest``. ``kept_out`` are rows with the names
@@ -65,11 +65,11 @@ class _Entry:
 class Rows:
     """Collects the rows, and what each of their asserts became."""
 
-    def __init__(self, folder: Folder, losses: Losses) -> None:
+    def __init__(self, folder: Folder, notes: ImportNotes) -> None:
         self._folder = folder
-        self._losses = losses
+        self._notes = notes
         self._entries: list[_Entry] = []
-        self._found = Found()
+        self._tests = ImportedTests()
 
     def add(self, test: Test) -> None:
         """Add the row of a test; what cannot be taken of it is noted."""
@@ -78,13 +78,13 @@ class Rows:
         entry = _Entry(test, row, is_whole=test.is_whole)
         if test.asserts and not {"transform", "postprocess"}.isdisjoint(test.options):
             why = "its options.transform changes the answer that the asserts are about"
-            self._losses.note(test.where, "asserts", why)
+            self._notes.add(test.where, "asserts", why)
             entry.is_whole = False
         else:
             for at, part in enumerate(test.asserts):
                 self._take(part, entry, is_own=at >= test.shared)
         self._entries.append(entry)
-        self._found.rows.append(row)
+        self._tests.rows.append(row)
 
     def lack(self) -> str:
         """Return why there is no check."""
@@ -101,11 +101,11 @@ class Rows:
                 raise NotTakenError(f"is no mapping: {shorten(repr(given))}")
             taken = take(given, entry.test.variables, self._folder)
         except (NotTakenError, ScenarioError) as error:
-            self._losses.note(part.where, f"assert {kind}", error)
+            self._notes.add(part.where, f"assert {kind}", error)
             entry.is_whole = False
             return
         for key, why in left_over(given, taken):
-            self._losses.note(part.where, f"assert {kind}: {key}", why)
+            self._notes.add(part.where, f"assert {kind}: {key}", why)
         if isinstance(taken, Measured):
             entry.measured.setdefault(taken.kind, []).append((part.where, taken))
         elif isinstance(taken, list):
@@ -114,9 +114,9 @@ class Rows:
             row.setdefault("answer_checks", []).append(taken)
         entry.own |= {taken.kind if isinstance(taken, Measured) else "check"} if is_own else set()
 
-    def finished(self) -> Found:
+    def finished(self) -> ImportedTests:
         """Return the rows with their variables and questions, and the metrics of all rows."""
-        found = self._found
+        found = self._tests
         taken = {"check", *self._take_metrics()}
         names = Counter(name for entry in self._entries for name in entry.test.variables)
         found.question = next((name for name in _QUESTION_NAMES if name in names), None)
@@ -135,7 +135,7 @@ class Rows:
 
     def _finish(self, entry: _Entry, taken: set[str]) -> None:
         """Complete a row; say where its test lost what it asked for itself, or all."""
-        test, row, found = entry.test, entry.row, self._found
+        test, row, found = entry.test, entry.row, self._tests
         variables = dict(test.variables)
         question = variables.pop(found.question or "", "")
         checks: dict[str, Any] = {name: row.pop(name) for name in CHECKS if name in row}
@@ -151,7 +151,7 @@ class Rows:
             lost = "it has none" if not test.asserts and entry.is_whole else "none could be taken"
             row["skip"] = f"no check of {test.where}: {lost}"
         elif test.asks_itself and not entry.own & taken:
-            self._losses.note(test.where, "test", "keeps only the checks of defaultTest")
+            self._notes.add(test.where, "test", "keeps only the checks of defaultTest")
             found.weakened += 1
 
     def _keep_out(self, entry: _Entry) -> None:
@@ -167,15 +167,15 @@ class Rows:
             row.update({part: left} if left else {})
             for name in sorted(name for name in held if held[name]):
                 keys.update(held[name])
-                self._losses.note(where, f"{part}: {name}", "looks like a key; it is not copied")
-                self._found.kept_out.append((row, name))
+                self._notes.add(where, f"{part}: {name}", "looks like a key; it is not copied")
+                self._tests.kept_out.append((row, name))
         texts = [value for name, value in row.items() if name not in ("vars", "metadata")]
-        said = _written(texts)
-        if looks_secret(said) or any(_written(key)[1:-1] in said for key in keys):
-            self._losses.note(where, "test", "its texts hold what looks like a key; none is copied")
-            kept = {"id": row["id"], "skip": f"no check of {where}: its texts hold a key"}
+        written = _written(texts)
+        if looks_secret(written) or any(_written(key)[1:-1] in written for key in keys):
+            self._notes.add(where, "test", "its texts hold what looks like a key; none is copied")
+            skipped = {"id": row["id"], "skip": f"no check of {where}: its texts hold a key"}
             row.clear()
-            row.update(kept)
+            row.update(skipped)
 
     def _take_outputs(self) -> None:
         """Take the answers that tests hold, where all of them do."""
@@ -185,7 +185,7 @@ class Rows:
                 entry.row["answer"] = as_text(entry.test.output)
             elif entry.test.output is not None:
                 why = "others have none; all are asked"
-                self._losses.note(entry.test.where, "providerOutput", why)
+                self._notes.add(entry.test.where, "providerOutput", why)
 
     def _take_metrics(self) -> list[str]:
         """Take the asserts that are metrics here where every test has them, with one threshold.
@@ -199,37 +199,37 @@ class Rows:
                 continue
             try:
                 measured = [_both(metric, of_test) for of_test in asserts]
-                bounds = {one.threshold for one in measured}
+                bounds = {assertion.threshold for assertion in measured}
                 if len(bounds) > 1:
                     raise NotTakenError(f"{metric} {_NOT_SO}")
                 self._add_fields(measured)
-                self._found.metrics[metric] = bounds.pop()
+                self._tests.metrics[metric] = bounds.pop()
                 kinds.append(kind)
             except NotTakenError as error:
                 for entry in self._entries:
                     for where, _ in entry.measured.get(kind, []):
-                        self._losses.note(where, f"assert {kind}", error)
+                        self._notes.add(where, f"assert {kind}", error)
                         entry.is_whole = False
         return kinds
 
     def _add_fields(self, measured: Sequence[Measured]) -> None:
         """Give each row the gold and the contexts that a metric reads."""
         fields: list[dict[str, Any]] = []
-        for entry, one in zip(self._entries, measured, strict=True):
+        for entry, metric in zip(self._entries, measured, strict=True):
             own: dict[str, Any] = {}
-            if one.gold is not None:
-                own["references"] = [one.gold]
-            if one.kind.startswith("context-"):
+            if metric.gold is not None:
+                own["references"] = [metric.gold]
+            if metric.kind.startswith("context-"):
                 own["contexts"] = _contexts(entry.test)
             if any(entry.row.get(name, value) != value for name, value in own.items()):
                 raise NotTakenError("its gold differs from that of another assert of the test")
             fields.append(own)
-        for entry, own in zip(self._entries, fields, strict=True):
-            entry.row.update(own)
+        for entry, more in zip(self._entries, fields, strict=True):
+            entry.row.update(more)
 
     def _take_thresholds(self) -> None:
         """Take the threshold of the tests where all have it, and nothing but checks decides."""
-        found, tests = self._found, [entry.test for entry in self._entries]
+        found, tests = self._tests, [entry.test for entry in self._entries]
         bounds = {_share(test.threshold) for test in tests}
         only = all("must_satisfy" not in row for row in found.rows) and not found.metrics
         if only and len(bounds) == 1 and all(entry.is_whole for entry in self._entries):
@@ -237,20 +237,20 @@ class Rows:
         for test in tests:
             if test.threshold is not None and _share(test.threshold) != found.threshold:
                 why = f"{test.threshold} is not taken: all checks of the test have to hold"
-                self._losses.note(test.where, "threshold", why)
+                self._notes.add(test.where, "threshold", why)
 
 
 _NOT_SO: Final = "measures every row here, with one threshold; not all tests have it so"
 
 
 def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
-    """Return what all asserts of one type ask of a test: the highest threshold, if gold is one."""
+    """Return what all asserts of one type ask of a test: the highest threshold, with one gold."""
     if not asserts:
         raise NotTakenError(f"{metric} {_NOT_SO}")
     (_, first), *_ = asserts
-    if any(one.gold != first.gold for _, one in asserts):
+    if any(measured.gold != first.gold for _, measured in asserts):
         raise NotTakenError(f"{metric} has one score of a row; a test has it for several values")
-    return replace(first, threshold=max(one.threshold for _, one in asserts))
+    return replace(first, threshold=max(measured.threshold for _, measured in asserts))
 
 
 def _written(value: Any) -> str:

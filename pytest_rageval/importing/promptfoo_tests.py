@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.importing.base import Losses, NotTakenError
+from pytest_rageval.importing.base import ImportNotes, NotTakenError
 from pytest_rageval.importing.files import Folder, Part, shown_name
 from pytest_rageval.importing.templates import fill
 from pytest_rageval.scenario.yaml.tree import YamlTree
@@ -71,61 +71,63 @@ class Test:
     output: Any = None
 
 
-def tests_of(config: Part, folder: Folder, losses: Losses) -> Iterator[Test]:
-    """Yield the tests, those of ``scenarios`` too; the ones that cannot be read are noted."""
-    default = default_of(config, folder, losses)
-    for part in _expanded(config.of("tests"), folder, losses):
-        yield from _made(part, [default], folder, losses)
+def tests_of(config: Part, folder: Folder, notes: ImportNotes) -> Iterator[Test]:
+    """Yield the tests, also of ``scenarios``; a test that cannot be read is noted."""
+    default = default_of(config, folder, notes)
+    for part in _expanded(config.of("tests"), folder, notes):
+        yield from _made(part, [default], folder, notes)
     for scenario in config.of("scenarios").parts():
         if not isinstance(scenario.value, dict):
-            losses.note(scenario.where, "scenario", "is no mapping with config and tests")
+            notes.add(scenario.where, "scenario", "is no mapping with config and tests")
         else:
-            yield from _of_scenario(scenario, default, folder, losses)
+            yield from _of_scenario(scenario, default, folder, notes)
 
 
-def _of_scenario(scenario: Part, default: Part, folder: Folder, losses: Losses) -> Iterator[Test]:
+def _of_scenario(
+    scenario: Part, default: Part, folder: Folder, notes: ImportNotes
+) -> Iterator[Test]:
     """Yield each test of a scenario with each of its configs; without tests, the configs alone."""
     for key in sorted(map(str, scenario.value.keys() - {"config", "tests", "description"})):
-        losses.note(scenario.of(key).where, f"scenario: {key}", "has no counterpart here")
+        notes.add(scenario.of(key).where, f"scenario: {key}", "has no counterpart here")
     given = scenario.of("tests")
     none = Part({}, scenario.tree, scenario.path)
-    tests = [none] if given.value is None else list(_expanded(given, folder, losses))
+    tests = [none] if given.value is None else list(_expanded(given, folder, notes))
     configs = scenario.of("config")
     if configs.value is None:
-        losses.note(scenario.where, "scenario", "has no config, without which no test of it runs")
-    for config in _expanded(configs, folder, losses):
-        if not _is_mapping(config, "scenario: config", _KNOWN, losses):
+        notes.add(scenario.where, "scenario", "has no config, without which no test of it runs")
+    for config in _expanded(configs, folder, notes):
+        if not _is_mapping(config, "scenario: config", _KNOWN, notes):
             continue
         for part in tests:
-            yield from _made(part, [default, config], folder, losses)
+            yield from _made(part, [default, config], folder, notes)
 
 
-def default_of(config: Part, folder: Folder, losses: Losses) -> Part:
+def default_of(config: Part, folder: Folder, notes: ImportNotes) -> Part:
     """Return what all tests share, from its file if it has one; an empty part if it is lost."""
     given = part = config.of("defaultTest")
     if isinstance(part.value, str):
         try:
             part = folder.data(folder.one(part.value))
         except NotTakenError as error:
-            losses.note(given.where, "defaultTest", error)
+            notes.add(given.where, "defaultTest", error)
             return Part({}, part.tree)
-    if part.value is None or _is_mapping(part, "defaultTest", _SHARED, losses):
+    if part.value is None or _is_mapping(part, "defaultTest", _SHARED, notes):
         return part
     return Part({}, part.tree)
 
 
-def _is_mapping(part: Part, what: str, known: Collection[str], losses: Losses) -> bool:
+def _is_mapping(part: Part, what: str, known: Collection[str], notes: ImportNotes) -> bool:
     """Return whether a part is a mapping; note it where it is none, and its unknown keys."""
     if not isinstance(part.value, dict):
-        losses.note(part.where, what, f"is no mapping: {shorten(repr(part.value))}")
+        notes.add(part.where, what, f"is no mapping: {shorten(repr(part.value))}")
         return False
     for key in sorted(map(str, part.value.keys() - known)):
-        losses.note(part.of(key).where, f"{what}: {key}", "has no counterpart here")
+        notes.add(part.of(key).where, f"{what}: {key}", "has no counterpart here")
     return True
 
 
-def _expanded(tests: Part, folder: Folder, losses: Losses) -> Iterator[Part]:
-    """Yield the tests of a list, with those of the files that it names."""
+def _expanded(tests: Part, folder: Folder, notes: ImportNotes) -> Iterator[Part]:
+    """Yield the tests of a list, and of the files that it names."""
     for part in tests.parts():
         reference = part.value
         if isinstance(reference, dict) and isinstance(reference.get("path"), str):
@@ -135,19 +137,19 @@ def _expanded(tests: Part, folder: Folder, losses: Losses) -> Iterator[Part]:
             continue
         try:
             for file in folder.named(reference):
-                yield from _in_file(file, folder, losses)
+                yield from _in_file(file, folder, notes)
         except NotTakenError as error:
-            losses.note(part.where, f"tests {shorten(shown_name(reference), 80)}", error)
+            notes.add(part.where, f"tests {shorten(shown_name(reference), 80)}", error)
 
 
-def _in_file(file: Path, folder: Folder, losses: Losses) -> Iterator[Part]:
+def _in_file(file: Path, folder: Folder, notes: ImportNotes) -> Iterator[Part]:
     suffix = file.suffix.lower()
     if suffix not in _SUFFIXES:
         raise NotTakenError(f"tests in {suffix or 'such a file'} are not read")
     if suffix == ".csv":
         for part in folder.rows(file):
             if isinstance(part.value, str):
-                losses.note(part.where, "test", part.value)
+                notes.add(part.where, "test", part.value)
             else:
                 yield _of_csv(part)
     elif suffix == ".jsonl":
@@ -188,23 +190,23 @@ def _assert(text: str) -> dict[str, Any]:
     return made
 
 
-def _made(part: Part, under: list[Part], folder: Folder, losses: Losses) -> Iterator[Test]:
+def _made(part: Part, under: list[Part], folder: Folder, notes: ImportNotes) -> Iterator[Test]:
     """Yield the test, once for each value of variables that are lists."""
-    if not _is_mapping(part, "test", _KNOWN, losses):
+    if not _is_mapping(part, "test", _KNOWN, notes):
         return
     layers = [*under, part]
-    options = _options(layers, losses)
+    options = _options(layers, notes)
     if isinstance(part.value.get("vars"), dict) and "assert" in part.value["vars"]:
         why = "is a variable here, not the asserts; promptfoo does not check it either"
-        losses.note(part.of("vars").of("assert").where, "vars: assert", why)
+        notes.add(part.of("vars").of("assert").where, "vars: assert", why)
     drops = options.get("disableDefaultAsserts") is True
     threshold = _last(layers, "threshold")
-    found = [list(_flat(layer, threshold is not None, losses)) for layer in layers[drops:]]
+    found = [list(_flat(layer, threshold is not None, notes)) for layer in layers[drops:]]
     every = [one for of_layer in found for one in of_layer]
     asserts = [one for one in every if one is not None]
     is_scored_by_code = any("assertScoringFunction" in (layer.value or {}) for layer in layers)
     try:
-        for values in variables_of(layers, options, folder, part, losses):
+        for values in variables_of(layers, options, folder, part, notes):
             yield Test(
                 part.where,
                 values,
@@ -215,11 +217,11 @@ def _made(part: Part, under: list[Part], folder: Folder, losses: Losses) -> Iter
                 str(_last(layers[1:], "description") or ""),
                 threshold,
                 options,
-                _metadata(layers, losses),
+                _metadata(layers, notes),
                 _last(layers[1:], "providerOutput"),
             )
     except NotTakenError as error:
-        losses.note(part.where, "test", f"its variables cannot be read: {error}")
+        notes.add(part.where, "test", f"its variables cannot be read: {error}")
 
 
 def _last(layers: list[Part], key: str) -> Any:
@@ -228,31 +230,31 @@ def _last(layers: list[Part], key: str) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _metadata(layers: list[Part], losses: Losses) -> dict[str, Any]:
+def _metadata(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for layer in layers:
         given = layer.of("metadata")
         if isinstance(given.value, dict):
             found |= given.value
         elif given.value is not None:
-            losses.note(given.where, "metadata", f"is no mapping: {shorten(repr(given.value))}")
+            notes.add(given.where, "metadata", f"is no mapping: {shorten(repr(given.value))}")
     return found
 
 
-def _options(layers: list[Part], losses: Losses) -> dict[str, Any]:
-    """Return the options of a test; note those without a counterpart."""
+def _options(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
+    """Return the options of a test; an option without a counterpart is noted."""
     found: dict[str, Any] = {}
     for layer in layers:
         given = layer.of("options")
         options = given.value if isinstance(given.value, dict) else {}
         known = _OPTIONS | ({"provider"} if layer is layers[0] else set())
         for key in sorted(map(str, options.keys() - known)):
-            losses.note(given.of(key).where, f"options.{key}", "has no counterpart here")
+            notes.add(given.of(key).where, f"options.{key}", "has no counterpart here")
         found |= options
     return found
 
 
-def _flat(layer: Part, is_scored: bool, losses: Losses) -> Iterator[Part | None]:
+def _flat(layer: Part, is_scored: bool, notes: ImportNotes) -> Iterator[Part | None]:
     """Yield the asserts of a layer, those of a set instead of it, None for a set that is lost.
 
     All of them have to hold, too. Where a score decides, they share the weight of their set.
@@ -264,11 +266,11 @@ def _flat(layer: Part, is_scored: bool, losses: Losses) -> Iterator[Part | None]
         inside = list(part.of("assert").parts())
         why = _lack(part.value, inside)
         if why:
-            losses.note(part.where, "assert-set", why)
+            notes.add(part.where, "assert-set", why)
             yield None
         else:
             if "metric" in part.value:
-                losses.note(part.where, "assert-set: metric", "the name of a set is not kept")
+                notes.add(part.where, "assert-set: metric", "the name of a set is not kept")
             weights = _weights(part.value, inside) if is_scored else None
             yield from inside if weights is None else map(_weighing, inside, weights)
 
@@ -287,7 +289,7 @@ def _weights(given: Mapping[str, Any], inside: list[Part]) -> list[float] | None
     own = [part.value.get("weight", 1) if isinstance(part.value, dict) else 1 for part in inside]
     try:
         weight, parts = float(given.get("weight", 1)), [float(one) for one in own]
-        return [weight * one / math.fsum(parts) for one in parts]
+        return [weight * part / math.fsum(parts) for part in parts]
     except (TypeError, ValueError, ArithmeticError):
         return None
 
@@ -303,7 +305,7 @@ _ROUNDS: Final = 5
 
 
 def variables_of(
-    layers: list[Part], options: Mapping[str, Any], folder: Folder, part: Part, losses: Losses
+    layers: list[Part], options: Mapping[str, Any], folder: Folder, part: Part, notes: ImportNotes
 ) -> Iterator[dict[str, Any]]:
     """Yield the variables of a test, with each value of those that are lists or several files.
 
@@ -315,7 +317,7 @@ def variables_of(
     choices = [_choices(value, folder, expands=expands) for value in given.values()]
     for at, values in enumerate(itertools.product(*choices)):
         if at == _MOST:
-            losses.note(part.where, "test", f"its lists of variables make more than {_MOST} tests")
+            notes.add(part.where, "test", f"its lists of variables make more than {_MOST} tests")
             return
         yield _resolved(dict(zip(given, values, strict=True)))
 

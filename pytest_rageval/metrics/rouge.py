@@ -18,8 +18,7 @@ from pytest_rageval import extras
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.metrics.lexical import NEEDS, LexicalOptions, prepare
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.normalize import PreparedText
-from pytest_rageval.text.tokenize import has_cjk, require_tokenizer, split_characters
+from pytest_rageval.text.tokenize import PreparedText, has_cjk, require_tokenizer, split_characters
 
 
 class RougeMetric:
@@ -38,7 +37,10 @@ class RougeMetric:
         prediction = _tokens(context, answer)
         return Score(
             self._name,
-            max(_figure(self._measure, _tokens(context, one), prediction) for one in references),
+            max(
+                _figure(self._measure, _tokens(context, reference), prediction)
+                for reference in references
+            ),
         )
 
 
@@ -64,7 +66,8 @@ class RougeScoreMetric:
         split = split_characters if any(map(has_cjk, (answer, *references))) else _stem
         prediction, chosen = split(answer), self._options
         found = (
-            _figure(chosen.rouge_type, split(one), prediction, chosen.mode) for one in references
+            _figure(chosen.rouge_type, split(reference), prediction, chosen.mode)
+            for reference in references
         )
         return Score(self._name, max(found))
 

@@ -374,6 +374,12 @@ class ScenarioResult(Value, frozen=True):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.info.title}, {len(self.samples)} samples>"
 
+    @property
+    def is_red(self) -> bool:
+        """Whether a gate or a sample failed, or a sample could not be judged."""
+        has_failed_gate = any(gate.outcome == "failed" for gate in self.gates)
+        return bool(self.counts.failed or self.counts.error or has_failed_gate)
+
     def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
         """Return the summary of a metric, or of ``weighted_score``."""
         return self.weighted_score if name == WEIGHTED_SCORE else self.metrics[name]

@@ -1,6 +1,6 @@
 """Data frames in and out: pandas, polars, and whatever offers an Arrow stream.
 
-None of them is a dependency: what is handed over is told by its attributes.
+None of them is a dependency: objects of them are recognised by their attributes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.errors import MissingExtraError, OptionError, Problem
 from pytest_rageval.model import CAUSE, ScenarioResult, plain_cell
 from pytest_rageval.stats.verdict import shown_errors
-from pytest_rageval.text.limits import MAX_DEPTH
+from pytest_rageval.text.codec import MAX_DEPTH
 
 Named = tuple[str, list[Any]]
 """The name of a column, and its cells."""
@@ -86,7 +86,7 @@ def frame_of(columns: Sequence[Column], library: str = "") -> Any:
     """
     for name in [library] if library else ("pandas", "polars"):
         if extras.installed(name):
-            return _MAKERS[name]([one.in_unicode() for one in columns])
+            return _MAKERS[name]([column.in_unicode() for column in columns])
     message = "a data frame needs pandas or polars: pip install pandas, or pip install polars"
     raise MissingExtraError(message)
 
@@ -111,7 +111,7 @@ def _is_polars(data: object) -> bool:
 
 def _columns(data: Any, shown: str) -> list[Named]:
     if _is_polars(data):
-        return [(one.name, one.to_list()) for one in data.get_columns()]
+        return [(column.name, column.to_list()) for column in data.get_columns()]
     if _is_pandas(data) and hasattr(data.index, "names"):
         return _of_pandas(data, shown)
     if hasattr(data, "__arrow_c_stream__"):
@@ -165,20 +165,16 @@ def _refuse_duplicates(names: Sequence[str], shown: str) -> None:
         raise _refuse(f"{shown} has more than one column called {listed}", "rename or drop one")
 
 
-def _of_one_type(columns: Sequence[Column]) -> list[Column]:
-    return [one.of_one_type() for one in columns]
-
-
 def _pandas(columns: Sequence[Column]) -> Any:
     import pandas
 
-    def series(one: Column) -> Any:
-        kind = {"number": "float64", "whole": "Int64", "any": "object"}.get(one.kind)
-        if one.kind == "whole" and None not in one.cells:
+    def series(column: Column) -> Any:
+        kind = {"number": "float64", "whole": "Int64", "any": "object"}.get(column.kind)
+        if column.kind == "whole" and None not in column.cells:
             kind = "int64"
-        return pandas.Series(one.cells, dtype=kind)
+        return pandas.Series(column.cells, dtype=kind)
 
-    return pandas.DataFrame({one.name: series(one) for one in columns})
+    return pandas.DataFrame({column.name: series(column) for column in columns})
 
 
 def _polars(columns: Sequence[Column]) -> Any:
@@ -191,8 +187,9 @@ def _polars(columns: Sequence[Column]) -> Any:
         "text": polars.String,
         "texts": polars.List(polars.String),
     }
+    columns = [column.of_one_type() for column in columns]
     return polars.DataFrame(
-        [polars.Series(one.name, one.cells, dtype=kinds[one.kind]) for one in _of_one_type(columns)]
+        [polars.Series(column.name, column.cells, dtype=kinds[column.kind]) for column in columns]
     )
 
 
@@ -206,8 +203,9 @@ def _pyarrow(columns: Sequence[Column]) -> Any:
         "text": pyarrow.string(),
         "texts": pyarrow.list_(pyarrow.string()),
     }
+    columns = [column.of_one_type() for column in columns]
     return pyarrow.table(
-        {one.name: pyarrow.array(one.cells, kinds[one.kind]) for one in _of_one_type(columns)}
+        {column.name: pyarrow.array(column.cells, kinds[column.kind]) for column in columns}
     )
 
 
@@ -278,7 +276,7 @@ def _in_unicode(cell: Any) -> Any:
 def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
     """Return the samples of results as columns; ``variant`` comes first where there are several.
 
-    The names are those of ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
+    Names are as in ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
     field of the rows that is called like another column is ``metadata.NAME``.
     """
     samples = [sample for result in results for sample in result.samples]
@@ -293,7 +291,7 @@ def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
     ]
     if any(result.info.diagnose is not None for result in results):
         trailing.append(Column(CAUSE, "text", [sample.cause for sample in samples]))
-    taken = {one.name for one in (*leading, *trailing)}
+    taken = {column.name for column in (*leading, *trailing)}
     scores = [
         Column(
             _free("score", name, taken), "number", [sample.scores.get(name) for sample in samples]
@@ -324,10 +322,10 @@ def _leading(results: Sequence[ScenarioResult]) -> Iterator[Column]:
 
 
 def _fields(results: Sequence[ScenarioResult]) -> list[str]:
-    """Return the fields that rows have besides those of a sample, in their order."""
+    """Return the names of the fields of rows that are no fields of a sample, in their order."""
     found = [name for result in results for name in result.info.metadata_columns]
-    of_samples = (name for one in results for sample in one.samples for name in sample.metadata)
-    return list(dict.fromkeys([*found, *of_samples]))
+    samples = (sample for result in results for sample in result.samples)
+    return list(dict.fromkeys([*found, *(name for sample in samples for name in sample.metadata)]))
 
 
 def _free(section: str, name: str, taken: set[str]) -> str:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     GateResult,
-    MetricSummary,
     Ranking,
     SampleResult,
     ScenarioResult,
 )
-from pytest_rageval.reports.causes import cause_lines
-from pytest_rageval.reports.figures import change, figure, interval
-from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
-from pytest_rageval.reports.people import agreement_lines
-from pytest_rageval.reports.summary_md import verdict_parts
-from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
-from pytest_rageval.stats.verdict import badness, is_low, shortfalls, shown_errors
-from pytest_rageval.stats.wording import p_figure, verdict_word
+from pytest_rageval.reports.run_view import (
+    HEADS,
+    MeanRow,
+    RunView,
+    gate_word,
+    is_bad,
+    ranking_head,
+    ranking_lines,
+    ranking_rows,
+)
+from pytest_rageval.stats.verdict import is_low, shortfalls, shown_errors
+from pytest_rageval.stats.wording import change, figure, p_figure
 from pytest_rageval.text.printable import one_line, printable
 
 _WORST: Final = 5
@@ -50,14 +52,14 @@ _BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}
 
 def result_html(result: ScenarioResult) -> str:
     """Return a result as HTML: verdict, means, gates, the worst samples."""
-    word, counts = verdict_of(result)
+    view = RunView(result)
     return _whole(
-        _heading(result.info.title, badge(word, _COLOUR_OF[word]), counts),
-        listed(shorten(line, _LINE_WIDTH) for line in _remarks(result)),
-        _means(result),
+        _heading(result.info.title, _badge(view), view.ended),
+        listed(shorten(line, _LINE_WIDTH) for line in _remarks(view)),
+        _means(view),
         _gates(result.gates),
-        _comparison(result),
-        _worst(result),
+        _comparison(view),
+        _worst(view),
     )
 
 
@@ -67,14 +69,15 @@ def variants_html(
     """Return variants as HTML: their ranking, the gate ``best``, the verdict of each."""
     figures = dict(ranking_rows(ranking))
     rows = []
-    for one in ranking.variants:
-        mean, *rest = figures[one.name]
-        result = results[one.name]
-        word, counts = verdict_of(result)
-        band = _BANDS[result.info.band_of(ranking.metric, one.mean)]
-        shown = bar(one.mean, (one.ci_low, one.ci_high), _scale(result, ranking.metric), band)
-        verdict = joined((badge(word, _COLOUR_OF[word]), " ", counts))
-        rows.append((shorten(one.name, _TITLE_WIDTH), mean, shown, *rest, verdict))
+    for variant in ranking.variants:
+        mean, *rest = figures[variant.name]
+        result = results[variant.name]
+        view = RunView(result)
+        band = _BANDS[result.info.band_of(ranking.metric, variant.mean)]
+        ends = variant.ci_low, variant.ci_high
+        shown = bar(variant.mean, ends, _scale(result, ranking.metric), band)
+        verdict = joined((_badge(view), " ", view.ended))
+        rows.append((shorten(variant.name, _TITLE_WIDTH), mean, shown, *rest, verdict))
     head = ("variant", HEADS[0], "", *HEADS[1:], "verdict of its own")
     return _whole(
         _heading(ranking.scenario, Markup(""), ranking_head(ranking)),
@@ -84,49 +87,43 @@ def variants_html(
     )
 
 
+def _badge(view: RunView) -> Markup:
+    return badge(view.strict_verdict, _COLOUR_OF[view.strict_verdict])
+
+
 def _whole(*parts: str) -> str:
     look = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:960px"
     return str(element("div", *parts, style=look))
 
 
-def _heading(title: str, verdict: Markup, said: str) -> Markup:
+def _heading(title: str, verdict: Markup, ended: str) -> Markup:
     name = element("strong", shorten(title, _TITLE_WIDTH), style="font-size:15px", dir="auto")
-    return element("div", name, " ", verdict, " ", said, style="margin:4px 0")
+    return element("div", name, " ", verdict, " ", ended, style="margin:4px 0")
 
 
-def _remarks(result: ScenarioResult) -> Iterator[str]:
+def _remarks(view: RunView) -> Iterator[str]:
     """Yield what has to be known to read the figures."""
-    if result.counts.not_asked:
-        yield stopped_text(result.counts)
+    result = view.result
+    if view.stopped:
+        yield view.stopped
     elif not result.complete:
         yield "a partial run: the figures are of the samples that ran, and no gate is decided"
     if result.info.overridden:
         yield f"overridden: {', '.join(result.info.overridden)}"
-    yield from map(str, missing_figures(result))
-    yield from chain(agreement_lines(result), cause_lines(result))
+    yield from (*map(str, view.missing), *view.people, *view.causes)
     yield from (*result.info.warnings, *result.info.remarks)
 
 
-def _means(result: ScenarioResult) -> Markup:
+def _means(view: RunView) -> Markup:
     head = ("metric", "mean", "", "95 % interval", "weight", "scored")
-    names = (*result.metrics, WEIGHTED_SCORE)
-    return table(head, _first([_mean(result, name) for name in names], last=1))
+    rows = [_mean(view.result, mean) for mean in view.means if not mean.is_by_people]
+    return table(head, _first(rows, last=1))
 
 
-def _mean(result: ScenarioResult, name: str) -> tuple[str, ...]:
-    summary = result.summary_of(name)
-    mean = result.mean_of(name)
-    ends = (summary.ci_low, summary.ci_high)
-    weight = f"{summary.weight:g}" if isinstance(summary, MetricSummary) else ""
-    shown = bar(mean, ends, _scale(result, name), _BANDS[result.info.band_of(name, mean)])
-    return (
-        shorten(name, _TITLE_WIDTH),
-        figure(mean),
-        shown,
-        interval(*ends),
-        weight,
-        scored_figure(summary),
-    )
+def _mean(result: ScenarioResult, row: MeanRow) -> tuple[str, ...]:
+    mean, *others = row.texts
+    shown = bar(row.mean, row.ends, _scale(result, row.name), _BANDS[row.band])
+    return (shorten(row.name, _TITLE_WIDTH), mean, shown, *others)
 
 
 def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:
@@ -136,13 +133,13 @@ def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:
 
 
 def _gates(gates: Sequence[GateResult]) -> Markup:
-    """Return the gates, those that are not passed first."""
+    """Return the gates: failed, undecided, passed."""
     if not gates:
         return Markup("")
     rows = [
         (
             shorten(gate.name, _TITLE_WIDTH),
-            badge("FAILED" if gate.outcome == "failed" else _outcome(gate), _colour(gate)),
+            badge(_word(gate), _COLOUR_OF[gate.outcome]),
             shorten(gate.message, _LINE_WIDTH),
         )
         for gate in sorted(gates, key=lambda gate: _ORDER[gate.outcome])
@@ -153,52 +150,43 @@ def _gates(gates: Sequence[GateResult]) -> Markup:
 _ORDER: Final = {"failed": 0, "skipped": 1, "passed": 2}
 
 
-def _outcome(gate: GateResult) -> str:
-    return "undecided" if gate.outcome == "skipped" else gate.outcome
+def _word(gate: GateResult) -> str:
+    return "undecided" if gate.outcome == "skipped" else gate_word(gate)
 
 
-def _colour(gate: GateResult) -> str:
-    return _COLOUR_OF[gate.outcome]
-
-
-def _comparison(result: ScenarioResult) -> Markup:
+def _comparison(view: RunView) -> Markup:
     """Return the metrics against the baseline."""
-    if result.comparison is None:
+    if view.result.comparison is None:
         return Markup("")
-    higher = {column.name: column.higher_is_better for column in result.info.metrics}
     rows = [
         (
-            shorten(name, _TITLE_WIDTH),
-            figure(found.a_mean),
-            figure(found.b_mean),
-            change(found.diff),
-            p_figure(found.p_adjusted),
-            verdict_word(found, higher_is_better=higher.get(name, True)),
+            shorten(metric.name, _TITLE_WIDTH),
+            figure(metric.figures.a_mean),
+            figure(metric.figures.b_mean),
+            change(metric.figures.diff),
+            p_figure(metric.figures.p_adjusted),
+            metric.word,
         )
-        for name, found in result.comparison.metrics.items()
+        for metric in view.compared
     ]
-    baseline = shorten(result.comparison.baseline, _TITLE_WIDTH)
+    baseline = shorten(view.result.comparison.baseline, _TITLE_WIDTH)
     return table((f"compared with {baseline}", "A", "B", "A - B", "p", ""), _first(rows))
 
 
-def _worst(result: ScenarioResult) -> Markup:
+def _worst(view: RunView) -> Markup:
     """Return the samples that could not be judged, failed or are low, to be opened."""
-    low = [sample for sample in result.samples if _is_bad(result, sample)]
+    info = view.result.info
+    low = view.worst(lambda sample: is_bad(sample) or is_low(info, sample))
     if not low:
         return Markup("")
-    shown = sorted(low, key=badness)[:_WORST]
-    title = f"Worst samples ({len(shown)} of {len(low)} that are low or not judged)"
+    title = f"Worst samples ({len(low[:_WORST])} of {len(low)} that are low or not judged)"
     head = element("div", element("strong", title), style="margin:6px 0")
-    return joined((head, *(_sample(result, sample) for sample in shown)))
-
-
-def _is_bad(result: ScenarioResult, sample: SampleResult) -> bool:
-    return sample.outcome in ("failed", "error") or is_low(result.info, sample)
+    return joined((head, *(_sample(view.result, sample) for sample in low[:_WORST])))
 
 
 def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
-    said = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
-    title = " · ".join(shorten(text, _TITLE_WIDTH) for text in said)
+    parts = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
+    title = " · ".join(shorten(text, _TITLE_WIDTH) for text in parts)
     word = _WORDS.get(sample.outcome, sample.outcome)
     rows = [(name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(result, sample)]
     summary = element(
@@ -261,8 +249,8 @@ class Markup(str):
 
 def element(tag: str, *parts: str, style: str = "", **attributes: str) -> Markup:
     """Return an element; parts that are no Markup are text, whatever they look like."""
-    given = {"style": style, **attributes} if style else attributes
-    named = "".join(f' {name}="{html.escape(value)}"' for name, value in given.items())
+    written = {"style": style, **attributes} if style else attributes
+    named = "".join(f' {name}="{html.escape(value)}"' for name, value in written.items())
     return Markup(f"<{tag}{named}>{''.join(map(_part, parts))}</{tag}>")
 
 
@@ -333,35 +321,24 @@ def listed(lines: Iterable[str]) -> Markup:
     return element("ul", *items, style="margin:6px 0;padding-left:20px") if items else Markup("")
 
 
-def verdict_of(result: ScenarioResult) -> tuple[str, str]:
-    """Return the verdict, and how many gates and cases ended how.
-
-    A run is ``passed`` only if it was judged, and every gate was decided.
-    """
-    word, counts = verdict_parts(result)
-    if word == "passed" and any(gate.outcome == "skipped" for gate in result.gates):
-        return "undecided", counts
-    return word, counts
-
-
 def result_text(result: ScenarioResult) -> str:
     """Return name, verdict and weighted score.
 
     ``support-bot: FAILED, 1 of 2 gates failed; 3 of 3 cases passed; weighted_score 0.6000
     (0.5000..0.7000)``
     """
-    word, counts = verdict_of(result)
-    overall = result.weighted_score
-    ends = interval(overall.ci_low, overall.ci_high)
-    score = f"weighted_score {figure(overall.mean)}" + ("" if ends == "-" else f" ({ends})")
-    return f"{one_line(result.info.title)}: {word}, {counts}; {score}"
+    view = RunView(result)
+    mean, ends, *_ = view.means[-1].texts
+    score = f"weighted_score {mean}" + ("" if ends == "-" else f" ({ends})")
+    return f"{one_line(result.info.title)}: {view.strict_verdict}, {view.ended}; {score}"
 
 
 def ranking_text(ranking: Ranking, gate: GateResult | None) -> str:
     """Return the variants with means and letters, and the gate ``best``."""
     ranked = ", ".join(
-        one_line(f"{one.name} {figure(one.mean)} {one.letters}") for one in ranking.variants
+        one_line(f"{variant.name} {figure(variant.mean)} {variant.letters}")
+        for variant in ranking.variants
     )
-    said = f"; gate {gate.name} {gate.outcome}" if gate is not None else ""
+    best = f"; gate {gate.name} {gate.outcome}" if gate is not None else ""
     undecided = "; no letters" if ranking.undecided else ""
-    return f"{one_line(ranking.scenario)}: {ranked} ({ranking_head(ranking)}){undecided}{said}"
+    return f"{one_line(ranking.scenario)}: {ranked} ({ranking_head(ranking)}){undecided}{best}"

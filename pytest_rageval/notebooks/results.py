@@ -21,8 +21,8 @@ class EvaluationResult(ScenarioResult, frozen=True):
         """Return a result as this class."""
         if isinstance(result, cls):
             return result
-        known = {one.name: getattr(result, one.name) for one in fields(result)}
-        return cls(**known, library=library)
+        values = {part.name: getattr(result, part.name) for part in fields(result)}
+        return cls(**values, library=library)
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each sample, in dataset order.
@@ -46,5 +46,5 @@ class EvaluationResult(ScenarioResult, frozen=True):
 
 def frame_of_all(results: Sequence[ScenarioResult]) -> Any:
     """Return a data frame with the samples of variants; the column ``variant`` has their names."""
-    libraries = (one.library for one in results if isinstance(one, EvaluationResult))
+    libraries = (result.library for result in results if isinstance(result, EvaluationResult))
     return frame_of(columns_of(results), next(filter(None, libraries), ""))

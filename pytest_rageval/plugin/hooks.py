@@ -75,7 +75,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     """
     known = early_config.known_args_namespace
     if known.rag_mcp is not None:
-        from pytest_rageval.serving.mcp.descriptors import take_descriptors
+        from pytest_rageval.serving.mcp.stdio import take_descriptors
 
         # Before a conftest.py prints, and before pytest keeps stdout to give it back later.
         take_descriptors()

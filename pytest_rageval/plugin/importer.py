@@ -15,8 +15,8 @@ import pytest
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
-from pytest_rageval.importing.scenario_text import rows_text, scenario_text
-from pytest_rageval.plugin.show.stdout import say
+from pytest_rageval.importing.written_files import rows_text, scenario_text
+from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import printable
@@ -67,9 +67,9 @@ def _report(imported: Imported, scenario: str, rows: str, command: str) -> list[
     if skipped:
         held += f"; {counted(skipped, 'row')} skipped: 'skip' in it says why"
     lines = [f"wrote {scenario}", f"wrote {rows} ({held})", *imported.remarks]
-    if imported.losses:
+    if imported.notes:
         lines += ["", f"not taken, also listed in {scenario}:"]
-        lines += [f"  {where}: {loss}" for where, loss in imported.losses]
+        lines += [f"  {where}: {loss}" for where, loss in imported.notes]
     needs = needed_by(imported.scenario)
     return [*lines, "", *([f"needs:   {needs}"] if needs else []), f"run it:  {command}"]
 

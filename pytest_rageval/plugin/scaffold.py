@@ -10,7 +10,7 @@ import pytest
 
 from pytest_rageval.engine.editor_schema import editor_schema
 from pytest_rageval.plugin.configuration import CONFIG_NAMES, configuration_of
-from pytest_rageval.plugin.show.stdout import say
+from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 
 SCENARIO_NAME = "quickstart.rageval.yaml"

@@ -32,7 +32,7 @@ def _serve_tools(config: pytest.Config, profile: str) -> int:
     if profile not in MCP_PROFILES:
         known = " or ".join(f"--rag-mcp={name}" for name in MCP_PROFILES)
         raise pytest.UsageError(f"--rag-mcp {profile}: no such profile; write {known}")
-    from pytest_rageval.serving.mcp.descriptors import take_descriptors
+    from pytest_rageval.serving.mcp.stdio import take_descriptors
 
     project = project_of(config)
     _end_capture(config)

@@ -16,7 +16,8 @@ _NO_SCORE = "no score"
 _COLOURS = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#cf222e", _NO_SCORE: "#57606a"}
 _LABEL_COLOUR = "#30363d"
 _LABEL_WIDTH = 40
-# The complement of \t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff, which compiles faster.
+# What XML cannot hold: control characters, lone surrogates. The complement of
+# \t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff, which compiles faster.
 _NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # In pixels. The text is fitted to these widths in any font.
@@ -48,8 +49,11 @@ def badge_svg(result: ScenarioResult) -> str:
 
     It says if the run is partial or has no score. It fetches no font, style or script.
     """
-    label = shorten(one_line(_drawable(result.info.title)), _LABEL_WIDTH)
-    value, band = _value(result), _band(result)
+    drawable = _NOT_XML.sub("\ufffd", result.info.title)
+    label = shorten(one_line(drawable), _LABEL_WIDTH)
+    value, mean = _value(result), result.weighted_score.mean
+    band = result.info.band_of(WEIGHTED_SCORE, mean)
+    title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
     label_width = label_length + 2 * _PADDING
     return _SVG.format(
@@ -57,8 +61,8 @@ def badge_svg(result: ScenarioResult) -> str:
         height=_HEIGHT,
         baseline=_BASELINE,
         flat=label_width - 3,
-        title=escape(f"{label}: {_title(value, band)}"),
-        colour=_COLOURS[band],
+        title=escape(title),
+        colour=_COLOURS[band or _NO_SCORE],
         label_colour=_LABEL_COLOUR,
         label=escape(label),
         label_x=_PADDING,
@@ -69,20 +73,11 @@ def badge_svg(result: ScenarioResult) -> str:
     )
 
 
-def _title(value: str, band: str) -> str:
-    return value if band == _NO_SCORE else f"weighted score {value} ({band})"
-
-
 def _value(result: ScenarioResult) -> str:
     mean = result.weighted_score.mean
     score = _NO_SCORE if mean is None else f"{mean:.4f}"
     counts = result.counts
     return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
-
-
-def _band(result: ScenarioResult) -> str:
-    band = result.info.band_of(WEIGHTED_SCORE, result.weighted_score.mean)
-    return _NO_SCORE if band is None else band
 
 
 def _length(text: str) -> int:
@@ -94,11 +89,6 @@ def _width(character: str) -> int:
     if unicodedata.east_asian_width(character) in "WF":
         return _WIDE
     return _SLIM if character in _SLIM_LETTERS else _NARROW
-
-
-def _drawable(text: str) -> str:
-    """Return ``text`` without what XML cannot hold: control characters and lone surrogates."""
-    return _NOT_XML.sub("\ufffd", text)
 
 
 def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:

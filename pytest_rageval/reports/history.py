@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE, RunInfo, ScenarioResult
-from pytest_rageval.reports.tables import csv_lines
+from pytest_rageval.reports.run_data import csv_lines
 from pytest_rageval.results.run_point import RunPoint, point_of, read_point
 from pytest_rageval.run_paths import base_of, run_folder
 

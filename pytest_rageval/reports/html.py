@@ -18,7 +18,7 @@ _RUNS: Final = 49
 def write_page(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
     """Write the page to the run's folder; raises OSError."""
     # Imported here: every run loads this module, few ask for the page.
-    from pytest_rageval.reports.page.assemble import page_chunks
+    from pytest_rageval.reports.page.pages import page_chunks
 
     folder.put(PAGE, page_chunks(result, run, _trend(result, run, folder)))
 

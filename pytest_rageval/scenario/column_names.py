@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pytest_rageval.errors import nearest
-from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES
-from pytest_rageval.scenario.likely_names import (
+from pytest_rageval.scenario.fields import (
     BESIDE_ANSWERS,
     BESIDE_GOLD,
+    CHECK_FIELDS,
+    FIELD_ALIASES,
     LIKELY_NAMES,
 )
 
@@ -59,7 +60,9 @@ def name_key(name: str) -> str:
     ('referenceresponse', 'reponseattendue')
     """
     letters = unicodedata.normalize("NFKD", snake_case(unicodedata.normalize("NFC", name)))
-    return "".join(one for one in letters if one != "_" and not unicodedata.combining(one))
+    return "".join(
+        letter for letter in letters if letter != "_" and not unicodedata.combining(letter)
+    )
 
 
 _READ: Final = {
@@ -70,7 +73,7 @@ _READ: Final = {
 
 
 def name_keys(column: str) -> list[str]:
-    """Return the keys of the parts of a header: those of ``question(问题)`` are two."""
+    """Return the keys of the parts of a header: ``question(问题)`` has two."""
     return [part for part in map(name_key, _BRACKETS.split(column)) if part]
 
 
@@ -91,11 +94,11 @@ def read_field(column: str) -> tuple[str, int] | None:
     is_unsure = len(parts) > 2 or any(part.isascii() for part in others) or fields <= {"answer"}
     if len(fields) != 1 or (others and is_unsure):
         return None
-    return min(known, key=lambda one: one[1])
+    return min(known, key=lambda named: named[1])
 
 
 def likely_field(column: str) -> str | None:
-    """Return the one field that a column's name speaks of, misspelt or not; None where none.
+    """Return the one field that a column's name means, misspelt or not; None if there is none.
 
     >>> likely_field("goldAnswer"), likely_field("anwser"), likely_field("answers")
     ('references', 'answer', None)
@@ -128,21 +131,21 @@ def may_be(column: str, field: str) -> bool:
 
 def _misspelt(name: str) -> str | None:
     """Return the known name that ``name`` differs from by letters, not by a word."""
-    for known in difflib.get_close_matches(name[:100], _FIELD_OF, n=3, cutoff=0.8):
-        words, meant = name.split("_"), known.split("_")
+    for near in difflib.get_close_matches(name[:100], _FIELD_OF, n=3, cutoff=0.8):
+        words, meant = name.split("_"), near.split("_")
         alike = len(words) == len(meant) and all(
             difflib.SequenceMatcher(None, word, other).ratio() >= 0.7
             for word, other in zip(words, meant, strict=True)
         )
-        if alike and not (_FIELD_OF[known] == "answer" and known in name):
-            return known
+        if alike and not (_FIELD_OF[near] == "answer" and near in name):
+            return near
     return None
 
 
 def proposed_columns(
     wanted: Iterable[str], free: Sequence[str], served: Collection[str]
 ) -> dict[str, str]:
-    """Return the column to propose for each ``wanted`` field that one of the ``free`` ones is for.
+    """Return the column to propose for each ``wanted`` field that a ``free`` column fits.
 
     ``served`` are the fields that other columns serve. No column is proposed twice, and
     ``context``, ``documents`` and ``passages`` for ``contexts`` only where there are answers and

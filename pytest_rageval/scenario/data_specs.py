@@ -10,8 +10,8 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE
 from pytest_rageval.scenario.spec import Encoding, Megabytes, Name, Spec, Text, Whole
-from pytest_rageval.scenario.yaml.text import inline_text
-from pytest_rageval.text.json_path import may_meet, parse_path
+from pytest_rageval.scenario.yaml.tree import inline_text
+from pytest_rageval.text.json_value import may_meet, parse_path
 
 OnInvalid = Literal["fail", "skip", "xfail"]
 MaxMb = Annotated[
@@ -159,7 +159,7 @@ class CorpusSpec(Spec):
 
 
 class AnswersSpec(Spec):
-    """A second file, whose columns the rows get by a key; any data format."""
+    """A second data file, of any format; its columns are added to the rows by a key."""
 
     short_form = "path"
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
 from pytest_rageval.scenario.overrides import Override, key_name, set_override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.short_forms import widened
+from pytest_rageval.scenario.short_forms import expanded_short_form
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 
 _SOURCES: Final = ("path", "rows", "qrels_path", "run_path", "format")
@@ -32,14 +32,13 @@ def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
     if isinstance(given, Mapping):
         refuse_depth(given, "overrides")
         return [
-            Override(path, value, f"overrides {key_name(path)}") for path, value in _leaves(given)
+            Override(path, leaf, f"overrides {key_name(path)}")
+            for key, value in given.items()
+            for path, leaf in _below(steps_of(key), plain_value(value, str(key)))
         ]
-    return [set_override("overrides", one) if isinstance(one, str) else one for one in given]
-
-
-def _leaves(changes: Changes) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key, value in changes.items():
-        yield from _below(steps_of(key), plain_value(value, str(key)))
+    return [
+        set_override("overrides", change) if isinstance(change, str) else change for change in given
+    ]
 
 
 def _below(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -62,7 +61,7 @@ def steps_of(key: str) -> tuple[str, ...]:
 def plain_value(value: Any, where: str) -> Any:
     """Return ``value`` as a scenario file can hold it; raises ScenarioError where it cannot.
 
-    Tuples become lists, paths text, numbers of other libraries those of Python.
+    Tuples become lists, paths become text, numbers of other libraries become Python's.
     """
     if value is None or isinstance(value, str | bool):
         return value
@@ -82,7 +81,7 @@ def plain_value(value: Any, where: str) -> Any:
 
 
 def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
-    """Return the tree of a scenario; messages use its name as that of a file.
+    """Return the tree of a scenario; messages use its name in place of a file name.
 
     Raises ScenarioError for a value that no file could hold. Rows are taken as they are. A mapping
     needs no name.
@@ -108,8 +107,8 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
 
 
 def name_given_rows(tree: YamlTree, shown: str) -> None:
-    """Let a scenario name rows that are handed over as its data; ``key_map`` and the like stay."""
-    own = widened(("dataset",), tree.data.get("dataset"))
+    """Name rows that Python code hands over as the data; ``key_map`` and the like stay."""
+    own = expanded_short_form(("dataset",), tree.data.get("dataset"))
     rest = {key: value for key, value in (own or {}).items() if key not in _SOURCES}
     tree.data["dataset"] = {**rest, "path": shown}
 
@@ -146,7 +145,7 @@ def _metric(plain: dict[str, Any]) -> Any:
     """Return a metric in the form that a file has: its name over its options."""
     options = plain.pop("options", {})
     name = plain.pop("metric")
-    said = {key: value for key, value in plain.items() if value is not None} | options
-    if "use" in said:
-        return said
-    return {name: said} if said else name
+    options = {key: value for key, value in plain.items() if value is not None} | options
+    if "use" in options:
+        return options
+    return {name: options} if options else name

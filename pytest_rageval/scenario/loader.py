@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final
 
 from msgspec import field
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
-from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import Value, json_plain
-from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
+from pytest_rageval.scenario.model_specs import filled_roles
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
-from pytest_rageval.scenario.rewording import kind_of
-from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.validation import Positions, refuse_empty, validate
+from pytest_rageval.scenario.schema import Scenario, conflicts
+from pytest_rageval.scenario.spec import existing, kind_of, model_at, reworded
 from pytest_rageval.scenario.variants import (
     SECTIONS,
     VARIANTS,
@@ -27,8 +32,21 @@ from pytest_rageval.scenario.variants import (
     variant_names,
     variant_overrides,
 )
-from pytest_rageval.scenario.yaml.tree import DEEPEST, YamlTree, parse_yaml, refuse_depth
-from pytest_rageval.text.limits import MAX_FILE_BYTES, cut_json, read_json
+from pytest_rageval.scenario.yaml.tree import (
+    DEEPEST,
+    YamlPath,
+    YamlTree,
+    dotted,
+    parse_yaml,
+    refuse_depth,
+)
+from pytest_rageval.text.codec import MAX_FILE_BYTES, cut_json, read_json
+
+Positions = Mapping[str, Sequence[int]]
+
+UNREADABLE: Final = DatasetSpec.model_construct()
+"""The ``dataset`` of a scenario that has none, or an invalid one."""
+
 
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
 
@@ -41,13 +59,13 @@ class LoadedScenario(Value, frozen=True):
     tree: YamlTree
     overridden: tuple[str, ...] = ()
     overridden_by: tuple[str, ...] = ()
-    """The option or variable of each of these."""
+    """The option or variable behind each item of ``overridden``."""
     warnings: tuple[str, ...] = ()
     positions: Positions = field(default_factory=dict)
     variants: tuple[str, ...] = ()
     """The names of all variants in the file."""
     variant: str = ""
-    """The one that is laid over the rest; empty where none is."""
+    """The variant that is laid over the rest; empty without one."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -64,7 +82,7 @@ class LoadedScenario(Value, frozen=True):
         return self.positions[section][at] if section in self.positions else at
 
     def has(self, section: str) -> bool:
-        """Return whether the file has a section, be it valid or not; null is none."""
+        """Return whether the file has a section that is not null, valid or not."""
         return self.tree.data.get(section) is not None
 
     def where(self, *path: str | int) -> str:
@@ -79,7 +97,7 @@ def inspect_scenario(
     name_of: NameOf = str,
     variant: str = "",
 ) -> tuple[LoadedScenario, list[Problem]]:
-    """Return what could be made of the scenario, or of a variant of it, and all its problems.
+    """Return what could be made of a scenario, or of its ``variant``, and all problems.
 
     A scenario with problems comes back without its invalid parts, so that a caller can go on and
     find the problems of the rest. Raises ScenarioError when the file cannot be read at all.
@@ -98,7 +116,7 @@ def variants_in(path: Path, overrides: Iterable[Override] = (), shown: str = "")
 
     Raises ScenarioError when the file cannot be read at all.
     """
-    overrides = [one for one in overrides if one.path[0] == VARIANTS]
+    overrides = [override for override in overrides if override.path[0] == VARIANTS]
     text = _read_text(path, shown or str(path))
     if VARIANTS not in text and not overrides:
         return ()  # most scenarios: not parsed twice
@@ -139,21 +157,17 @@ def inspect_tree(
     ``variant`` is laid over the rest; without a name none is, and ``variants`` is only checked.
     """
     overrides = list(overrides)
-    first = [one for one in overrides if one.path[0] in SECTIONS]
-    applied = [one.apply(tree) for one in first]
+    first = [override for override in overrides if override.path[0] in SECTIONS]
+    applied = [override.apply(tree) for override in first]
     names = check_variants(tree)
     laid = variant_overrides(tree, variant) if variant in names else []
     tree.data.pop(VARIANTS, None)
-    rest = [*laid, *(one for one in overrides if one not in first)]
+    rest = [*laid, *(override for override in overrides if override not in first)]
     ours = [override for override in rest if override.path[0] in Scenario.model_fields]
     # Keys of other systems first: translated later, they would win over ours.
     theirs = [override for override in rest if override not in ours]
     applied += [override.apply(tree) for override in theirs]
-    given = [override.path for override in ours]
-    warnings = rag_eval.translate(tree, given)
-    warnings += ultrarag.translate(tree)
-    warnings += dbgpt.translate(tree, given)
-    retrieval.translate(tree)
+    warnings = _translated(tree, [override.path for override in ours])
     applied += [override.apply(tree, name_of) for override in ours]
     named = [
         (name, override.source)
@@ -166,6 +180,22 @@ def inspect_tree(
         scenario, path, tree, overridden, overridden_by, tuple(warnings), positions, names, variant
     )
     return loaded, listed(tree.problems, found, tree)
+
+
+def _translated(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
+    """Rewrite other systems' keys into ours; return a warning for each without a counterpart.
+
+    ``given`` are the paths of our keys that overrides set afterwards.
+    """
+    if all(key in Scenario.model_fields or key.startswith("x-") for key in tree.data):
+        return []
+    # Not at the top: most files have our keys alone.
+
+    warnings = rag_eval.translate(tree, given)
+    warnings += ultrarag.translate(tree)
+    warnings += dbgpt.translate(tree, given)
+    ultrarag.translate_retrieval(tree)
+    return warnings
 
 
 def _read_text(path: Path, shown: str) -> str:
@@ -193,8 +223,8 @@ def decode_scenario(raw: bytes, shown: str) -> str:
 
 
 def listed(known: Iterable[Problem], found: Iterable[Problem], tree: YamlTree) -> list[Problem]:
-    """Return problems by file and line; those ``found`` in a tree with its keys as written."""
-    named = [replace(one, message=tree.as_written(one.message)) for one in found]
+    """Return problems by file and line; ``found`` ones name keys as the file writes them."""
+    named = [replace(problem, message=tree.as_written(problem.message)) for problem in found]
     return sorted([*known, *named], key=_by_line)
 
 
@@ -254,8 +284,160 @@ def _as_yaml(text: str, source: str, error: Exception) -> YamlTree:
 def _for_yaml(text: str) -> str:
     """Return ``text`` as YAML can read it: every value on its line, if not to the character."""
     parts, done = [], 0
-    for found in _STRING.finditer(text):
-        blanks = text[done : found.start()].replace("\t", " ")
-        parts += [blanks, _HALF.sub("?", found.group())]
-        done = found.end()
+    for string in _STRING.finditer(text):
+        blanks = text[done : string.start()].replace("\t", " ")
+        parts += [blanks, _HALF.sub("?", string.group())]
+        done = string.end()
     return "".join([*parts, text[done:].replace("\t", " ")])
+
+
+def validate(tree: YamlTree) -> tuple[Scenario, Positions, list[Problem]]:
+    """Return the scenario, the file positions of list items, and all problems.
+
+    Of a section with problems, the valid parts stay. A required section without any is ``unnamed``,
+    ``UNREADABLE`` or an empty list. Positions are those of the lists from which items were dropped.
+    """
+    try:
+        return Scenario.model_validate(tree.data), {}, []
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+    details = [detail for detail in found if detail["loc"]]
+    invalid = {detail["loc"] for detail in details}
+    problems = [
+        _problem_of(detail, tree)
+        for detail in details
+        if not _is_of_profile(detail["loc"], tree, invalid)
+    ]
+    # Without a place are conflicts, which are looked for below, and keys that are no text.
+    problems += [
+        Problem(tree.where(), f"a key that is no text: {reworded(detail)}")
+        for detail in found
+        if not detail["loc"] and detail["type"] != "value_error"
+    ]
+    scenario, positions = _valid_parts(tree.data, {existing(loc, tree.data) for loc in invalid})
+    for path, other, message in conflicts(scenario):
+        if other not in {loc[0] for loc in invalid}:
+            problems.append(Problem(tree.where(path), message))
+    return scenario, positions, problems
+
+
+def _valid_parts(
+    data: Mapping[str, Any], invalid: Collection[YamlPath]
+) -> tuple[Scenario, Positions]:
+    sections: dict[str, Any] = {"name": "unnamed", "dataset": UNREADABLE, "metrics": []}
+    positions = {}
+    for name, value in filled_roles(_without(data, filter(None, invalid))).items():
+        if name in Scenario.model_fields:
+            items = len(data[name]) if isinstance(data[name], list) else 0
+            kept = [at for at in range(items) if (name, at) not in invalid]
+            valid, kept = _valid_part(_section(name), value, kept)
+            if valid is not None:
+                sections[name] = valid
+            if len(kept) < items:
+                positions[name] = kept
+    return Scenario.model_construct(**sections), positions
+
+
+def _valid_part(model: TypeAdapter[Any], value: Any, kept: list[int]) -> tuple[Any, list[int]]:
+    """Return what is valid in a section, None if nothing is, and which list items were ``kept``."""
+    while True:
+        try:
+            return model.validate_python(value), kept
+        except ValidationError as error:
+            invalid = {existing(detail["loc"], value) for detail in error.errors()}
+        if () in invalid:
+            return None, []
+        kept = [at for here, at in enumerate(kept) if (here,) not in invalid]
+        value = _without(value, invalid)
+
+
+@cache
+def _section(name: str) -> TypeAdapter[Any]:
+    field = Scenario.model_fields[name]
+    annotation: Any = Annotated[field.annotation, field]
+    return TypeAdapter(annotation)
+
+
+def _without(data: Any, paths: Iterable[YamlPath]) -> Any:
+    """Return a copy of ``data`` without what is at ``paths``, all of which exist."""
+    inner: dict[str | int, list[YamlPath]] = defaultdict(list)
+    for path in paths:
+        inner[path[0]].append(path[1:])
+    entries = data.items() if isinstance(data, dict) else enumerate(data)
+    kept = {
+        key: _without(value, inner[key]) if key in inner else value
+        for key, value in entries
+        if () not in inner.get(key, ())
+    }
+    return kept if isinstance(data, dict) else list(kept.values())
+
+
+def _is_of_profile(location: YamlPath, tree: YamlTree, invalid: Collection[YamlPath]) -> bool:
+    """Return whether a mistake in a role is one of its profile, where it is reported already."""
+    role, *inside = location
+    if role not in ("judge", "embedding"):
+        return False
+    given = tree.data.get(role)
+    own = given if isinstance(given, dict) else {"model": given}
+    profile = ("models", str(own.get("profile", own.get("model"))))
+    return profile in invalid or (*profile, *inside) in invalid
+
+
+def _problem_of(detail: ErrorDetails, tree: YamlTree) -> Problem:
+    """Return what pydantic found, in the words of a scenario file."""
+    location = detail["loc"]
+    place = existing(location, tree.data)
+    where = tree.where(place)
+    if detail["type"] == "extra_forbidden":
+        return Problem(where, _unknown_key(location))
+    if detail["type"] == "missing":
+        hint = _MISSING_HINTS.get(location, "") + tree.hints.get(str(location[0]), "")
+        return Problem(where, f"{dotted(location)}: {reworded(detail)}{hint}")
+    return Problem(where, f"{dotted(place or location)}: {reworded(detail)}")
+
+
+_MISSING_HINTS: Mapping[YamlPath, str] = {
+    ("name",): " (the scenario's name, for instance 'name: support-bot')",
+    ("dataset",): " (for instance 'dataset: rows.jsonl')",
+    ("metrics",): " (for instance 'metrics: [em, f1]')",
+}
+
+
+def _unknown_key(location: YamlPath) -> str:
+    key, parents = str(location[-1]), location[:-1]
+    model = model_at(Scenario, parents)
+    known = sorted(Scenario.model_fields if model is None else model.model_fields)
+    hint = did_you_mean(key, known)
+    inside = f" under {dotted(parents)}" if parents else ""
+    return f"unknown key {shorten(key)!r}{inside}.{hint} Known: {', '.join(known)}"
+
+
+def refuse_empty(tree: YamlTree) -> None:
+    """Note a problem for each key of ours without a value, ``gates: {em: }``.
+
+    YAML would read null, which removes a gate. Other systems' keys may be empty.
+    """
+    for path in tree.empty:
+        if must_be_filled(path):
+            message = (
+                "is empty; write a value, or take the key out. Where you mean null, write null"
+            )
+            tree.problem(path, f"{dotted(path)}: {message}")
+
+
+def must_be_filled(path: YamlPath) -> bool:
+    """Return whether an empty value at ``path`` of a scenario is a mistake.
+
+    Not in a row, where it is a missing one; nor is a variant that changes nothing.
+
+    >>> must_be_filled(("gates", "em")), must_be_filled(("dataset", 0, "answer"))
+    (True, False)
+    """
+    if path[:1] == ("variants",) and path[1:]:
+        return must_be_filled(path[2:])
+    is_ours = bool(path) and (path[0] in Scenario.model_fields or path[0] == "variants")
+    section, step = path[:1], path[1:2]
+    is_of_row = section in (("dataset",), ("answers",)) and (
+        step == ("rows",) or any(isinstance(at, int) for at in step)
+    )
+    return is_ours and not is_of_row

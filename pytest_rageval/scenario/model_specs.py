@@ -1,16 +1,89 @@
-"""The models of a scenario file: the judge, the embedding, and the profiles that they may name."""
+"""What a scenario file says of its metrics, and of the models that they ask."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from pytest_rageval.errors import unknown_name
-from pytest_rageval.scenario.languages import check_language
-from pytest_rageval.scenario.spec import Amount, Count, Name, Retries, Seconds, Spec, Text, Whole
+from pytest_rageval.errors import did_you_mean, shorten, unknown_name
+from pytest_rageval.import_path import ImportPathError, split_path
+from pytest_rageval.model import value_text
+from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
+from pytest_rageval.scenario.spec import (
+    Amount,
+    Count,
+    Name,
+    Number,
+    Retries,
+    Seconds,
+    Spec,
+    Text,
+    Whole,
+    expected,
+    without_own_keys,
+)
+
+ENGLISH: Final = "english"
+
+LANGUAGES: Final = {
+    "ar": "Arabic",
+    "bn": "Bengali",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": ENGLISH,
+    "es": "Spanish",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "zh": "Simplified Chinese",
+}
+
+_CODE = re.compile(r"[A-Za-z]{1,3}([-_]\w+)*")
+_NAME = re.compile(r"[^\W\d_]{4,}([ -][^\W\d_]+|[ ]?\([^()]+\))*")
+
+
+def check_language(text: str) -> str:
+    """Return a code or a name; raise ValueError for a code that is unknown, or what is no name.
+
+    Names beyond those of the codes are taken as they are: a judge knows more languages.
+    """
+    if text.lower() in ("auto", ENGLISH):
+        return text
+    if _CODE.fullmatch(text):
+        if re.split("[-_]", text.lower())[0] in LANGUAGES:
+            return text
+    elif _NAME.fullmatch(text):
+        return text
+    known = ", ".join(sorted(LANGUAGES))
+    hint = did_you_mean(text, [*LANGUAGES, *LANGUAGES.values()])
+    raise ValueError(
+        f"unknown language {shorten(repr(text))}.{hint} Known: auto, {known}; "
+        "or write its English name"
+    )
 
 
 def _key_is_named(name: str) -> str:
@@ -87,7 +160,7 @@ class ModelSpec(Spec):
 
     @property
     def key_variable(self) -> str | None:
-        """The variable that holds the key; that of OpenAI is sent to OpenAI only, unless named."""
+        """The variable that holds the key; OPENAI_API_KEY is for OpenAI only, unless named."""
         is_openai = self.provider == "openai" and self.base_url is None
         return self.api_key_env or ("OPENAI_API_KEY" if is_openai else None)
 
@@ -149,7 +222,7 @@ class EmbeddingSpec(ModelSpec):
 
 
 class ProfileSpec(JudgeSpec):
-    """A model under ``models``, whose name is also its model when it gives none; for any role."""
+    """A model under ``models``, for any role; its name is its ``model`` when that is absent."""
 
     short_form: ClassVar[str | None] = None
     null_is_empty = True
@@ -211,3 +284,85 @@ def _filled_target(target: Any, profiles: dict[str, Any]) -> Any:
     if filled is target:
         return target
     return {"type": "chat", **{key: filled[key] for key in filled if key not in _OF_JUDGES}}
+
+
+class MetricSpec(Spec):
+    """One entry under ``metrics``: a name, or a name with its options; or ``use`` an import path.
+
+    The fields between ``use`` and ``options`` describe a metric of the user's own.
+    """
+
+    metric: Name = Field(description="a built-in metric, or an import path")
+    name: Name | None = Field(None, description="how results call it; its own name when absent")
+    use: Name | None = Field(None, description="import path of one's own metric, pkg.mod:attr")
+    range: Annotated[tuple[Number | None, Number | None] | None, expected("[lowest, highest]")] = (
+        Field(None, description="lowest and highest score, null for no end; 0 and 1 when absent")
+    )
+    needs: list[Name] | None = Field(None, description="fields that a row must have")
+    asks: list[Literal["judge", "embedding"]] | None = Field(None, description="models it asks")
+    higher_is_better: bool | None = Field(None, description="true when absent")
+    version: Count | None = Field(None, description="another one makes saved runs incomparable")
+    timeout_s: Seconds | None = Field(None, description="for one sample; async functions only")
+    options: dict[str, Any] = Field({}, description="the metric's own")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short_forms(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"metric": data}
+        if isinstance(data, dict) and "use" in data:
+            return _used_metric(data, cls.model_fields)
+        if not isinstance(data, dict) or len(data) != 1:
+            raise ValueError(
+                "write a metric as 'f1' or as 'f1: {normalizer: squad}', one of your own as "
+                "{use: 'my_metrics:politeness'}"
+            )
+        ((metric, options),) = data.items()
+        if options is not None and not isinstance(options, dict):
+            raise ValueError(f"the options of {metric!r} must be a mapping, found {options!r}")
+        options = without_own_keys(options or {})
+        if "use" in options:
+            return _used_metric({"name": metric, **options}, cls.model_fields)
+        return {"metric": metric, "name": options.pop("name", None), "options": options}
+
+    @property
+    def attribute(self) -> str | None:
+        """The last name of the import path, which is the metric's name unless it is given one."""
+        return None if self.use is None else re.split(r"[:.]", self.use)[-1]
+
+    @field_validator("use")
+    @classmethod
+    def _use_is_an_import_path(cls, path: str | None) -> str | None:
+        if path is not None:
+            try:
+                split_path(path)
+            except ImportPathError as error:
+                raise ValueError(str(error)) from None
+        return path
+
+    @field_validator("range")
+    @classmethod
+    def _range_ascends(
+        cls, ends: tuple[float | None, float | None] | None
+    ) -> tuple[float | None, float | None] | None:
+        low, high = ends or (None, None)
+        if low is not None and high is not None and low >= high:
+            ends_text = f"{value_text(low)} and {value_text(high)}"
+            raise ValueError(f"expected the lower end first, found {ends_text}")
+        return ends
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_are_fields(cls, needs: list[str] | None) -> list[str] | None:
+        for name in needs or ():
+            if FIELD_OF.get(name) not in NEEDED_FIELDS:
+                raise ValueError(unknown_name("field", name, NEEDED_FIELDS))
+        return None if needs is None else sorted({FIELD_OF[name] for name in needs})
+
+
+def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Return a metric of the user's own: what the schema does not know are its options."""
+    known = set(fields) - {"metric", "options"}
+    own = {key: value for key, value in data.items() if key in known}
+    rest = {key: value for key, value in data.items() if key not in known}
+    return {**own, "metric": data["use"], "options": without_own_keys(rest)}

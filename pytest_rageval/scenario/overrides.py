@@ -11,7 +11,11 @@ from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.model import Value
-from pytest_rageval.scenario.short_forms import is_metric_gate, metric_step, widen
+from pytest_rageval.scenario.short_forms import (
+    expand_short_forms,
+    is_metric_gate,
+    metric_step,
+)
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
 _LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
@@ -61,7 +65,7 @@ class Override(Value, frozen=True):
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
             steps = (*steps, "mean")
-        _widen_mean(tree, steps)
+        _expand_mean(tree, steps)
         try:
             tree.put(steps, self.value, origin=self.flag)
         except LookupError as error:
@@ -139,15 +143,21 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
 def _given_names(data: Any) -> set[Any]:
     """Return the names that the scenario itself gives to metrics: these mean no other metric."""
     metrics = data.get("metrics")
-    given = [one for one in metrics if isinstance(one, dict)] if isinstance(metrics, list) else []
-    given += [options for one in given for options in one.values() if isinstance(options, dict)]
-    return {name for one in given if isinstance(name := one.get("name"), str)}
+    given = (
+        [metric for metric in metrics if isinstance(metric, dict)]
+        if isinstance(metrics, list)
+        else []
+    )
+    given += [
+        options for metric in given for options in metric.values() if isinstance(options, dict)
+    ]
+    return {name for metric in given if isinstance(name := metric.get("name"), str)}
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
     """Widen the short forms that ``path`` leads through; drop what ``value`` takes the place of."""
     if path[0] != "gates":
-        widen(tree, path)
+        expand_short_forms(tree, path)
     compare = tree.data.get("compare")
     if path == ("compare", "baseline") and value is not None and isinstance(compare, dict):
         compare.pop("run_old_path", None)
@@ -170,7 +180,7 @@ def _take_profile(tree: YamlTree, name: str) -> None:
     tree.data["judge"] = {key: value for key, value in own.items() if key not in taken}
 
 
-def _widen_mean(tree: YamlTree, path: YamlPath) -> None:
+def _expand_mean(tree: YamlTree, path: YamlPath) -> None:
     """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean."""
     at = metric_step(path)
     if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in ("min", "max"):
@@ -276,7 +286,7 @@ def set_override(flag: str, text: str) -> Override:
     except ScenarioError as error:
         raise OptionError(error.problems) from error
     if tree.problems:
-        raise OptionError(replace(one, where=where) for one in tree.problems)
+        raise OptionError(replace(problem, where=where) for problem in tree.problems)
     _refuse_empty(tree, path, where)
     return Override(path, tree.data, where)
 
@@ -288,12 +298,14 @@ def _refuse_empty(tree: YamlTree, path: tuple[str, ...], where: str) -> None:
         raise OptionError([Problem(where, message)])
     if tree.empty:
         # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
-        from pytest_rageval.scenario.validation import must_be_filled
+        from pytest_rageval.scenario.loader import must_be_filled
 
         found = [(*path, *steps) for steps in tree.empty if must_be_filled((*path, *steps))]
         message = "is empty; expected a value, or null to remove the key"
         if found:
-            raise OptionError([Problem(where, f"{dotted(one)}: {message}") for one in found])
+            raise OptionError(
+                [Problem(where, f"{dotted(missing)}: {message}") for missing in found]
+            )
 
 
 def _split_assignment(text: str) -> tuple[str, str, str]:

@@ -16,12 +16,18 @@ from urllib.parse import urlsplit
 
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.redaction import looks_secret, names_secret
-from pytest_rageval.scenario.dialects.rag_eval import is_said
+from pytest_rageval.scenario.dialects.rag_eval import has_our_key
 from pytest_rageval.scenario.in_memory import Changes, plain_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
 from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_name
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.short_forms import ABSENT, short_key, value_at, widen, widened
+from pytest_rageval.scenario.short_forms import (
+    ABSENT,
+    expand_short_forms,
+    expanded_short_form,
+    short_key,
+    value_at,
+)
 from pytest_rageval.scenario.variants import VARIANTS
 from pytest_rageval.scenario.yaml.edit import EditError, edited, same
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
@@ -113,7 +119,7 @@ def _refused(names: list[str], shown: str, reason: str) -> ScenarioError:
 
 
 def _refuse_without_effect(after: YamlTree, path: Path, changed: Sequence[Steps]) -> None:
-    """Raise ScenarioError for values that other keys of the file overrule: those of dialects."""
+    """Raise ScenarioError for values that another system's keys in the file overrule."""
     read = deepcopy(after)
     inspect_tree(read, path)
     lost = [
@@ -127,9 +133,9 @@ def _refuse_without_effect(after: YamlTree, path: Path, changed: Sequence[Steps]
 
 
 def _says(path: Steps, read: Any, written: Any) -> bool:
-    """Return whether the value read at ``path`` is the one written, perhaps with more keys."""
+    """Return whether the value that is read is the ``written`` one, perhaps with more keys."""
     if isinstance(read, dict) and not isinstance(written, dict):
-        written = widened(path, written)
+        written = expanded_short_form(path, written)
     if not (isinstance(read, dict) and isinstance(written, dict)):
         return same(read, written)
     return all(_says((*path, key), read.get(key, ABSENT), part) for key, part in written.items())
@@ -166,7 +172,7 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
         yield path
     path = as_named(tree.data, written, name_of)
     present = value_at(tree.data, path)
-    if isinstance(value, dict) and value and widened(path, present) is not None:
+    if isinstance(value, dict) and value and expanded_short_form(path, present) is not None:
         for key, part in value.items():
             yield from _apply(tree, (*path, key), part, name_of)
     elif value is None:
@@ -184,12 +190,14 @@ def _as_written(data: Any, path: Steps) -> Steps:
     """Return ``path`` as rag_eval's files say it, where this is one."""
     old = f"{path[0]}_model"
     is_model = path in (("judge",), ("judge", "model"), ("embedding",), ("embedding", "model"))
-    return (old,) if is_model and old in data and not is_said(data, (*path[:1], "model")) else path
+    return (
+        (old,) if is_model and old in data and not has_our_key(data, (*path[:1], "model")) else path
+    )
 
 
 def _put(tree: YamlTree, path: Steps, value: Any) -> None:
     """Set the value at ``path``, with room made for it as overrides do."""
-    widen(tree, path)
+    expand_short_forms(tree, path)
     Override(path, value, key_name(path)).apply(tree)
 
 

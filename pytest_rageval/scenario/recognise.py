@@ -1,4 +1,4 @@
-"""Whether a file whose name does not say so is a scenario: by its keys, without reading its values.
+"""Tells whether a file is a scenario by its keys, where its name does not say so.
 
 A file that is named on pytest's command line may be anything; one that is no scenario must be left
 to other plugins.
@@ -34,7 +34,7 @@ _PROMPTFOO_TESTS = frozenset({"tests", "scenarios", "defaultTest", "redteam"})
 
 
 def is_promptfoo(keys: Collection[str]) -> bool:
-    """Return whether the top keys of a file are those of a promptfoo configuration."""
+    """Return whether a file with these top keys is a promptfoo configuration."""
     own = _PROMPTFOO_ASKS.intersection(keys) and _PROMPTFOO_TESTS.intersection(keys)
     return bool(own) and not (_MEASURES | _DATA).intersection(keys)
 
@@ -63,8 +63,8 @@ def is_scenario(path: Path) -> bool | None:
 
 
 def _keys(path: Path) -> set[str] | None:
-    """Return the keys of a file, of one in braces those of all levels; None if it is unreadable."""
-    from pytest_rageval.text.limits import MAX_FILE_BYTES
+    """Return the top keys of a file; in JSON, keys of all levels; None if it cannot be read."""
+    from pytest_rageval.text.codec import MAX_FILE_BYTES
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

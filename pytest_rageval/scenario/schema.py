@@ -25,14 +25,13 @@ from pydantic import (
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, Correction, TestName, value_text
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec, Delimiter
-from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
     JudgeSpec,
+    MetricSpec,
     ProfileSpec,
     filled_roles,
 )
-from pytest_rageval.scenario.rewording import model_in
 from pytest_rageval.scenario.short_forms import named_target, type_of_target
 from pytest_rageval.scenario.spec import (
     TEXT,
@@ -52,6 +51,7 @@ from pytest_rageval.scenario.spec import (
     Weight,
     Whole,
     expected,
+    model_in,
     refuse_half_characters,
     without_own_keys,
 )
@@ -61,7 +61,7 @@ MatchName = Literal["exact", "normalized", "contains", "doc_name"]
 
 
 class MarkSpec(Spec):
-    """Rows that are skipped or expected to fail: those whose fields equal all of ``where``."""
+    """Rows that are skipped or expected to fail, because their fields equal all of ``where``."""
 
     where: dict[str, Any] = Field(min_length=1, description="field: value, or a list of values")
     reason: Text = Field("", description="shown with -rs and -rx")
@@ -204,7 +204,7 @@ class HumanSpec(Spec):
 class TargetSpec(Spec):
     """The system under test and how it is asked; a bare import path is a Python function.
 
-    ``options`` are those of its ``type``; in the file they are keys like the others.
+    ``options`` are the keys that only its ``type`` has; in the file they stand beside the others.
     """
 
     other_forms = ({"type": "string", "minLength": 1},)
@@ -328,7 +328,7 @@ class Scenario(Spec):
 
 
 def conflicts(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Yield where two sections disagree: the path of one, the name of the other, the message."""
+    """Yield each conflict of two sections: the path of one, the name of the other, the message."""
     if scenario.tolerate == "pass_rate" and "pass_rate" not in scenario.gates:
         message = "tolerate: pass_rate needs the gate 'pass_rate', which then decides"
         yield ("tolerate",), "gates", message

@@ -46,7 +46,7 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
     return _INNER.get(str(path[-1]), "")
 
 
-def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:
+def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
     """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
     path = _of_scenario(path)
     if value is ABSENT or value is None:
@@ -61,12 +61,12 @@ def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:
     return {key: value} if key and isinstance(value, str | int | float) else None
 
 
-def widen(tree: YamlTree, path: YamlPath) -> None:
+def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
     """Turn the short forms that ``path`` leads through into mappings."""
     for length in range(1, len(path)):
         parent = path[:length]
         found = value_at(tree.data, parent)
-        mapping = widened(parent, found)
+        mapping = expanded_short_form(parent, found)
         if mapping and mapping is not found:
             tree.put(parent, mapping)
 
@@ -74,13 +74,13 @@ def widen(tree: YamlTree, path: YamlPath) -> None:
 def value_at(data: Any, path: YamlPath) -> Any:
     """Return the value at ``path``, also where a short form says it; else ABSENT."""
     for at, step in enumerate(path):
-        mapping = widened(path[:at], data)
+        mapping = expanded_short_form(path[:at], data)
         data = ABSENT if mapping is None else mapping.get(str(step), ABSENT)
     return data
 
 
 def _of_scenario(path: YamlPath) -> YamlPath:
-    """Return the path of a value of a variant as that of the value which it is laid over."""
+    """Return the path without the variant in front: the path of what the variant replaces."""
     return path[2:] if path[:1] == ("variants",) else path
 
 
@@ -102,7 +102,7 @@ def named_target(text: str) -> dict[str, Any]:
 
 
 def type_of_target(keys: Iterable[str]) -> str | None:
-    """Return the type of a target by a key that only this type has, None where there is none."""
+    """Return the type of a target by a key that only this type has, None without such a key."""
     given = set(keys)
     return next((name for key, name in TYPE_BY_KEY.items() if key in given), None)
 

@@ -1,14 +1,14 @@
-"""What all mappings of a scenario file have in common, and the kinds of values in them.
+"""What all mappings of a scenario file have in common: kinds of values, JSON Schema, messages.
 
-Each says its JSON Schema, too, for editors. Numbers may be written as text, since YAML 1.1 reads
-``1e-2`` as text; bounds of such a number are checked when the scenario is read, for JSON Schema
-cannot.
+Numbers may be written as text, since YAML 1.1 reads ``1e-2`` as text; bounds of such a number are
+checked when the scenario is read, for JSON Schema cannot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Final, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -24,10 +24,11 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic_core import ErrorDetails, core_schema
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import Bound, value_text
+from pytest_rageval.scenario.yaml.tree import YamlPath
 
 _DIGITS: Final = r"(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
@@ -174,13 +175,13 @@ class Spec(BaseModel):
     other_forms: ClassVar[Sequence[JsonSchemaValue]] = ()
     """The schemas of what else may stand in place of the mapping."""
     one_of: ClassVar[Sequence[Sequence[str]]] = ()
-    """The keys, or pairs of keys, of which the mapping must have one."""
+    """Alternatives, a key or a pair of keys each: the mapping must have one of them."""
     null_is_empty: ClassVar[bool] = False
     """Whether null is a mapping without keys."""
 
     @model_validator(mode="before")
     @classmethod
-    def _widen(cls, data: Any) -> Any:
+    def _expand_short_form(cls, data: Any) -> Any:
         if isinstance(data, Mapping):
             return without_own_keys(data)
         if data is None and cls.null_is_empty:
@@ -219,7 +220,7 @@ class Forms:
 
 
 def with_one_of(*ways: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of a mapping in which the keys of one way are, with a value."""
+    """Return the schema of a mapping that has all keys of one of the ``ways``, with values."""
     filled = {"not": {"type": "null"}}
     forms = [{"required": [*keys], "properties": dict.fromkeys(keys, filled)} for keys in ways]
     return {"anyOf": forms}
@@ -293,3 +294,141 @@ def refuse_half_characters(value: Any) -> Any:
                 raise ValueError(f"the key {key!r} holds half of a character (a lone surrogate)")
             refuse_half_characters(part)
     return value
+
+
+def mistakes(
+    error: ValidationError, data: Any, annotation: Any
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the path and the message of each mistake in options: ``data``, of a certain type."""
+    for detail in error.errors(include_url=False):
+        location = detail["loc"]
+        path = tuple(map(str, existing(location, data)))
+        if detail["type"] == "missing":
+            path = (*path, str(location[-1]))
+        if detail["type"] == "extra_forbidden":
+            model = model_at(annotation, location[:-1])
+            known = () if model is None else model.model_fields
+            yield path, unknown_name("option", str(location[-1]), known)
+        else:
+            yield path, reworded(detail)
+
+
+def existing(location: YamlPath, data: Any) -> YamlPath:
+    """Return the longest part of pydantic's ``location`` that exists in ``data``."""
+    path: YamlPath = ()
+    for step in location:
+        keys: list[Any] = []
+        if isinstance(data, Mapping):
+            keys = [key for key in data if str(key) == str(step)]
+        elif isinstance(data, list):
+            keys = [key for key in range(len(data)) if key == step]
+        if not keys:
+            break
+        path, data = (*path, keys[0]), data[keys[0]]
+    return path
+
+
+def model_at(annotation: Any, location: Iterable[str | int]) -> type[BaseModel] | None:
+    """Return the model of the value at ``location`` of a value of this type."""
+    model = model_in(annotation)
+    for step in location:
+        field = model.model_fields.get(str(step)) if model is not None else None
+        model = (model_in(field.annotation) if field is not None else None) or model
+    return model
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that a type holds, itself or in a list or mapping; None if none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (list, dict, Annotated, Union, UnionType):
+        found = [model_in(part) for part in get_args(annotation)]
+        return next((model for model in found if model is not None), None)
+    return None
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "string_too_short": "text that is not empty",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+_LIMITS = {
+    "greater_than_equal": (">=", "ge"),
+    "greater_than": (">", "gt"),
+    "less_than_equal": ("<=", "le"),
+    "less_than": ("<", "lt"),
+}
+
+
+def reworded(detail: ErrorDetails, *, may_quote: bool = True) -> str:
+    """Return pydantic's message in the words of a YAML file, with what was found."""
+    context, kind = detail.get("ctx", {}), detail["type"]
+    found = _shown(detail["input"], may_quote=may_quote and not is_secret(detail["loc"]))
+    match kind:
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return f"expected {context['expected']}, found {found}"
+        case "missing":
+            return "required, and missing"
+        case "too_short":
+            return "must not be empty"
+        case _ if kind in _LIMITS:
+            sign, name = _LIMITS[kind]
+            return f"expected a number {sign} {value_text(context[name])}, found {found}"
+        case _ if kind in _EXPECTED:
+            return f"expected {_EXPECTED[kind]}, found {found}"
+    return f"{detail['msg']}, found {found}"
+
+
+def _shown(value: Any, *, may_quote: bool) -> str:
+    """Return a value as messages quote it; only its kind where it may be a secret."""
+    if value is None:
+        return "nothing"
+    if not may_quote or isinstance(value, dict | list):
+        kind = kind_of(value)
+        return kind if kind == "text" else f"a {kind}"
+    return shorten(repr(value))
+
+
+def is_secret(location: YamlPath) -> bool:
+    """Return whether keys or passwords may stand at a path of a scenario, even by mistake."""
+    if location[:1] == ("target",) and len(location) == 1:
+        return True  # a mapping whose keys cannot be read has no place inside
+    of_models = location[:1] and location[0] in ("judge", "embedding", "models", "target")
+    return bool(of_models) and any(step in _SECRETS for step in location)
+
+
+_SECRETS: Final = (
+    "headers",
+    "extra_body",
+    "api_key_env",
+    "base_url",
+    "url",
+    "query",
+    "body",
+    "options",
+    "version",
+)
+
+
+def kind_of(value: Any) -> str:
+    """Return what YAML calls a value of this type.
+
+    >>> kind_of({}), kind_of("x"), kind_of(1.5)
+    ('mapping', 'text', 'float')
+    """
+    names = {dict: "mapping", list: "list", str: "text", bool: "boolean", int: "number"}
+    return names.get(type(value), type(value).__name__)

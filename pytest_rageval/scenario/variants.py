@@ -11,7 +11,7 @@ from unicodedata import category, normalize
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.model import BEST, SEPARATOR
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.short_forms import ABSENT, type_of_target, widened
+from pytest_rageval.scenario.short_forms import ABSENT, expanded_short_form, type_of_target
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 VARIANTS: Final = "variants"
@@ -35,7 +35,7 @@ _TAKEN: Final = (
 _RUN_ID = re.compile(r"\d{8}T\d{6}-.*")
 _MAX_NAME = 100
 _SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
-"""The keys of ``dataset`` that say where its rows are; one of these groups may be given."""
+"""The keys of ``dataset`` that say where its rows are; only one of these groups is allowed."""
 
 Steps = tuple[str, ...]
 
@@ -97,7 +97,9 @@ def _is_name(name: str) -> bool:
     if name.startswith(("gate:", "save:", "-")) or name.endswith(":"):
         return False
     return not (
-        SEPARATOR in name or set("[]") & set(name) or any(category(one)[0] == "C" for one in name)
+        SEPARATOR in name
+        or set("[]") & set(name)
+        or any(category(letter)[0] == "C" for letter in name)
     )
 
 
@@ -116,14 +118,12 @@ def matching_variants(
         for text in wanted
         for part in ([text] if text in known else map(str.strip, text.split(",")))
     ]
-    matched = {part: [name for name in known if _is_named(name, part)] for part in texts}
+    matched = {
+        part: [name for name in known if name == part or fnmatchcase(name, part)] for part in texts
+    }
     chosen = {name for names in matched.values() for name in names}
     unknown = [part for part, names in matched.items() if not names]
     return tuple(name for name in known if name in chosen), unknown
-
-
-def _is_named(name: str, text: str) -> bool:
-    return name == text or fnmatchcase(name, text)
 
 
 def unknown_variant(name: str, known: Sequence[str]) -> str:
@@ -157,11 +157,11 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
 
     ``at`` is where the file says it.
     """
-    known = widened(path, present)
+    known = expanded_short_form(path, present)
     given = value
     if isinstance(known, dict) and not isinstance(value, dict) and value is not None:
         # A bare value is short for one key where a mapping is, or would be.
-        given = (widened(path, value) or value) if known else value
+        given = (expanded_short_form(path, value) or value) if known else value
     if isinstance(given, dict) and given and known is not None:
         for key, part in given.items():
             below = (*at, key) if given is value else at
@@ -172,7 +172,7 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
 
 def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
     """Yield what removes the rows of the scenario where the variant ``value`` has other ones."""
-    given = widened(("dataset",), value) or {}
+    given = expanded_short_form(("dataset",), value) or {}
     if not any(key in given for keys in _SOURCES for key in keys):
         return
     for keys in _SOURCES:
@@ -183,7 +183,7 @@ def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
 
 
 def _is_other_target(value: Any, present: Any) -> bool:
-    types = [_type_of(widened(("target",), one)) for one in (value, present)]
+    types = [_type_of(expanded_short_form(("target",), target)) for target in (value, present)]
     return None not in types and types[0] != types[1]
 
 

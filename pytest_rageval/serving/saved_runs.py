@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,14 +26,15 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.model.measured import CODE, code_differences, setting_differences
 from pytest_rageval.reports.history import trend_of
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.layout import SavedHead, comparison_dict
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.results.stored_result import stored_info
 from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted, verdict_word
+from pytest_rageval.stats.wording import counted
 
 LATEST: Final = "latest"
 PREVIOUS: Final = "previous"
@@ -90,6 +92,23 @@ class StoredRun:
         """The samples in their order."""
         return list(self.saved.samples.values())
 
+    @cached_property
+    def view(self) -> RunView:
+        """The run as it was: its figures and gates are those of the file."""
+        head = self.head
+        return RunView(
+            ScenarioResult(
+                info=self.plan.info,
+                counts=head.counts,
+                complete=head.complete,
+                metrics=head.metrics,
+                weighted_score=head.weighted_score,
+                samples=self.samples,
+                gates=head.gates,
+                controls=head.controls,
+            )
+        )
+
 
 def read_run(run: Path) -> StoredRun:
     """Return a run; ``run`` is what ``find_run`` returned.
@@ -128,10 +147,8 @@ def compare_saved(
     found = comparison_dict(result.comparison)
     assert found is not None
     assert result.comparison is not None
-    rises = {column.name: column.higher_is_better for column in ours.plan.info.metrics}
-    for name, metric in result.comparison.metrics.items():
-        word = verdict_word(metric, higher_is_better=rises.get(name, True))
-        found["metrics"][name]["verdict"] = word
+    for metric in RunView(result).compared:
+        found["metrics"][metric.name]["verdict"] = metric.word
     return {
         "n": len(ours.saved.samples) - len(result.comparison.only_a),
         **{key: found[key] for key in ("test", "alpha", "correction", "metrics")},

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_rageval.datasets.digest import data_digest
+from pytest_rageval.datasets.trec import data_digest
 from pytest_rageval.engine.planning.snapshot import snapshot_text
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo

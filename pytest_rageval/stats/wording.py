@@ -1,15 +1,52 @@
-"""Words for a comparison: its verdict, p-values, counts, and the name of the correction."""
+"""Figures as text, and words: for counts, comparisons, labels of people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from pytest_rageval.model import Agreement, Correction, MetricComparison
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import Agreement, Corrected, Correction, Disagreement, MetricComparison
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
 
 _CORRECTIONS: Final[dict[Correction, str]] = {"max-t": "max-T", "holm": "Holm", "none": "raw"}
+
+
+def figure(value: float | None) -> str:
+    """Return a score, a mean, or a dash.
+
+    >>> figure(0.75), figure(None)
+    ('0.7500', '-')
+    """
+    return "-" if value is None else f"{value:.4f}"
+
+
+def change(value: float | None) -> str:
+    """Return a difference with its sign, or a dash.
+
+    >>> change(0.75), change(-0.75), change(None)
+    ('+0.7500', '-0.7500', '-')
+    """
+    return "-" if value is None else f"{value:+.4f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return the two ends of an interval, or a dash.
+
+    >>> interval(0.25, 0.75), interval(None, None)
+    ('0.2500..0.7500', '-')
+    """
+    return "-" if low is None or high is None else f"{figure(low)}..{figure(high)}"
+
+
+def change_interval(low: float | None, high: float | None) -> str:
+    """Return the two ends of the interval of a difference with their signs, or a dash.
+
+    >>> change_interval(-0.25, 0.75)
+    '-0.2500..+0.7500'
+    """
+    return "-" if low is None or high is None else f"{change(low)}..{change(high)}"
 
 
 def verdict_word(found: MetricComparison, *, higher_is_better: bool) -> Word:
@@ -77,3 +114,54 @@ def correction_name(correction: Correction) -> str:
     'max-T'
     """
     return _CORRECTIONS[correction]
+
+
+_FEW_LABELS: Final = 10
+_REASON_WIDTH: Final = 120
+
+
+def corrected_figures(found: Corrected) -> str:
+    """Return on how many answers with labels a corrected mean rests, or why there is none."""
+    if found.mean is None:
+        return found.why
+    worth = "" if found.worth is None else f", worth {found.worth:.0f}"
+    return f"{found.labels} labelled{worth}"
+
+
+def disagreement_text(one: Disagreement) -> str:
+    """Return what judge and people say of a sample, with the judge's reason."""
+    people = f"people {one.human:g}"
+    if one.annotators > 1:
+        people += f" ({one.agreeing} of {one.annotators})"
+    reason = f": {shorten(' '.join(one.reason.split()), _REASON_WIDTH)}" if one.reason else ""
+    return f"judge {one.score:.4g}, {people}{reason}"
+
+
+def agreement_text(found: Agreement) -> str:
+    """Return how well a metric agrees with people, and which labels are not counted."""
+    parts = [counted(found.n, "labelled answer") + (" (too few)" if found.n < _FEW_LABELS else "")]
+    if found.confusion and found.n:
+        same = sum(row[at] for at, row in enumerate(found.confusion))
+        parts.append(f"{same} agree")
+    if found.kappa is not None:
+        parts.append(f"kappa {_with_ends(found.kappa, found.kappa_low, found.kappa_high)}")
+        parts.append(f"AC1 {_with_ends(found.ac1, found.ac1_low, found.ac1_high)}")
+    elif "kappa" in found.why:
+        parts.append(f"no kappa: {found.why['kappa']}")
+    if len(found.levels) > 2 and found.weighted_kappa is not None:
+        ends = found.weighted_kappa_low, found.weighted_kappa_high
+        parts.append(f"weighted kappa {_with_ends(found.weighted_kappa, *ends)}")
+    if found.ceiling is not None:
+        ends = found.ceiling_low, found.ceiling_high
+        parts.append(f"people among themselves {_with_ends(found.ceiling, *ends)}")
+    if found.bias is not None:
+        parts.append(f"judge minus people {found.bias:+.4f}")
+    left_out = ", ".join(not_counted(found))
+    return ", ".join(parts) + (f"; not counted: {left_out}" if left_out else "")
+
+
+def _with_ends(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a figure with its interval, if it has one."""
+    if low is None or high is None:
+        return figure(value)
+    return f"{figure(value)} ({figure(low)}..{figure(high)})"

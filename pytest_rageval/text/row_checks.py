@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.text.json_shape import check_pattern, json_key, misfit, read_shape
-from pytest_rageval.text.limits import LimitError, read_json, read_json_at
-
-Search = Callable[[str, str, bool], bool]
-"""(pattern, text, ignore_case) -> whether the pattern is found in the text."""
+from pytest_rageval.text.codec import LimitError, read_json, read_json_at
+from pytest_rageval.text.json_shape import Search, check_pattern, json_key, misfit, read_shape
 
 KINDS: Final = (
     *("contains", "contains-any", "contains-all"),
@@ -66,7 +63,7 @@ class Check:
             return _equals(answer, self.value)
         values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
         return any(
-            found is not _NO_JSON and misfit(found, self.value, search) is None for found in values
+            value is not _NO_JSON and misfit(value, self.value, search) is None for value in values
         )
 
     def _is_in(self, answer: str) -> bool:
@@ -219,9 +216,7 @@ def _pattern(place: str, value: Any) -> str:
 
 def _expected(place: str, value: Any) -> Any:
     """Return what the answer is to equal: a text, or a list or object in JSON."""
-    return (
-        value if isinstance(value, list | dict) else value if value == "" else _text(place, value)
-    )
+    return value if isinstance(value, list | dict) or value == "" else _text(place, value)
 
 
 def _shape(place: str, value: Any) -> Any:

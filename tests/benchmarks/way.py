@@ -1,6 +1,8 @@
 """The way of one passing sample: the distinct functions and files of ours that it passes.
 
-    python -m tests.benchmarks.way [--list]
+    python -m tests.benchmarks.way
+
+lists them; ``python -m tests.benchmarks way`` counts them.
 
 Runs a scenario of ``em`` over a few rows in this process and profiles the third case, from the
 loop that calls it to the report of it. What is done once a file is not in the count: the first
@@ -20,6 +22,7 @@ from types import FrameType
 
 import pytest
 
+from tests.benchmarks.measure import wanted
 from tests.benchmarks.rows import write_rows
 
 _SCENARIO = "name: way\ndataset: rows.jsonl\nmetrics: [em]\ngates: {em: 0}\n"
@@ -66,15 +69,15 @@ def measure() -> dict[tuple[str, str], None]:
     return way.functions
 
 
-def main() -> None:
-    """Print how many functions and files there are, and which with ``--list``."""
+def way(_folder: Path, _repeat: int) -> None:
+    """Print how many functions and files there are, and note them for the table."""
     found = measure()
-    if "--list" in sys.argv:
-        for file, function in found:
-            sys.stdout.write(f"{file}: {function}\n")
     files = len({file for file, _ in found})
-    sys.stdout.write(f"one passing sample: {files} files, {len(found)} functions of ours\n")
+    goals = wanted("one passing sample, files", files, 14), wanted("functions", len(found), 50)
+    sys.stdout.write(f"one passing sample: {files} files {goals[0]}, ")
+    sys.stdout.write(f"{len(found)} functions {goals[1]}\n")
 
 
 if __name__ == "__main__":
-    main()
+    for source, function in measure():
+        sys.stdout.write(f"{source}: {function}\n")

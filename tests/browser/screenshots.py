@@ -22,8 +22,7 @@ from playwright.sync_api import sync_playwright
 from pytest_rageval.model import RunInfo
 from pytest_rageval.reports.base import RunFolder, write_atomically
 from pytest_rageval.reports.html import write_page
-from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet
-from pytest_rageval.reports.page.label_page import label_page_chunks
+from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet, label_page_chunks
 from tests.fakes.chromium import launch_chromium
 from tests.fakes.labelled_result import labelled_result
 from tests.fakes.web_client import served

@@ -14,9 +14,13 @@ from chromium import PHONE, violations
 from labelled_result import CELLS, CORRECTED, FAITHFULNESS, REASONS, TEXTS, labelled_result
 
 from pytest_rageval.model import CHOSEN, WEIGHTED_SCORE, Corrected, GateResult, answer_digest
-from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet, sheet_csv
-from pytest_rageval.reports.page.label_page import label_page_chunks
-from pytest_rageval.text.cells import csv_text
+from pytest_rageval.reports.labels.label_sheet import (
+    LabelRow,
+    LabelSheet,
+    label_page_chunks,
+    sheet_csv,
+)
+from pytest_rageval.text.printable import csv_text
 
 ROWS = (
     LabelRow(

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.summary_md import verdict_text
 
 COLUMNS = (
@@ -358,7 +359,7 @@ def test_the_verdict_is_that_of_the_summary(
     ran = weigh(info, samples, {"f1": 1.0}, {}, extent)
     page = open_report(ran)
     assert page.locator(".verdict strong").inner_text().endswith(verdict)
-    assert f"**{verdict}**".lower() in verdict_text(ran).lower()
+    assert f"**{verdict}**".lower() in verdict_text(RunView(ran)).lower()
 
 
 def test_slices_without_a_score_to_be_had_are_left_out(

@@ -26,9 +26,9 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.reports.page.variants_page import variants_page
-from pytest_rageval.reports.variants import cause_change_lines
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.reports.page.pages import variants_page
+from pytest_rageval.reports.run_view import cause_change_lines
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 Weigh = Callable[..., ScenarioResult]
 

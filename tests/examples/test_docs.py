@@ -38,9 +38,8 @@ from pytest_rageval.gates.agreement import AgreementSpec
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.gates.no_regression import RegressionSpec
 from pytest_rageval.gates.regression import Mode, Undecided
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import Tokenizer
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
     FAULTS,
     NO_CONTROLS,
@@ -66,8 +65,7 @@ from pytest_rageval.results.layout import (
 )
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
+from pytest_rageval.scenario.fields import BESIDE_ANSWERS, BESIDE_GOLD, FIELD_ALIASES, LIKELY_NAMES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import (
@@ -80,7 +78,7 @@ from pytest_rageval.scenario.schema import (
     TargetSpec,
 )
 from pytest_rageval.targets.base import TARGET_REGISTRY
-from pytest_rageval.text.normalize import NORMALIZERS
+from pytest_rageval.text.tokenize import NORMALIZERS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

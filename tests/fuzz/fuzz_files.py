@@ -44,7 +44,7 @@ from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.importing.promptfoo import import_promptfoo
-from pytest_rageval.importing.scenario_text import rows_text, scenario_text
+from pytest_rageval.importing.written_files import rows_text, scenario_text
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.notebooks.frames import given_rows
 from pytest_rageval.plugin.importer import needed_by

@@ -23,7 +23,7 @@ from pytest_rageval.evaluation import Handed, plan_of
 from pytest_rageval.model import RunInfo
 from pytest_rageval.plugin.child import outline
 from pytest_rageval.reports.base import RunFolder
-from pytest_rageval.reports.dbgpt_rows import REPORTS as DBGPT_ROWS
+from pytest_rageval.reports.other_layouts import REPORTS as DBGPT_ROWS
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry

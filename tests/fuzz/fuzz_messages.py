@@ -18,12 +18,11 @@ from fuzz_values import key
 
 from pytest_rageval.clients.base import ChatRequest
 from pytest_rageval.clients.errors import ClientError, InvalidOutputError
-from pytest_rageval.clients.http.transport import HttpReply
+from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.clients.providers.openai_compatible import OpenAIChat, OpenAIEmbeddings
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import MissingExtraError, ScenarioError
-from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import Redactor, named_secrets, shown_option, shown_text, shown_url
 from pytest_rageval.scenario.yaml.tree import refuse_depth
@@ -32,11 +31,10 @@ from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.refusals import Door
 from pytest_rageval.serving.web.routes import make_app
-from pytest_rageval.targets.answers import answer_of
-from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.base import TargetError, answer_of
 from pytest_rageval.targets.dbgpt import read_answer, read_chunks, read_spaces
 from pytest_rageval.targets.http_service import ReplyReader
-from pytest_rageval.text.json_path import parse_path
+from pytest_rageval.text.json_value import parse_path
 
 # Requests to the app
 
@@ -144,7 +142,7 @@ def _call(ground: Ground, tree: Any, _: random.Random) -> str:
         mock.patch.object(ultrarag, "write_atomically"),
         mock.patch.object(ultrarag, "tell"),
         mock.patch.object(stdio, "tell"),
-        mock.patch("pytest_rageval.serving.mcp.ultrarag_build.write_atomically"),
+        mock.patch("pytest_rageval.serving.mcp.ultrarag.write_atomically"),
         mock.patch("pytest_rageval.serving.mcp.run_tool.run_child", _no_child),
     ):
         tools = ground.once(_tools)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import evaluate
-from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.results.layout import sample_dict
 
 # It keeps the inner lists as their Python text; a context is a text, so here they are flattened.

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.columns.key_map import KeyMap
-from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.datasets.cells import parse_contexts
+from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.model import InvalidRow, RunInfo, Sample
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.scenario.fields import FIELD_ALIASES

@@ -135,7 +135,7 @@ def listed(found: Imported | ScenarioError) -> set[int]:
     if isinstance(found, ScenarioError):
         places = [line.partition(": ")[0] for line in str(found).splitlines()]
     else:
-        places = [where for where, _ in found.losses]
+        places = [where for where, _ in found.notes]
     return {int(number) for place in places for number in re.findall(r"(?<=[: ])\d+", place)}
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.reports.base import REPORT_REGISTRY
 
@@ -87,8 +87,9 @@ def test_an_alias_never_takes_the_place_of_a_name(things: Registry[Thing]) -> No
 @pytest.fixture
 def listing(package: str, tmp_path: Path) -> Registry[Thing]:
     """The registry of the package with a list of what two of its modules define."""
-    listed = "NAMES = {'one': ('alpha', 'beta'), 'two': ('gamma',)}"
+    listed = "NAMES = {'one': ('alpha', 'beta'), 'two': ('gamma',), 'nothing': ()}"
     (tmp_path / "rageval_things" / "__init__.py").write_text(listed)
+    (tmp_path / "rageval_things" / "nothing.py").write_text("raise AssertionError('loaded')")
     return Registry("thing", package, "THINGS")
 
 
@@ -197,8 +198,9 @@ def test_threads_that_look_up_at_once_lose_nothing(
         ("pytest_rageval.metrics", "METRICS"),
         ("pytest_rageval.datasets.formats", "READERS"),
         ("pytest_rageval.gates", "GATES"),
+        ("pytest_rageval.reports", "REPORTS"),
     ],
-    ids=["metrics", "formats", "gates"],
+    ids=["metrics", "formats", "gates", "reports"],
 )
 def test_the_lists_of_names_are_complete(package: str, attribute: str) -> None:
     """A listed name that is missing would cost time, and the name of another gate be free."""

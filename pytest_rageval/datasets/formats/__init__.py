@@ -11,10 +11,8 @@ from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "delimited": ("csv", "tsv"),
-    "inline": (),
     "json_file": ("json", "jsonl"),
     "json_shapes": (),
-    "jsonl": (),
     "parquet": ("parquet",),
     "trec_files": (),
     "trec_tables": (),

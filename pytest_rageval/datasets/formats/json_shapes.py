@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any, Final
 
 from pytest_rageval.scenario.column_names import read_field
-from pytest_rageval.text.json_path import LostPathError, parse_path
-from pytest_rageval.text.json_value import json_kind
-from pytest_rageval.text.limits import MAX_DEPTH
+from pytest_rageval.text.codec import MAX_DEPTH
+from pytest_rageval.text.json_value import LostPathError, json_kind, parse_path
 
 _LISTED: Final = 5
 _NAMES_SEEN: Final = 200
@@ -44,7 +43,11 @@ def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
         value = path.pick(document)
     except LostPathError as error:
         raise NoRowsError(f"{section}.rows_at: {error}") from None
-    if "[*]" in rows_at and isinstance(value, list) and all(isinstance(one, list) for one in value):
+    if (
+        "[*]" in rows_at
+        and isinstance(value, list)
+        and all(isinstance(part, list) for part in value)
+    ):
         value = [row for part in value for row in part]
     found = _rows(value)
     if found is None and isinstance(value, dict):
@@ -146,7 +149,7 @@ def _named_by_id(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _has_field(names: Iterable[str]) -> bool:
-    """Return whether one of the first names is that of a field; ids may be a million."""
+    """Return whether one of the first names is a field's name; there may be a million ids."""
     return any(map(read_field, islice(names, _NAMES_SEEN)))
 
 
@@ -184,17 +187,18 @@ def _has_rows(document: Mapping[str, Any], fields: set[str], depth: int) -> bool
     return depth > 0 and any(
         _has_rows(value, fields, depth - 1)
         if isinstance(value, dict)
-        else _has_objects(value) and any(isinstance(one, dict) and fields & {*one} for one in value)
+        else _has_objects(value)
+        and any(isinstance(item, dict) and fields & {*item} for item in value)
         for value in document.values()
     )
 
 
 def _has_objects(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _is_objects(value: Any) -> bool:
-    return isinstance(value, list) and value != [] and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and value != [] and all(isinstance(item, dict) for item in value)
 
 
 def _proposal(document: Any, section: str, above: str = "") -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_rageval import extras
-from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
 from pytest_rageval.datasets.formats.delimited import check_header
-from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.model import plain_cell
 
 _ROW_BYTES = 64
@@ -29,7 +28,7 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
     try:
         table = pyarrow.parquet.ParquetFile(packed)
         check_header(file, table.schema_arrow.names)
-        maps = [one.name for one in table.schema_arrow if pyarrow.types.is_map(one.type)]
+        maps = [column.name for column in table.schema_arrow if pyarrow.types.is_map(column.type)]
         rows_at_once = _rows_at_once(table.metadata, limit)
         if not rows_at_once:
             raise file.too_large(limit)
@@ -37,7 +36,11 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
             size += sum(_size(column) for column in batch.columns)
             if size > limit:
                 raise file.too_large(limit)
-            plain = [plain_cell(_with_maps(row, maps)) for row in batch.to_pylist()]
+            # Arrow gives lists of pairs for maps.
+            plain = [
+                plain_cell(row | {name: dict(row[name]) for name in maps if row[name] is not None})
+                for row in batch.to_pylist()
+            ]
             for row in rows_of(plain, file.spec.max_row_mb, file.section):
                 yield _renumbered(row, done)
             done += len(plain)
@@ -69,11 +72,6 @@ def _renumbered(row: Row | BrokenRow, done: int) -> Row | BrokenRow:
     if isinstance(row, Row):
         return Row(row.number + done, None, row.fields, tabular=True)
     return BrokenRow(row.number + done, None, row.reason, row.raw)
-
-
-def _with_maps(row: dict[str, Any], maps: Sequence[str]) -> dict[str, Any]:
-    """Return the row with mappings in place of lists of pairs, which Arrow gives for maps."""
-    return row | {name: dict(row[name]) for name in maps if row[name] is not None}
 
 
 READERS = (DatasetReader("parquet", read_parquet, aliases=("pq",)),)

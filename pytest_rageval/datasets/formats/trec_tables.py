@@ -17,7 +17,7 @@ from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.codec import read_json
 
 _QUERY: Final = frozenset({"queryid", "qid", "query", "topicid", "topic"})
 _DOCUMENT: Final = frozenset(
@@ -51,7 +51,7 @@ class _Layout:
     has_header: bool = True
     names: tuple[str, ...] = ()
     spare: tuple[tuple[str, Any], ...] = ()
-    """The names of all columns; name and place of those with an unknown meaning."""
+    """The names of all columns; then name and position of each column of unknown meaning."""
 
 
 def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
@@ -105,7 +105,7 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
 
 
 def are_judgements(columns: Sequence[str]) -> bool:
-    """Return whether the columns of a table are those of judgements, of queries and documents.
+    """Return whether a table with these columns holds judgements of documents for queries.
 
     >>> are_judgements(["query-id", "corpus-id", "score"]), are_judgements(["query", "answer"])
     (True, False)

@@ -44,7 +44,7 @@ _DAMAGE = (
 
 
 class _Gap(NamedTuple):
-    """Cells that look filled in a spreadsheet program, and of which the file has no value."""
+    """Cells that a spreadsheet program shows as filled, though the file has no value for them."""
 
     top: int
     bottom: int
@@ -117,18 +117,18 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
     header = check_header(file, names)
     named = {at for at, name in enumerate(header, start=1) if name}
     # Notes next to the table may have gaps, the table may not.
-    gaps = [one for one in gaps if not named.isdisjoint(range(one.left, one.right + 1))]
+    gaps = [gap for gap in gaps if not named.isdisjoint(range(gap.left, gap.right + 1))]
     if gaps and gaps[0].top == 1:
         raise file.refuse(f"the header's {gaps[0].what}; {gaps[0].repair}")
     number, at, open_gaps = 0, 0, list[_Gap]()
     for line, record in enumerate(records, start=2):
-        open_gaps = [one for one in open_gaps if one.bottom >= line]
+        open_gaps = [open_gap for open_gap in open_gaps if open_gap.bottom >= line]
         while at < len(gaps) and gaps[at].top <= line:
             open_gaps.append(gaps[at])
             at += 1
         cells = [_cell(cell) for cell in record]
-        lost = [one for one in open_gaps if one.covers(line)]
-        is_formula = any(one.repair == _SAVE for one in lost)
+        lost = [open_gap for open_gap in open_gaps if open_gap.covers(line)]
+        is_formula = any(gap.repair == _SAVE for gap in lost)
         if is_formula or any(cell is not None for cell in cells):
             number += 1
             if lost:

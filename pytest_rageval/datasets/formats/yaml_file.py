@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
-from pytest_rageval.datasets.formats.inline import rows_of
+from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows

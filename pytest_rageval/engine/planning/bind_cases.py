@@ -19,13 +19,13 @@ from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, value_t
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.loader import UNREADABLE
 from pytest_rageval.scenario.schema import MarkSpec, Scenario
-from pytest_rageval.scenario.validation import UNREADABLE
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.text.json_value import json_text
 
 if TYPE_CHECKING:
-    from pytest_rageval.datasets.corpus import Corpus
+    from pytest_rageval.datasets.load import Corpus
 
 
 def bind_dataset(binding: Binding) -> Dataset | None:
@@ -141,7 +141,7 @@ def _corpus(binding: Binding) -> Corpus | None:
     if spec is None:
         return None
     # Not at the top: most scenarios have none.
-    from pytest_rageval.datasets.corpus import load_corpus
+    from pytest_rageval.datasets.load import load_corpus
 
     return load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
 

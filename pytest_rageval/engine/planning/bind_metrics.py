@@ -19,14 +19,18 @@ from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.import_path import ImportPathError, find_file, import_object, split_path
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
-from pytest_rageval.metrics.registry import NotationError, parse_notation
+from pytest_rageval.metrics.base import (
+    MetricDefinition,
+    MetricInfo,
+    NoOptions,
+    NotationError,
+    parse_notation,
+)
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.metric_specs import MetricSpec
-from pytest_rageval.scenario.model_specs import EmbeddingSpec, ModelSpec
-from pytest_rageval.scenario.rewording import reworded
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec, ModelSpec
+from pytest_rageval.scenario.spec import reworded
 
 if TYPE_CHECKING:
     from pytest_rageval.run_paths import ImportMode
@@ -41,7 +45,8 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
             if getattr(scenario, role) is None and not binding.loaded.has(role):
                 hint = "for instance 'judge: gpt-4o-mini'" if role == "judge" else _EMBEDDING_HINT
                 message = f"metric {metric.column.name!r} asks a model: name it under '{role}'"
-                message = f"{message}, {hint}{binding.loaded.tree.hint(role)}"
+                more = binding.loaded.tree.hints.get(role, "")
+                message = f"{message}, {hint}{more}"
                 binding.problem(message, "metrics", metric.position)
     judge, embedding = scenario.judge, scenario.embedding
     plan = ModelPlan(

@@ -16,8 +16,8 @@ from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.schema import TargetSpec
+from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.targets.base import (
     TARGET_REGISTRY,
     TargetContext,
@@ -145,7 +145,7 @@ def _plan(
     return TargetPlan(
         shown=options.shown,
         provides=options.provides,
-        settings=options.asked(limits),
+        settings=options.priced(limits),
         fixture=options.pytest_fixture,
         is_remote=definition.is_remote,
         limits_itself=definition.limits_itself,

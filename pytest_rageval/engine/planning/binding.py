@@ -14,9 +14,11 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import (
+    METRIC_REGISTRY,
     MetricDefinition,
+    NotationError,
+    parse_notation,
 )
-from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.model import Sample, ScenarioView, title_of
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.run_paths import RunPaths

@@ -44,8 +44,7 @@ from pytest_rageval.errors import (
     ScenarioError,
     UserError,
 )
-from pytest_rageval.metrics.base import MetricDefinition
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Case,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pytest_rageval.engine.plan import Plan, in_random_order
 from pytest_rageval.engine.scoring.score_sample import invalid_result
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import Asked, Gate, Watch
+from pytest_rageval.gates.base import AnySample, Gate, Watch
 from pytest_rageval.model import InvalidRow, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.verdict import passing_of
 
@@ -19,7 +19,9 @@ class Certainty:
     random order only, however soon each of them is scored: fast ones may be better ones.
     """
 
-    def __init__(self, info: ScenarioInfo, gates: Iterable[Gate], asked: Sequence[Asked]) -> None:
+    def __init__(
+        self, info: ScenarioInfo, gates: Iterable[Gate], asked: Sequence[AnySample]
+    ) -> None:
         self._info = info
         self._watches = {gate.name: watch_of(gate, info, asked) for gate in gates}
         self._order = [one.index for one in in_random_order(info, asked)] if info.stop else None
@@ -79,7 +81,7 @@ def certainty_of(plan: Plan) -> Certainty | None:
     return found
 
 
-def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[Asked]) -> Watch | None:
+def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[AnySample]) -> Watch | None:
     """Return what knows when a gate is certain; None for one that needs every sample."""
     return gate.watch(info, asked, info.stop or 0.0)
 

@@ -26,10 +26,9 @@ from pytest_rageval.engine.verdict.decide import (
 from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult, Value
 from pytest_rageval.plugin.run.last_failed import deselected_best
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.allure import report_to_allure, without_allure
-from pytest_rageval.plugin.show.gate_text import gate_text
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
-from pytest_rageval.plugin.show.table_lines import terminal_width, write_lines
+from pytest_rageval.plugin.show.failures import ScenarioLines, gate_text, placed
+from pytest_rageval.plugin.show.pytest_reports import report_to_allure, without_allure
+from pytest_rageval.plugin.show.terminal import terminal_width, write_lines
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.text.printable import one_line, printable, wrappable
 
@@ -264,7 +263,7 @@ class Contests:
         if found.ranking is None:
             return None
         # Here and below, not at the top: most scenarios have no variants.
-        from pytest_rageval.reports.write_variants import write_variants
+        from pytest_rageval.reports.write_run import write_variants
 
         base = self._settings.run_paths.run_base(found.info.output_dir)
         folder = base / run_folder(found.info.name)
@@ -279,7 +278,7 @@ class Contests:
         """Print the ranked tables."""
         if not self.found:
             return
-        from pytest_rageval.plugin.show.variants_table import variant_lines, variants_heading
+        from pytest_rageval.plugin.show.comparison_tables import variant_lines, variants_heading
 
         width = terminal_width(self._config)
         for found in self.found:

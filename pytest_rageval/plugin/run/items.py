@@ -20,8 +20,7 @@ from pytest_rageval.engine.scoring.score_sample import (
 from pytest_rageval.engine.verdict.sample_verdict import reasons_tolerated, reasons_unjudged
 from pytest_rageval.errors import did_you_mean
 from pytest_rageval.model import FAILED_CONTROLS, Case, Outcome, Sample, SampleResult
-from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
+from pytest_rageval.plugin.show.failures import ScenarioLines, failure_text, placed, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls, unwritten
 from pytest_rageval.text.printable import wrappable
 

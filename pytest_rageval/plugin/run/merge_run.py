@@ -21,8 +21,7 @@ from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, is_of_a_part, outcome_of, without_own
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.case_text import unjudged_text
-from pytest_rageval.plugin.show.scenario_lines import placed
+from pytest_rageval.plugin.show.failures import placed, unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import Report, ReportFacts, Shard, ShardError

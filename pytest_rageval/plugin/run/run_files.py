@@ -15,10 +15,9 @@ from pytest_rageval.plugin.exit_status import scenarios_below
 from pytest_rageval.plugin.run.gate_reports import best_of, report_failure
 from pytest_rageval.plugin.run.last_failed import DESELECTED
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.history_and_ci import Publisher
+from pytest_rageval.plugin.show.pytest_reports import Publisher
 from pytest_rageval.reports.base import remove_leftovers, write_atomically
-from pytest_rageval.reports.run_info import run_info
-from pytest_rageval.reports.write_run import save_baseline, write_run
+from pytest_rageval.reports.write_run import run_info, save_baseline, write_run
 from pytest_rageval.run_paths import RunPaths, is_path, of_variant
 
 
@@ -245,7 +244,7 @@ class RunFiles:
     ) -> list[str]:
         """Remove older runs; a file that is compared or saved may be in the folder of one."""
         # Not at the top: most runs have no such option.
-        from pytest_rageval.reports.keep_runs import remove_old_runs
+        from pytest_rageval.reports.write_run import remove_old_runs
 
         paths = self._settings.run_paths
         names = [*info.baselines, *([paths.saving] if paths.saving else [])]

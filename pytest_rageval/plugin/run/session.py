@@ -39,12 +39,15 @@ from pytest_rageval.plugin.run.run_settings import (
 )
 from pytest_rageval.plugin.run.transport import is_of_a_part, outcome_of
 from pytest_rageval.plugin.settings import Settings, is_controller
-from pytest_rageval.plugin.show.junit import JunitProperties
-from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
-from pytest_rageval.plugin.show.next_steps import Ended, is_red
-from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE
-from pytest_rageval.plugin.show.table_lines import terminal_width
-from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
+from pytest_rageval.plugin.show.next_steps import Ended
+from pytest_rageval.plugin.show.pytest_reports import SCORE_ATTRIBUTE, JunitProperties
+from pytest_rageval.plugin.show.terminal import (
+    ScenarioTable,
+    overridden_lines,
+    terminal_width,
+    undecided_lines,
+    usage_line,
+)
 from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import printable
 
@@ -123,8 +126,7 @@ class RagevalSession:
         # Not at the top: an xdist controller collects and scores nothing.
         from pytest_rageval.plugin.run.items import case_of
 
-        found = ((item.nodeid, case_of(item)) for item in session.items)
-        self._items = {nodeid: case for nodeid, case in found if case is not None}
+        self._items = {item.nodeid: case for item in session.items if (case := case_of(item))}
         of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
         self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
         self._results.expect(self._items)
@@ -372,7 +374,7 @@ class RagevalSession:
         best = [one.gate for one in self._contests.found if one.gate is not None]
         return (
             bool(self._refusals)
-            or any(is_red(one) or self._broken_of(one) for one in self._summarized)
+            or any(one.is_red or self._broken_of(one) for one in self._summarized)
             or any(gate.outcome == "failed" for gate in best)
         )
 

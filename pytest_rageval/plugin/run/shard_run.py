@@ -23,10 +23,16 @@ from pytest_rageval.plugin.run.run_settings import collected_scenarios
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, without_own
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.table_lines import terminal_width
+from pytest_rageval.plugin.show.terminal import terminal_width
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.reports.run_info import ci_attempt, ci_commit, ci_run, run_id
-from pytest_rageval.reports.write_run import marked_base, new_run_folder
+from pytest_rageval.reports.write_run import (
+    ci_attempt,
+    ci_commit,
+    ci_run,
+    marked_base,
+    new_run_folder,
+    run_id,
+)
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
@@ -38,9 +44,8 @@ from pytest_rageval.shards.shard_file import (
     shard_lines,
     started_file,
 )
-from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.codec import from_json, to_json
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import one_line, printable, wrapped
 
 _OUTPUT = "rageval_scenarios"
 """The key under which an xdist worker sends which cases were dealt out to its controller."""

@@ -8,7 +8,7 @@ from pytest_rageval.plugin.run.fast_reports import FastReports
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, is_controller
 from pytest_rageval.plugin.show.next_steps import NextSteps
-from pytest_rageval.plugin.show.score_words import ScoreWords
+from pytest_rageval.plugin.show.pytest_reports import ScoreWords
 
 _PLUGIN = "rageval-session"
 

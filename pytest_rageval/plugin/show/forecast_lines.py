@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_rageval.clients.credentials import missing_credentials
+from pytest_rageval.clients.http import missing_credentials
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import UndecidedGate
-from pytest_rageval.model import Case, InvalidRow, ScenarioInfo
+from pytest_rageval.model import Case, InvalidRow
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line
 
@@ -23,9 +23,9 @@ _WHERE_PRICES_ARE = "no price in the scenario: write price: {input: USD, output:
 
 @dataclass(frozen=True)
 class DryScenario:
-    """A scenario, or a variant, as it was collected; ``cases`` are those that would run.
+    """A scenario, or a variant, as it was collected; ``cases`` would run.
 
-    ``selected`` also counts those that a mark skips. ``left_out`` are gates that are deselected.
+    ``selected`` also counts cases that a mark skips. ``left_out`` are deselected gates.
     """
 
     plan: Plan
@@ -46,10 +46,11 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     yield f"samples   {_samples(dry)}"
     target = dry.found.target
     if target is not None:
-        kept = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
-        yield f"target    {target.shown}: {counted(target.calls, 'question')}{kept}"
+        cached = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
+        yield f"target    {target.shown}: {counted(target.calls, 'question')}{cached}"
     for use in dry.found.models:
-        yield f"{use.settings.role:<9} {use.settings.model}: {_model(use, is_most=_stops(info))}"
+        calls = _model(use, is_most=info.stop is not None)
+        yield f"{use.settings.role:<9} {use.settings.model}: {calls}"
     for use in dry.found.models:
         missing = missing_credentials(use.settings) if use.calls else ()
         yield from (f"needs     {use.settings.role}.{problem}" for problem in missing)
@@ -61,21 +62,21 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
 def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: bool) -> str:
     """Return whether the gate over all variants of a scenario would be decided."""
     contest = next(iter(variants)).plan.info.contest
-    names = {one.plan.info.variant for one in variants if one.is_whole}
+    names = {variant.plan.info.variant for variant in variants if variant.is_whole}
     is_whole = contest is not None and names >= set(contest.names)
-    said = "deselected, " * is_left_out + _decided(is_whole and not is_left_out, strict)
-    return f"gate best of {next(iter(variants)).plan.info.name}: {said}"
+    text = "deselected, " * is_left_out + _decided(is_whole and not is_left_out, strict)
+    return f"gate best of {next(iter(variants)).plan.info.name}: {text}"
 
 
 def last_line(all_of_them: Collection[DryScenario]) -> str:
     """Return the sum, which begins with what a dry run is not."""
-    uses = [use for one in all_of_them for use in one.found.models]
-    targets = [one.found.target for one in all_of_them if one.found.target is not None]
-    has_variants = any(one.plan.info.variant for one in all_of_them)
+    uses = [use for dry in all_of_them for use in dry.found.models]
+    targets = [dry.found.target for dry in all_of_them if dry.found.target is not None]
+    has_variants = any(dry.plan.info.variant for dry in all_of_them)
     parts = [counted(len(all_of_them), "variant" if has_variants else "scenario")]
-    parts += [counted(sum(len(one.cases) for one in all_of_them), "sample")]
+    parts += [counted(sum(len(dry.cases) for dry in all_of_them), "sample")]
     if targets:
-        parts.append(f"{counted(sum(one.calls for one in targets), 'question')} to targets")
+        parts.append(f"{counted(sum(target.calls for target in targets), 'question')} to targets")
     if uses:
         is_least = any(use.is_least for use in uses)
         calls = counted(sum(use.calls for use in uses), "call")
@@ -87,39 +88,39 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
 
 def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> Iterator[str]:
     """Yield a remark on a budget that the run would exceed."""
-    least, most = _usd([use for one in all_of_them for use in one.found.models])
+    least, most = _usd([use for dry in all_of_them for use in dry.found.models])
     if budget is not None and most > budget:
         does = "would" if least > budget else "may"
         yield f"--rag-budget {budget:g} {does} stop this run: it costs {_range(least, most)} USD"
 
 
 def _samples(dry: DryScenario) -> str:
-    total, invalid = dry.plan.info.total, sum(isinstance(one, InvalidRow) for one in dry.cases)
+    total, invalid = dry.plan.info.total, sum(isinstance(case, InvalidRow) for case in dry.cases)
     skipped = dry.selected - len(dry.cases)
-    said = f"{len(dry.cases)} of {total} would run"
-    said += f", {skipped} skipped" * bool(skipped)
-    return said + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
+    text = f"{len(dry.cases)} of {total} would run"
+    text += f", {skipped} skipped" * bool(skipped)
+    return text + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
 
 
 def _model(use: ModelUse, *, is_most: bool) -> str:
     about = "at most" if is_most else "at least" if use.is_least else "about"
-    kept = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
+    cached = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
     if not use.calls:
-        return f"0 calls{kept}, 0 tokens, 0 USD"
+        return f"0 calls{cached}, 0 tokens, 0 USD"
     cost = _usd_words([use], is_least=use.is_least)
     if use.usd is None:
         cost = f"cost not known ({_WHERE_PRICES_ARE})"
     tokens = _tokens([use], is_least=use.is_least)
     test = f", {use.controls} of them for control rows" if use.controls else ""
-    return f"{about} {counted(use.calls, 'call')}{test}{kept}, {tokens}, {cost}"
+    return f"{about} {counted(use.calls, 'call')}{test}{cached}, {tokens}, {cost}"
 
 
 def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
-    """Return the tokens of prompts, and from where to where those of the replies may go."""
+    """Return the tokens of prompts, and the least and most tokens of replies."""
     about = "at least" if is_least else "about"
-    said = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
+    text = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
     least, most = (sum(ends) for ends in zip(*(use.reply_tokens for use in uses), strict=True))
-    return f"{said} of prompts and {least:,.0f} to {most:,.0f} of replies" if most else said
+    return f"{text} of prompts and {least:,.0f} to {most:,.0f} of replies" if most else text
 
 
 def _usd(uses: Iterable[ModelUse]) -> tuple[float, float]:
@@ -132,12 +133,8 @@ def _usd_words(uses: Iterable[ModelUse], *, is_least: bool) -> str:
 
 
 def _range(least: float, most: float) -> str:
-    one, other = f"{least:.4f}", f"{most:.4f}"
-    return one if one == other else f"{one} to {other}"
-
-
-def _stops(info: ScenarioInfo) -> bool:
-    return info.stop is not None
+    low, high = f"{least:.4f}", f"{most:.4f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
@@ -156,9 +153,9 @@ def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
 def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     gates = gates_of(dry.plan.info)
     # A gate for each value of a field holds another gate.
-    later = [one.name for one in gates if isinstance(one.leaf, UndecidedGate)]
+    later = [gate.name for gate in gates if isinstance(gate.leaf, UndecidedGate)]
     later = [name for name in later if name not in dry.left_out]
-    named = [one.name for one in gates if one.name not in (*later, *dry.left_out)]
+    named = [gate.name for gate in gates if gate.name not in (*later, *dry.left_out)]
     if dry.left_out:
         yield f"gates     deselected, {_decided(False, strict)}: {', '.join(dry.left_out)}"
     if named:

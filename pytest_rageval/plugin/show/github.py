@@ -10,20 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import (
-    GateResult,
-    RunInfo,
-    SampleResult,
-    ScenarioInfo,
-    ScenarioResult,
-)
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines
+from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.plugin.show.failures import ScenarioLines
+from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
-from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.text.printable import one_line, printable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -36,12 +28,6 @@ ANNOTATIONS = 10
 _MESSAGE_WIDTH = 400
 
 
-def is_enabled(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether this is GitHub Actions, and the ini file does not switch it off."""
-    named = environ.get("GITHUB_ACTIONS") == "true" or environ.get(SUMMARY_VARIABLE)
-    return bool(named and config.getini("rageval_github"))
-
-
 def append_summary(
     results: Sequence[tuple[ScenarioResult, RunInfo]],
     environ: Mapping[str, str] = os.environ,
@@ -49,10 +35,8 @@ def append_summary(
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
 
-    First those that compare variants.
-
-    If there is not enough room, only a scenario's verdict is written, or nothing. Returns a
-    sentence about what went wrong, or None.
+    Summaries that compare variants come first. If there is not enough room, only a scenario's
+    verdict is written, or nothing. Returns a sentence about what went wrong, or None.
     """
     name = environ.get(SUMMARY_VARIABLE)
     if not name or not results:
@@ -77,14 +61,14 @@ def _texts(
     results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[VariantComparison]
 ) -> Iterator[tuple[str, str]]:
     """Yield the summary of each scenario as a whole, and what is left of it without room."""
-    for found in contests:
-        if found.ranking is not None:
-            head = f"# {one_line(found.info.name)}\n\n"
-            whole = head + "\n".join(ranking_section(found.ranking, found.gate)) + "\n"
+    for contest in contests:
+        if contest.ranking is not None:
+            head = f"# {one_line(contest.info.name)}\n\n"
+            whole = head + "\n".join(ranking_section(contest.ranking, contest.gate)) + "\n"
             yield whole, head
     for result, run in results:
         whole = summary_text(replace(result, ranking=None), run)
-        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
+        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(RunView(result))}\n"
 
 
 def _fitting(found: Iterable[tuple[str, str]], room: int) -> tuple[bytes, int]:
@@ -118,27 +102,22 @@ def annotation_lines(
         return []
     errors: list[str] = []
     warnings: list[str] = []
-    for found in contests:
-        if found.gate is not None and found.gate.outcome == "failed":
-            place = _Place.of(found.info, root, environ)
-            title = f"{found.info.name}: gate {found.gate.name}"
+    for contest in contests:
+        if contest.gate is not None and contest.gate.outcome == "failed":
+            place = _Place.of(contest.info, root, environ)
+            title = f"{contest.info.name}: gate {contest.gate.name}"
             errors.append(
-                _command("error", place.file, place.lines.of_best(), title, found.gate.message)
+                _command("error", place.file, place.lines.of_best(), title, contest.gate.message)
             )
     for result in results:
         failed = [gate for gate in result.gates if gate.outcome == "failed"]
-        cases = _worst_failed(result)
+        view = RunView(result)
+        cases = view.worst(is_bad)[:ANNOTATIONS]
         if failed or cases:
             place = _Place.of(result.info, root, environ)
             errors += (_of_gate(result, gate, place) for gate in failed)
-            warnings += (_of_case(result, sample, place) for sample in cases)
+            warnings += (_of_case(view, sample, place) for sample in cases)
     return [*errors[:ANNOTATIONS], *warnings[:ANNOTATIONS]]
-
-
-def _worst_failed(result: ScenarioResult) -> list[SampleResult]:
-    """Return the cases that could not be judged, then the failed ones, worst first."""
-    failed = [sample for sample in result.samples if sample.outcome in ("failed", "error")]
-    return sorted(failed, key=badness)[:ANNOTATIONS]
 
 
 def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
@@ -146,12 +125,9 @@ def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
     return _command("error", place.file, place.lines.of_gate(gate.name), title, gate.message)
 
 
-def _of_case(result: ScenarioResult, sample: SampleResult, place: _Place) -> str:
-    missed = shortfalls(sample, result.info.thresholds)
-    reasons = [str(shortfall) for shortfall in missed]
-    reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
-    reasons += [f"question: {sample.question}"] if sample.question else []
-    title = f"{result.info.title}: {sample.sample_id}"
+def _of_case(view: RunView, sample: SampleResult, place: _Place) -> str:
+    reasons = view.why(sample) + ([f"question: {sample.question}"] if sample.question else [])
+    title = f"{view.result.info.title}: {sample.sample_id}"
     return _command(
         "warning", place.file, place.lines.of_row(sample.row), title, "\n".join(reasons)
     )

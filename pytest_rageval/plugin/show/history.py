@@ -13,12 +13,11 @@ import pytest
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
-from pytest_rageval.plugin.show.stdout import say
-from pytest_rageval.reports.figures import change, figure, interval
+from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.text.cells import cells, pad
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.stats.wording import change, figure, interval
+from pytest_rageval.text.printable import cells, one_line, pad, printable
 
 _LISTED = 10
 _DRAWN = 40
@@ -119,7 +118,7 @@ def _remark(point: RunPoint) -> str:
 def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> Iterator[str]:
     """Yield a line for each metric: its values as blocks, the range, and the last change.
 
-    Where what is measured changed, the line begins anew, and what follows says why.
+    Where what is measured changed, a new line begins, and what follows says why.
     """
     names = {WEIGHTED_SCORE: WEIGHTED_SCORE} | {name: one_line(name) for name in metrics}
     width = max(map(cells, names.values()))
@@ -134,8 +133,8 @@ def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> 
         if known or any(value is not None for value in values):
             drawn = _BREAK.join(sparkline(part, blocks) for part in parts)
             yield f"{pad(shown, width)}  {drawn}  {_span(known)}".rstrip()
-    for run, said in whys.items():
-        yield f"{_BREAK} a new line from {run} on, what is measured changed: {'; '.join(said)}"
+    for run, reasons in whys.items():
+        yield f"{_BREAK} a new line from {run} on, what is measured changed: {'; '.join(reasons)}"
 
 
 _BREAK = "|"
@@ -146,7 +145,7 @@ def _mean(point: RunPoint, name: str) -> float | None:
 
 
 def _breaks(name: str, points: Sequence[RunPoint]) -> dict[int, str]:
-    """Return why the line of a figure begins anew, by the position of the run where it does.
+    """Return why a new line of a figure begins, by the position of the run where it does.
 
     A run that lacks the figure has no part in it.
     """

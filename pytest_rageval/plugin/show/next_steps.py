@@ -15,6 +15,7 @@ from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.stats.summary import judge_failure
 from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
 
@@ -58,8 +59,8 @@ class Ended:
     @property
     def has_red_cases(self) -> bool:
         """Whether a sample failed, or could not be judged."""
-        counts = [one.counts for one, _ in self.written]
-        return self.has_broken_cases or any(one.failed or one.error for one in counts)
+        counts = [result.counts for result, _ in self.written]
+        return self.has_broken_cases or any(count.failed or count.error for count in counts)
 
 
 class NextSteps:
@@ -95,7 +96,6 @@ class NextSteps:
         if not errors or len(errors) < 2 or self._config.get_verbosity() > 0:
             return
         # Not at the top: most runs have no errors.
-        from pytest_rageval.plugin.show.alike_errors import fold
 
         shown, self._folded = fold(errors, self._results())
         if self._folded:
@@ -139,10 +139,10 @@ class NextSteps:
 
     def _page(self, ended: Ended) -> str:
         """Return where the page of the first red scenario is, "" if there is none."""
-        folders = [folder for one, folder in ended.written if is_red(one)]
+        folders = [folder for result, folder in ended.written if result.is_red]
         folders += [folder for _, folder in ended.written]
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
-        page = next((one for one in pages if one.is_file()), None)
+        page = next((page for page in pages if page.is_file()), None)
         if page is None:
             return ""
         shown = os.path.relpath(page, self._config.invocation_params.dir)
@@ -196,7 +196,7 @@ def next_step(ended: Ended) -> Step | None:
     if ended.is_stopped:
         return "stopped"
     # Neither is red for what a sample is like: more samples have to run.
-    unfinished = [one for one in red if _STRICT in one.message or one.name.startswith("save:")]
+    unfinished = [gate for gate in red if _STRICT in gate.message or gate.name.startswith("save:")]
     return "failed" if ended.has_red_cases or len(red) > len(unfinished) else "whole"
 
 
@@ -205,18 +205,18 @@ def _is_all_unwritten(ended: Ended) -> bool:
 
     Not one that the command line named: another one would not be what the user asked for.
     """
-    red = [one for one, _ in ended.written if is_red(one)]
+    red = [result for result, _ in ended.written if result.is_red]
     return bool(red) and all(
-        not any(name.partition(".")[0] == "target" for name in one.info.overridden)
-        and any(unwritten(one.info.target, sample) for sample in one.samples)
-        for one in red
+        not any(name.partition(".")[0] == "target" for name in result.info.overridden)
+        and any(unwritten(result.info.target, sample) for sample in result.samples)
+        for result in red
     )
 
 
-def _after_refusal(said: str) -> Step | None:
-    if _OPTION_AT_FAULT.search(said):
+def _after_refusal(message: str) -> Step | None:
+    if _OPTION_AT_FAULT.search(message):
         return None  # no command with this option is better
-    return "answers" if _LACKS_ANSWERS.search(said) else "check"
+    return "answers" if _LACKS_ANSWERS.search(message) else "check"
 
 
 def is_to_be_read(ended: Ended) -> bool:
@@ -224,19 +224,36 @@ def is_to_be_read(ended: Ended) -> bool:
 
     They fail again, however often the same answers run.
     """
-    written = [one for one, _ in ended.written]
-    red = [one for one in written if is_red(one)] or written  # of "best", all variants
-    is_from_file = all(one.info.is_of_file and not one.info.target for one in red)
+    written = [result for result, _ in ended.written]
+    red = [result for result in written if result.is_red] or written  # of "best", all variants
+    is_from_file = all(result.info.is_of_file and not result.info.target for result in red)
     is_certain = next_step(ended) == "failed" and not ended.has_red_cases
     return is_certain and bool(red) and is_from_file
 
 
 def _red_gates(ended: Ended) -> list[GateResult]:
-    gates = [*(gate for one, _ in ended.written for gate in one.gates), *ended.gates]
+    gates = [*(gate for result, _ in ended.written for gate in result.gates), *ended.gates]
     return [gate for gate in gates if gate.outcome == "failed"]
 
 
-def is_red(result: ScenarioResult) -> bool:
-    """Return whether a gate or a sample failed, or a sample could not be judged."""
-    failed = any(gate.outcome == "failed" for gate in result.gates)
-    return bool(result.counts.failed or result.counts.error or failed)
+def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:
+    """Return the reports that are to be shown in full, in their order, and a line for each kind.
+
+    ``results`` are by node id of the cases; a report of another test is shown in full.
+    """
+    first: dict[str, str] = {}
+    others: dict[str, int] = {}
+    shown = []
+    for report in reports:
+        result = results.get(report.nodeid)
+        kind = judge_failure(result) if result is not None and report.when == "setup" else ""
+        if not kind or kind not in first:
+            shown.append(report)
+            first[kind] = report.nodeid
+        else:
+            others[kind] = others.get(kind, 0) + 1
+    lines = [
+        f"{first[kind].rpartition('::')[2]} and {count} more cases: ERROR ({kind}); -v shows each"
+        for kind, count in others.items()
+    ]
+    return shown, [printable(line) for line in lines]

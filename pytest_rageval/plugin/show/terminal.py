@@ -3,23 +3,202 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import TARGET, SampleResult, ScenarioResult
-from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
-from pytest_rageval.plugin.show.gate_text import low_line
-from pytest_rageval.plugin.show.table_lines import write_lines
+from pytest_rageval.model import (
+    TARGET,
+    WEIGHTED_SCORE,
+    GateResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+from pytest_rageval.plugin.show.failures import low_line
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.reports.missing import missing_figures, stopped_text
+from pytest_rageval.reports.run_view import MeanRow, RunView, gate_word
 from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, one_line, pad, printable, wrapped
+
+
+def say(text: str) -> None:
+    """Print ``text``; characters that the terminal's encoding lacks are escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+Line = tuple[tuple[str, str], ...]
+"""The parts of a line: a text and a colour, which may be empty."""
+
+MIN_NAME = 22
+"""The smallest width of a column of names, if there is room."""
+
+
+def write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
+    """Write lines to pytest's terminal."""
+    for line in lines:
+        for text, colour in line[:-1]:
+            terminal.write(text, **({colour: True} if colour else {}))
+        text, colour = line[-1]
+        terminal.write_line(text.rstrip(), **({colour: True} if colour else {}))
+
+
+def terminal_width(config: pytest.Config) -> int:
+    """Return how many columns the terminal has, 80 without one (``-p no:terminal``)."""
+    has_terminal = config.pluginmanager.has_plugin("terminalreporter")
+    return config.get_terminal_writer().fullwidth if has_terminal else 80
+
+
+def plain(line: Line) -> str:
+    """Return the text of a line."""
+    return "".join(text for text, _ in line).rstrip()
+
+
+def name_column(names: Iterable[str], room: int) -> int:
+    """Return the width of a column for ``names``, of ``room`` cells at most.
+
+    Names that do not fit get lines of their own, and do not count.
+    """
+    widths = [cells(one_line(name)) for name in names]
+    return max([min(MIN_NAME, room), *(width for width in widths if width <= room)])
+
+
+def named(name: str, column: int, rest: Line) -> Iterator[Line]:
+    """Yield ``name`` followed by ``rest``; a name too long for the column has its own line."""
+    shown = one_line(name)
+    if cells(shown) > column:
+        yield ((shown, ""),)
+        shown = ""
+    yield ((f"{pad(shown, column)} ", ""), *rest)
+
+
+def prose(text: str, width: int, colour: str = "") -> Iterator[Line]:
+    """Yield ``text`` in lines of ``width`` cells, all but the first one indented."""
+    first, *more = wrapped(printable(text), width) or [""]
+    yield ((first, colour),)
+    for line in wrapped(" ".join(more), width - 2):
+        yield ((f"  {line}", colour),)
+
+
+_HEAD = ("mean", "95 % interval", "weight", "scored")
+_LEAST_WIDTHS = (7, 17, 8, 0)
+_LINES_NEXT_TO_GATE = 2
+"""A message with more lines goes below its gate, in the full width."""
+
+_BAND_COLOURS = {None: "", "good": "green", "warn": "yellow", "bad": "red"}
+_COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTable:
+    """The figures of all metrics as text, with the widths of their columns.
+
+    In a narrow terminal the number of failed scores is omitted; other lines give it with reasons.
+    ``column`` is the width of the names of metrics and gates.
+    """
+
+    view: RunView
+    rows: Sequence[tuple[str, ...]]
+    widths: Sequence[int]
+    column: int
+
+    @classmethod
+    def of(cls, view: RunView, width: int, *, is_short: bool = False) -> FigureTable:
+        """Return the table in ``width`` cells."""
+        rows = [_short(mean) if is_short else mean.texts for mean in view.means]
+        least = (0, 0, 0, 0) if is_short else _LEAST_WIDTHS
+        used = [tuple(map(cells, row)) for row in (_HEAD, *rows)]
+        widths = tuple(map(max, zip(least, *used, strict=True)))
+        room = width - sum(widths) - len(widths)
+        if room < MIN_NAME and not is_short:
+            return cls.of(view, width, is_short=True)
+        gates = (f"gate {gate.name}" for gate in view.result.gates)
+        names = (*map(_title, view.means), *gates)
+        return cls(view, rows, widths, name_column(names, max(room, len(WEIGHTED_SCORE))))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the weighted mean of each metric with its interval, weight and number of scores."""
+        yield from named("metric", self.column, ((self._line(_HEAD), ""),))
+        for mean, row in zip(self.view.means, self.rows, strict=True):
+            rest = self._line(row)[len(row[0]) :]
+            parts = ((row[0], _BAND_COLOURS[mean.band]), (rest, ""))
+            yield from named(_title(mean), self.column, parts)
+
+    def _line(self, row: Sequence[str]) -> str:
+        return " ".join(pad(text, width) for text, width in zip(row, self.widths, strict=True))
+
+
+def _title(mean: MeanRow) -> str:
+    return f"{mean.name} by people" if mean.is_by_people else mean.name
+
+
+def _short(mean: MeanRow) -> tuple[str, ...]:
+    *figures, scored = mean.texts
+    return (*figures, scored if mean.is_by_people else scored.partition(" ")[0])
+
+
+def verdict_lines(gates: Iterable[GateResult], column: int, width: int) -> Iterator[Line]:
+    """Yield the verdict of each gate with its message, in several lines if it is long.
+
+    ``column`` is the width of the names.
+    """
+    before = column + len(" FAILED  ")
+    for gate in gates:
+        name = one_line(f"gate {gate.name}")
+        word = gate_word(gate)
+        message = printable(gate.message)
+        lines, indent = wrapped(message, width - before) or [""], before
+        if len(lines) > _LINES_NEXT_TO_GATE or cells(name) > column:
+            lines, indent = ["", *wrapped(message, width - 2)], 2
+        verdict = (f"{word:<7} " if lines[0] else word, _COLOURS[gate.outcome])
+        if cells(f"{name} {word}") > width:
+            yield ((name, ""),)
+            yield (("  ", ""), verdict)
+        else:
+            yield ((f"{pad(name, column)} ", ""), verdict, (lines[0], ""))
+        for line in lines[1:]:
+            yield ((" " * indent + line, ""),)
+
+
+def overridden_lines(info: ScenarioInfo) -> list[str]:
+    """Return a line with the overridden values of the file and the sources of the new ones."""
+    pairs = zip(info.overridden, info.overridden_by, strict=True)
+    listed = ", ".join(f"{name} ({source})" for name, source in pairs)
+    return [f"overridden: {listed}"] if listed else []
+
+
+def undecided_lines(
+    results: Iterable[ScenarioResult],
+    left_out: Iterable[ScenarioInfo],
+    contests: Iterable[VariantComparison] = (),
+) -> Iterator[str]:
+    """Yield a line for each scenario with undecided gates, for users who read only the end.
+
+    ``left_out`` are scenarios that were collected, but without a selected case.
+    """
+    for result in results:
+        skipped = [gate for gate in result.gates if gate.outcome == "skipped"]
+        if skipped:
+            ran = f"{result.counts.ran} of {result.counts.samples} samples ran"
+            hint = "--rag-strict fails such a run"
+            why = skipped[0].message if result.complete else f"{ran}; {hint}"
+            total = len(result.gates)
+            what = f"{len(skipped)} of {total} gates of {one_line(result.info.title)}"
+            yield f"NOT DECIDED: {what}, {why}"
+    for contest in contests:
+        gate = contest.gate
+        if gate is not None and gate.outcome == "skipped":
+            yield f"NOT DECIDED: gate {gate.name} of {one_line(contest.info.name)}, {gate.message}"
+    for info in left_out:
+        yield f"NOT DECIDED: {one_line(info.title)}, none of its {info.total} cases was selected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +215,19 @@ class ScenarioTable:
 
     def write(self, terminal: pytest.TerminalReporter, width: int) -> None:
         """Write the table to pytest's terminal, which has ``width`` columns."""
-        result = self.result
-        column = figures_column(result, width)
+        result, view = self.result, RunView(self.result)
+        table = FigureTable.of(view, width)
         terminal.ensure_newline()
         terminal.section(f"rageval: {one_line(self._heading)}", sep="=")
-        write_lines(terminal, figure_lines(result, width))
-        self._first_errors(terminal)
-        self._stability(terminal)
-        self._target(terminal)
-        groups = count_groups(result.info, result.samples)
-        if groups is not None:
-            field = one_line(result.info.group_by or "")
-            terminal.write_line(f"{len(result.samples)} samples in {groups} groups ({field})")
-        counts = result.counts
-        if counts.not_asked:
-            terminal.write_line(stopped_text(counts))
-        elif not result.complete:
-            terminal.write_line(
-                f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
-            )
-        if result.comparison is not None:
+        write_lines(terminal, table.lines())
+        write_lines(terminal, chain(_remarks(view, width), _stability(result), _target(result)))
+        write_lines(terminal, _extent(view))
+        if view.compared:
             # Not at the top, here and below: most runs have nothing of the kind.
-            from pytest_rageval.plugin.show.comparison_table import comparison_lines
+            from pytest_rageval.plugin.show.comparison_tables import comparison_lines
 
-            write_lines(terminal, comparison_lines(result, result.comparison, column, width))
-        write_lines(terminal, gate_lines(result, width))
+            write_lines(terminal, comparison_lines(view, table.column, width))
+        write_lines(terminal, verdict_lines(result.gates, table.column, width))
         if low := low_line(result):
             is_shown = isinstance(self.folder, Path) and (self.folder / PAGE).is_file()
             terminal.write_line(low if is_shown else f"{low}; --rag-report=html shows them")
@@ -74,10 +241,10 @@ class ScenarioTable:
         if isinstance(self.folder, str):
             terminal.write_line(f"run  {printable(self.folder)}", red=True)
             return
-        terminal.write_line(f"run  {printable(self._shown(self.folder))}")
+        terminal.write_line(f"run  {printable(display_path(self.folder, self.root))}")
         page = self.folder / PAGE
         if page.is_file():
-            terminal.write_line(f"page {printable(self._shown(page))}")
+            terminal.write_line(f"page {printable(display_path(page, self.root))}")
 
     @property
     def _heading(self) -> str:
@@ -85,58 +252,76 @@ class ScenarioTable:
         info = self.result.info
         return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
-    def _first_errors(self, terminal: pytest.TerminalReporter) -> None:
-        """Print a reason for each metric with missing scores, and for invalid rows."""
-        for said in missing_figures(self.result):
-            line = " ".join(str(said).split())
-            terminal.write_line(shorten(printable(line), 200), yellow=True)
 
-    def _stability(self, terminal: pytest.TerminalReporter) -> None:
-        if not any(sample.details for sample in self.result.samples):
-            return
-        from pytest_rageval.stats.stability import stability
-
-        found = stability(self.result.info, self.result.samples)
-        if found is not None:
-            line = f"{found.flips} of {found.samples} samples pass in some and fail in others"
-            terminal.write_line(f"{found.repeats} repeats: {line}", yellow=found.flips > 0)
-
-    def _target(self, terminal: pytest.TerminalReporter) -> None:
-        """Print how many samples the system under test answered, and how long it took."""
-        samples, target = self.result.samples, self.result.info.target
-        if not target:
-            return
-        from pytest_rageval.stats.summary import latency
-
-        found = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
-        lost = sum(TARGET in sample.errors for sample in samples)
-        kept = sum(sample.is_kept for sample in samples)
-        # Not the number of samples: a mark may keep a sample from running.
-        answered = kept + (found.n if found is not None else 0)
-        if not answered + lost:
-            return
-        parts = [f"{answered} of {answered + lost} answered"]
-        parts += [f"{kept} of them from the cache"] if kept else []
-        if found is not None:
-            times = f"{found.median_s:.2f} s, p95 {found.p95_s:.2f} s, longest {found.max_s:.2f} s"
-            parts.append(f"median {times}")
-        line = f"target {target}: {', '.join(parts)}"
-        terminal.write_line(printable(line), yellow=lost > 0)
-        for limit, number in Counter(_cut_off(samples)).items():
-            said = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
-            terminal.write_line(printable(f"target {target}: {said}"), yellow=True)
-
-    def _shown(self, path: Path) -> str:
-        relative = os.path.relpath(path, self.root)
-        return str(path) if relative.startswith("..") else relative
+def _remarks(view: RunView, width: int) -> Iterator[Line]:
+    """Yield what people and causes say of the figures, and what is missing in them."""
+    for line in (*view.people, *view.causes):
+        yield from prose(line, width)
+    for missing in view.missing:
+        yield ((shorten(printable(" ".join(str(missing).split())), 200), "yellow"),)
 
 
-def _cut_off(samples: Iterable[SampleResult]) -> Iterator[object]:
-    """Yield the limit of each answer of a model under test that ends there, None if not known."""
-    for sample in samples:
-        said = sample.details.get(TARGET)
-        if isinstance(said, Mapping) and said.get("finish_reason") == "length":
-            yield said.get("max_tokens")
+def display_path(path: Path, root: Path) -> str:
+    """Return a path relative to ``root``, if it is below that."""
+    relative = os.path.relpath(path, root)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _extent(view: RunView) -> Iterator[Line]:
+    """Yield how many groups there are, and of how many samples the figures are, if not of all."""
+    result, counts = view.result, view.result.counts
+    groups = count_groups(result.info, result.samples)
+    if groups is not None:
+        field = one_line(result.info.group_by or "")
+        yield ((f"{len(result.samples)} samples in {groups} groups ({field})", ""),)
+    if view.stopped:
+        yield ((view.stopped, ""),)
+    elif not result.complete:
+        yield ((f"partial run: {counts.ran} of {counts.samples} samples", "yellow"),)
+
+
+def _stability(result: ScenarioResult) -> Iterator[Line]:
+    """Yield how many samples pass in some repeats only."""
+    if not any(sample.details for sample in result.samples):
+        return
+    from pytest_rageval.stats.stability import stability
+
+    found = stability(result.info, result.samples)
+    if found is not None:
+        flips = f"{found.flips} of {found.samples} samples pass in some and fail in others"
+        yield ((f"{found.repeats} repeats: {flips}", "yellow" if found.flips else ""),)
+
+
+def _target(result: ScenarioResult) -> Iterator[Line]:
+    """Yield how many samples the system under test answered, and how long it took."""
+    samples, target = result.samples, result.info.target
+    if not target:
+        return
+    from pytest_rageval.stats.summary import latency
+
+    times = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
+    lost = sum(TARGET in sample.errors for sample in samples)
+    cached = sum(sample.is_kept for sample in samples)
+    # Not the number of samples: a mark may keep a sample from running.
+    answered = cached + (times.n if times is not None else 0)
+    if not answered + lost:
+        return
+    parts = [f"{answered} of {answered + lost} answered"]
+    parts += [f"{cached} of them from the cache"] if cached else []
+    if times is not None:
+        slow = f"p95 {times.p95_s:.2f} s, longest {times.max_s:.2f} s"
+        parts.append(f"median {times.median_s:.2f} s, {slow}")
+    line = f"target {target}: {', '.join(parts)}"
+    yield ((printable(line), "yellow" if lost else ""),)
+    details = (sample.details.get(TARGET) for sample in samples)
+    cut_off = Counter(
+        answer.get("max_tokens")
+        for answer in details
+        if isinstance(answer, Mapping) and answer.get("finish_reason") == "length"
+    )
+    for limit, number in cut_off.items():
+        what = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
+        yield ((printable(f"target {target}: {what}"), "yellow"),)
 
 
 def usage_line(usage: Mapping[str, float | None]) -> str:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import RANDOM, HumanLabels, SampleResult, ScenarioInfo
+from pytest_rageval.model import (
+    CHOSEN,
+    RANDOM,
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    Bound,
+    HumanLabels,
+    Label,
+    SampleResult,
+    ScenarioInfo,
+)
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.reports.labels.label_pairs import OtherRun, Pairs, other_run
-from pytest_rageval.reports.labels.label_population import label_row, population
-from pytest_rageval.reports.labels.label_sheet import LabelSheet, sheet_csv
-from pytest_rageval.reports.page.label_page import label_page_chunks
-from pytest_rageval.reports.run_info import run_id
+from pytest_rageval.reports.labels.label_sheet import (
+    LabelRow,
+    LabelSheet,
+    label_page_chunks,
+    sheet_csv,
+)
+from pytest_rageval.reports.write_run import run_id
 from pytest_rageval.results.draws import (
     DRAWS,
     DrawRecord,
@@ -28,8 +41,178 @@ from pytest_rageval.results.draws import (
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
 from pytest_rageval.stats.labels.corrected import Judged
-from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw, labels_needed
-from pytest_rageval.stats.labels.strata import bearing_draws, saved_draws
+from pytest_rageval.stats.labels.drawing import Drawing, draw, labels_needed
+from pytest_rageval.stats.labels.strata import (
+    Member,
+    Scale,
+    average,
+    bearing_draws,
+    column_of,
+    digest_of,
+    saved_draws,
+)
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored
+
+
+def population(
+    info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
+) -> list[Member]:
+    """Return the ``samples`` that have an answer and a score, in their order."""
+    scores = {
+        name: score
+        for name, sample in samples.items()
+        if is_scored(score := score_of(sample, human.metric)) and is_answered(sample)
+    }
+    scale = Scale.of(info, human)
+    is_high = _verdict(info, human, scores.values())
+    return [
+        Member(
+            name,
+            Judged(
+                scale.score(score),
+                average([scale.label(label.value) for label in drawn_labels(human, name, digest)]),
+                samples[name].sample_weight,
+                verdict=is_high(score),
+            ),
+            digest,
+            human.labels.get(name, ()),
+        )
+        for name, score in scores.items()
+        for digest in [digest_of(samples[name])]
+    ]
+
+
+def is_answered(sample: SampleResult) -> bool:
+    """Return whether there is an answer, if only an empty one."""
+    return sample.answer is not None
+
+
+def label_row(sample: SampleResult, drawn: str) -> LabelRow:
+    """Return what a person sees of an answered sample."""
+    return LabelRow(
+        sample.sample_id,
+        sample.question or "",
+        sample.contexts or (),
+        sample.answer or "",
+        digest_of(sample),
+        drawn,
+    )
+
+
+def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]:
+    """Return the labels of an answer that was drawn: not of people who chose what to label."""
+    labels = human.labels.get(sample_id, ())
+    return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
+
+
+def _verdict(
+    info: ScenarioInfo, human: HumanLabels, scores: Collection[float]
+) -> Callable[[float], bool]:
+    """Return whether the judge finds a score high: by threshold, middle of the range or median."""
+    bound = info.thresholds.get(human.metric) if human.cut is None else Bound(min=human.cut)
+    if bound is not None:
+        return bound.holds
+    low, high = column_of(info, human.metric).range
+    is_bounded = math.isfinite(high - low)
+    cut = (low + high) / 2 if is_bounded else sorted(scores)[len(scores) // 2] if scores else 0.0
+    return lambda score: score >= cut - TOLERANCE
+
+
+_LEAST_PAIRS: Final = 10
+_SAVED_CODE: Final = "s-saved"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Samples that two runs answer differently.
+
+    ``halves`` have a label of the present answer only, by how that was drawn; ``missing`` is how
+    many more pairs need both labels.
+    """
+
+    differing: Collection[str] = frozenset()
+    halves: Mapping[str, str] = field(default_factory=dict)
+    missing: int = 0
+
+    def halves_to_label(self, n: int, seed: int) -> dict[str, str]:
+        """Return up to ``n`` halves, as many as pairs are missing."""
+        count = min(n, self.missing, len(self.halves))
+        return {
+            name: self.halves[name] for name in random.Random(seed).sample([*self.halves], count)
+        }
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """The answers of a saved run by sample id, and what people say of them."""
+
+    name: str
+    samples: Mapping[str, SampleResult]
+    human: HumanLabels
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each answer."""
+        return {name: digest_of(sample) for name, sample in self.samples.items()}
+
+    def rows(self, drawn: Mapping[str, str]) -> Iterator[LabelRow]:
+        """Yield the answers that have no drawn label; ``drawn`` is by sample how that came up."""
+        for name, how in drawn.items():
+            row = label_row(self.samples[name], how)
+            if not drawn_labels(self.human, name, row.digest):
+                yield row
+
+    def pairs(self, population: Sequence[Member]) -> Pairs:
+        """Return the pairs of answers that differ, and which of them have labels."""
+        differing = [now for now in population if self.differs(now.sample_id, now.digest)]
+        labelled = [now for now in differing if now.is_labelled]
+        halves = {
+            now.sample_id: drawn_labels(self.human, now.sample_id, now.digest)[0].drawn
+            for now in labelled
+            if not self._is_labelled(now.sample_id)
+        }
+        whole = len(labelled) - len(halves)
+        missing = max(0, min(_LEAST_PAIRS, len(differing)) - whole)
+        return Pairs({now.sample_id for now in differing}, halves, missing)
+
+    def record(self, metric: str, seed: int, now: datetime) -> DrawRecord:
+        """Return the answers as a draw of which there are no labels.
+
+        It keeps them known when another run is saved under the name.
+        """
+        strata = {_SAVED_CODE: StratumRecord(len(self.samples), 1.0, "saved run")}
+        of = dict.fromkeys(self.samples, _SAVED_CODE)
+        return DrawRecord(self.name, metric, seed, now.isoformat(), self.digests, strata, of)
+
+    def differs(self, sample_id: str, digest: str) -> bool:
+        """Return whether this run has another answer to the same question."""
+        other = self.samples.get(sample_id)
+        return other is not None and digest_of(other) != digest
+
+    def _is_labelled(self, sample_id: str) -> bool:
+        return bool(drawn_labels(self.human, sample_id, digest_of(self.samples[sample_id])))
+
+
+def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> OtherRun | None:
+    """Return the run that a corrected regression of the metric compares with, if there is one.
+
+    Raises BaselineError if its file cannot be read.
+    """
+    gate = info.gates.get("no_regression")
+    if not isinstance(gate, Mapping) or not gate.get("corrected"):
+        return None
+    default = info.compare.baseline if info.compare is not None else None
+    name = gate.get("baseline") or default
+    if not isinstance(name, str) or name not in info.baselines:
+        return None
+    if human.metric not in gate.get("metrics", [WEIGHTED_SCORE]):
+        return None
+    file = run_paths.known_baseline_file(name, info.title, info.output_dir)
+    samples = load_baseline(name, file, info.path, (), run_paths.shown(file)).samples
+    answered = {name: sample for name, sample in samples.items() if is_answered(sample)}
+    return OtherRun(name, answered, human)
+
 
 HALF_WIDTH: Final = 0.05
 """Of the range of a metric: so exact a mean is worth labels."""
@@ -56,7 +239,7 @@ class DrawnLabels:
 
     wanted: Wanted
     run: Path
-    population: Sequence[Candidate]
+    population: Sequence[Member]
     left_out: int
     drawing: Drawing
     records: Sequence[DrawRecord]
@@ -92,7 +275,7 @@ class _Source:
     wanted: Wanted
     run: Path
     samples: Mapping[str, SampleResult]
-    population: Sequence[Candidate]
+    population: Sequence[Member]
     draws: Sequence[DrawRecord]
     other: OtherRun | None
 
@@ -111,14 +294,14 @@ def draw_labels(
     human, other = wanted.human, source.other
     pairs = Pairs() if other is None else other.pairs(source.population)
     halves = pairs.halves_to_label(n, seed)
-    apart = pairs.differing if len(halves) < pairs.lacking else ()
+    apart = pairs.differing if len(halves) < pairs.missing else ()
     drawing = _drawing(source, n - len(halves), seed, apart)
     rows = [label_row(source.samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
     records = [_record(source, drawing, seed, now)]
     if other is not None:
         drawn = {row.sample_id: row.drawn for row in rows if row.sample_id in pairs.differing}
         rows += other.rows(drawn | halves)
-        if other.digests not in [one.digests for one in source.draws]:
+        if other.digests not in [record.digests for record in source.draws]:
             records.insert(0, other.record(human.metric, seed, now))
     random.Random(seed).shuffle(rows)
     folder = source.run.parent / _FOLDER
@@ -142,7 +325,7 @@ def draw_labels(
         records,
         sheet,
         folder,
-        _needed(source.population),
+        labels_needed([answer.judged for answer in source.population], HALF_WIDTH),
     )
 
 
@@ -151,27 +334,24 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
     run = _newest_run(info, run_paths)
     shown = run_paths.shown(run)
     samples = load_baseline(run.name, run / "results.json", info.path, (), shown).samples
-    known = {name: one for name, one in samples.items() if name in wanted.known_ids}
+    known = {name: sample for name, sample in samples.items() if name in wanted.known_ids}
     found = population(info, human, known)
     if not found:
         message = f"no sample of {shown} has an answer and a score of {human.metric}"
         raise UserError([Problem(info.path, message)])
     draws = known_records(human.files, run.parent / _FOLDER)
-    ours = [one for one in draws if one.metric == human.metric]
+    ours = [record for record in draws if record.metric == human.metric]
     return _Source(wanted, run, samples, found, ours, other_run(info, human, run_paths))
 
 
 def _drawing(source: _Source, n: int, seed: int, apart: Collection[str]) -> Drawing:
-    known = [one.plain() for one in source.draws]
+    known = [record.plain() for record in source.draws]
     human = replace(source.wanted.human, draws=known)
     bearing = bearing_draws(source.population, human, saved_draws(source.wanted.info))
-    kinds = {code: one.kind for record in source.draws for code, one in record.strata.items()}
+    kinds = {
+        code: stratum.kind for record in source.draws for code, stratum in record.strata.items()
+    }
     return draw(source.population, n, seed, bearing, kinds, apart)
-
-
-def _needed(population: Sequence[Candidate]) -> tuple[int, int] | None:
-    pilot = [Judged(one.score, one.human, one.weight) for one in population]
-    return labels_needed(pilot, HALF_WIDTH)
 
 
 def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> DrawRecord:
@@ -180,8 +360,8 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
         source.wanted.human.metric,
         seed,
         now.isoformat(),
-        # Only of those that could be drawn: others count as changed once they can.
-        {one.sample_id: one.digest for one in source.population},
+        # Only of answers that could be drawn: others count as changed once they can.
+        {answer.sample_id: answer.digest for answer in source.population},
         {code: StratumRecord(o.size, o.share, o.kind) for code, o in drawing.strata.items()},
         drawing.of,
     )

@@ -1,13 +1,15 @@
-"""The sheet in which people label answers: as CSV, and as plain data for the page."""
+"""The sheet in which people label answers: as CSV, and as a page that hides what the judge said."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
-from pytest_rageval.text.cells import csv_text, quoted
+from pytest_rageval.reports.page.assemble import page_of
+from pytest_rageval.text.printable import csv_text, quoted
 
 COLUMNS: Final = (
     *("question", "contexts", "answer", "id"),
@@ -59,3 +61,28 @@ def _cells(sheet: LabelSheet, row: LabelRow) -> list[str]:
     contexts = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(row.contexts, 1))
     texts = (row.question, contexts, row.answer, row.sample_id, sheet.metric, sheet.annotator)
     return [*map(quoted, texts), "", "", row.drawn, row.digest]
+
+
+LABEL_SCRIPTS: Final = ("words.js", "elements.js", "frame.js", "label.js", "label_start.js")
+"""In an order in which each may use those before it."""
+
+
+def label_page_chunks(sheet: LabelSheet) -> Iterator[str]:
+    """Yield the text of the page in parts: one file, in which no text is cut."""
+    return page_of(
+        f"{sheet.scenario}: {sheet.metric}",
+        LABEL_SCRIPTS,
+        lambda _: _data(sheet),
+        (
+            "This page needs JavaScript. Label in the CSV file of the same name instead.",
+            "此页面需要 JavaScript；也可在同名的 CSV 文件中标注。",
+        ),
+    )
+
+
+def _data(sheet: LabelSheet) -> dict[str, Any]:
+    """Return the sheet as JSON types; a browser keeps its labels under ``key``."""
+    rows = "\n".join(f"{row.sample_id} {row.digest}" for row in sheet.rows)
+    digest = hashlib.sha256(rows.encode(errors="backslashreplace")).hexdigest()[:12]
+    key = f"rageval {sheet.file_name} {sheet.metric} {digest}"
+    return {**asdict(sheet), "key": key}

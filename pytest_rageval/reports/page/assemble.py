@@ -1,24 +1,97 @@
-"""Assembles the page in one file: template, style, scripts, data, and a content security policy.
-
-The policy allows the scripts and the style by their hashes, and nothing else. Data are JSON in a
-block that browsers do not run, and reach the page as text only.
-"""
+"""The texts of the page: each once, cut so that together they stay within a size, and as JSON."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import html
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
-from typing import Any, Final
+from typing import Any
 
-from pytest_rageval.model import RunInfo, ScenarioResult
-from pytest_rageval.reports.page.data import page_data
-from pytest_rageval.reports.page.texts import cut, embedded_json
-from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.printable import one_line
+
+LONGEST = 20_000
+"""No text is shown with more characters."""
+
+MOST_LISTED = 10
+"""How many contexts, or references, of a sample are shown."""
+
+_SHORTEST = 60
+_MARK = 12  # bytes for the length of a text that was cut
+_UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
+
+
+class TextPool:
+    """Numbers the texts; ``texts`` holds them in that order, cut; ``added`` as they came, once.
+
+    A text with the ``share`` 2 is cut at half the length.
+    """
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+        self.texts: list[str | list[str | int]] = []
+        self.added: dict[tuple[str, int], None] = {}
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    def add(self, text: str | None, share: int = 1) -> int:
+        """Return the number of ``text``, -1 for None.
+
+        A text that is too long is held as its beginning and its length in characters.
+        """
+        if text is None:
+            return -1
+        self.added[text, share] = None
+        width = self.longest // share
+        key = (text, width if len(text) > width else 0)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.texts)
+            self.texts.append([text[:width], len(text)] if key[1] else text)
+        return self._numbers[key]
+
+
+def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
+    """Return the length in characters to cut ``texts`` at, each by its share.
+
+    They then take at most ``budget`` bytes, unless that needs less than 60 characters.
+    """
+    sizes = [(len(text), len(embedded_json(text).encode()) + 1, share) for text, share in texts]
+    low, high = _SHORTEST, LONGEST
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _total(sizes, middle) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _total(sizes: list[tuple[int, int, int]], longest: int) -> float:
+    return sum(
+        size if length <= longest // share else size * (longest // share) / length + _MARK
+        for length, size, share in sizes
+    )
+
+
+def cut(text: str, width: int) -> str:
+    """Return ``text``, or its beginning with an ellipsis."""
+    return text if len(text) <= width else text[:width] + "…"
+
+
+def embedded_json(value: Any) -> str:
+    r"""Return ``value`` as JSON for a script element of the page.
+
+    It has no ``<``, which could end the element or begin a comment, and nothing that UTF-8 cannot
+    hold.
+
+    >>> embedded_json(["</script>"])
+    '["\\u003c/script\\u003e"]'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
 
 SCRIPTS = (
     "numbers.js",
@@ -44,25 +117,6 @@ SCRIPTS = (
 """In an order in which each may use those before it."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-
-
-def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint]) -> Iterator[str]:
-    """Yield the text of the page in parts.
-
-    ``trend`` are the complete runs of this scenario, oldest first.
-    """
-    return page_of(
-        result.info.title,
-        SCRIPTS,
-        lambda room: page_data(result, run, trend, taken=room),
-        _WITHOUT_SCRIPT,
-    )
-
-
-_WITHOUT_SCRIPT: Final = (
-    "This report needs JavaScript. summary.md, results.json and scores.csv have its data too.",
-    "此报告需要 JavaScript；也可查看同一文件夹的 summary.md、results.json 和 scores.csv。",
-)
 
 
 def page_of(

@@ -1,33 +1,31 @@
-"""The data of the page: a run in columns, with what is needed to weigh it again."""
+"""What people say of the answers, as data of the page: labels, agreement, corrected means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from math import isclose
 from typing import Any, Final
 
-from pytest_rageval.gates.base import ends_of
+from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
 from pytest_rageval.gates.slices import slice_value
+from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
+    Agreement,
     Baseline,
+    HumanLabels,
     MetricColumn,
     RunInfo,
     SampleResult,
+    ScenarioInfo,
     ScenarioResult,
+    answer_digest,
     json_plain,
 )
-from pytest_rageval.reports.missing import control_remarks
-from pytest_rageval.reports.page.gates import (
-    plain_gates,
-    required_names,
-)
-from pytest_rageval.reports.page.people import people_data
-from pytest_rageval.reports.page.texts import (
+from pytest_rageval.reports.page.assemble import (
     LONGEST,
     MOST_LISTED,
     TextPool,
@@ -35,9 +33,10 @@ from pytest_rageval.reports.page.texts import (
     embedded_json,
     longest_that_fits,
 )
+from pytest_rageval.reports.run_view import control_remarks
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.stats.aggregate import reply_counts
 from pytest_rageval.stats.comparison import paired_scores
+from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,
@@ -47,6 +46,94 @@ from pytest_rageval.stats.verdict import (
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.text.printable import one_line
+
+_MOST_DISAGREEMENTS: Final = 20
+_MOST_SLICES: Final = 50
+_PARTS: Final = ("cells", "disagreements", "slices", "why")
+
+
+def people_data(result: ScenarioResult) -> dict[str, Any]:
+    """Return the data as JSON types; samples are named by their positions."""
+    samples, human = result.samples, result.info.human
+    place = {sample.sample_id: at for at, sample in enumerate(samples)}
+    digests = list(map(_digest, samples)) if human else []
+    return {
+        "agreement": {
+            name: _agreement_data(found, place) for name, found in result.agreement.items()
+        },
+        "corrected": {name: asdict(found) for name, found in result.corrected.items()},
+        "human": [_human(labels, place, digests) for labels in human],
+        "digests": digests,
+    }
+
+
+def _digest(sample: SampleResult) -> str | None:
+    return None if sample.answer is None else answer_digest(sample.answer, sample.contexts)
+
+
+def _agreement_data(found: Agreement, place: Mapping[str, int]) -> dict[str, Any]:
+    """Return the figures of a metric, its disagreements, and of each slice how many and kappa."""
+    figures = {
+        part.name: getattr(found, part.name) for part in fields(found) if part.name not in _PARTS
+    }
+    return {
+        **figures,
+        "cells": {key: list(positions) for key, positions in found.cells.items()},
+        "why": {name: cut(text, _WIDTH) for name, text in found.why.items()},
+        "disagreements": [
+            {
+                **asdict(disagreement),
+                "at": place[disagreement.sample_id],
+                "reason": cut(disagreement.reason, _WIDTH),
+            }
+            for disagreement in found.disagreements[:_MOST_DISAGREEMENTS]
+            if disagreement.sample_id in place
+        ],
+        "slices": [[cut(field, _WIDTH), _slices(slices)] for field, slices in found.slices.items()],
+    }
+
+
+def _slices(slices: Mapping[str, Agreement]) -> list[list[Any]]:
+    """Return value, n and kappa of each slice, those with most samples first."""
+    shown = sorted(slices.items(), key=lambda pair: (-pair[1].n, pair[0]))[:_MOST_SLICES]
+    return [[cut(value, _WIDTH), found.n, found.kappa] for value, found in shown]
+
+
+def _human(
+    found: HumanLabels, place: Mapping[str, int], digests: Sequence[str | None]
+) -> dict[str, Any]:
+    """Return the labels of a metric: position, who, level, and whether of an earlier answer."""
+    return {
+        "metric": found.metric,
+        "levels": list(found.levels),
+        "meanings": list(found.meanings),
+        "question": found.question,
+        "labels": [
+            [place[name], cut(label.annotator, _WIDTH), label.value, label.digest != digest]
+            for name, labels in found.labels.items()
+            if name in place
+            for digest in [digests[place[name]]]
+            for label in labels
+        ],
+    }
+
+
+def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
+    """Yield each decided gate: its options, and its verdict under ``run``."""
+    made = [UnscoredGate(), *make_gates(result.info.gates, result.info)]
+    gates = {gate.name: gate.for_page() for gate in made}
+    unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
+    for verdict in result.gates:
+        run = [verdict.outcome, verdict.observed, verdict.bound, verdict.message]
+        yield {"name": verdict.name, **gates.get(verdict.name, unknown), "run": run}
+
+
+def required_names(info: ScenarioInfo) -> frozenset[str]:
+    """Return the scores that a threshold or a gate needs: a sample without them is an error."""
+    return frozenset(info.thresholds).union(
+        *(gate.targets for gate in make_gates(info.gates, info))
+    )
+
 
 _BYTES_A_THOUSAND: Final = 980_000
 _MOST_THOUSANDS: Final = 10
@@ -80,7 +167,11 @@ def run_data(result: ScenarioResult) -> dict[str, Any]:
     return {
         "scenario": _scenario(result),
         "metrics": [_metric(column, result) for column in result.info.metrics],
-        "as_run": _as_run(result),
+        # Python's figures with the weights of the run: the page checks its own against them.
+        "as_run": {
+            **{name: asdict(summary) for name, summary in result.metrics.items()},
+            WEIGHTED_SCORE: asdict(result.weighted_score),
+        },
         "gates": list(plain_gates(result)),
         "samples": _columns(result),
     }
@@ -98,8 +189,7 @@ def texts_that_fit(
     pool = TextPool(LONGEST)
     used = len(embedded_json([plain, [_texts(result, pool) for result in results]]).encode())
     room = int(_BYTES_A_THOUSAND * thousands) - taken - used
-    every = chain.from_iterable(map(_all_texts, results))
-    pool = TextPool(longest_that_fits(every, max(room, _LEAST_BYTES_A_SAMPLE * n)))
+    pool = TextPool(longest_that_fits(pool.added, max(room, _LEAST_BYTES_A_SAMPLE * n)))
     return [_texts(result, pool) for result in results], pool.texts
 
 
@@ -195,14 +285,6 @@ def _number(value: float | None) -> float | None:
     return value if is_scored(value) else None
 
 
-def _as_run(result: ScenarioResult) -> dict[str, Any]:
-    """Return Python's figures with the weights of the run: the page checks its own against them."""
-    return {
-        **{name: asdict(summary) for name, summary in result.metrics.items()},
-        WEIGHTED_SCORE: asdict(result.weighted_score),
-    }
-
-
 def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
     found = result.comparison
     if found is None:
@@ -226,7 +308,7 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
 
 def _differences(result: ScenarioResult, baseline: Baseline, metric: str) -> list[float]:
     """Return by how much the samples with a score in both runs differ, 0 for mere rounding."""
-    both = (paired_scores(result.info, one, baseline, metric) for one in result.samples)
+    both = (paired_scores(result.info, sample, baseline, metric) for sample in result.samples)
     return [
         0.0 if isclose(ours, theirs, rel_tol=1e-12) else ours - theirs
         for ours, theirs in both
@@ -334,19 +416,3 @@ def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[s
         "values": [pool.add(value, 2) for value in values],
         "at": [number[value] for value in found],
     }
-
-
-def _all_texts(result: ScenarioResult) -> Iterator[tuple[str, int]]:
-    """Yield every text that ``_texts`` adds, with its share."""
-    for sample in result.samples:
-        for text in (sample.question, sample.answer):
-            if text is not None:
-                yield text, 1
-        for text in (sample.contexts or ())[:MOST_LISTED]:
-            yield text, 2
-        for text in (sample.references or ())[:MOST_LISTED]:
-            yield text, 1
-        for kind, _, text in _remarks(sample):
-            yield text, _SHARES[kind]
-        for name in result.info.fields:
-            yield slice_value(sample, name), 2

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 from pytest_rageval.text.json_value import json_kind
 
@@ -55,7 +55,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     own checks find later.
     """
     data = tree.data
-    if not isinstance(data, dict) or not (tree.has(("scene_key",)) or _METRICS in data):
+    if not (tree.has(("scene_key",)) or _METRICS in data):
         return []
     for key in [key for key in FIELDS if data.get(key, "") is None]:
         del data[key]
@@ -126,7 +126,7 @@ def _translate_account(tree: YamlTree) -> list[str]:
 
 def _translate_data(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> None:
     name, rows = tree.data.pop("datasets_name", None), tree.data.get("datasets")
-    widen(tree, ("dataset", "path"))
+    expand_short_forms(tree, ("dataset", "path"))
     own = tree.data.get("dataset")
     if own is not None:
         tree.data["dataset"] = {key: value for key, value in own.items() if value is not None}
@@ -186,9 +186,9 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
         if key == "top_k":
             tree.data.setdefault("top_k", value)
         elif key == "model" and scene == "app":
-            said = f"{_shown(value)} is the app's model, and judges nothing"
-            tree.hints["judge"] = f"context.model {said}"
-            warnings.append(f"context.model: {said}; 'judge' says who does")
+            reason = f"{_shown(value)} is the app's model, and judges nothing"
+            tree.hints["judge"] = f"; context.model {reason}"
+            warnings.append(f"context.model: {reason}; 'judge' says who does")
         elif key == "prompt" and scene == "app" and _take_prompt(tree, value):
             continue
         elif key == "prompt" and scene == "app":
@@ -205,12 +205,14 @@ def _shown(value: Any) -> str:
 
 
 def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
-    """Give AnswerRelevancyMetric a prompt's text; return False for what is the key of one."""
+    """Give AnswerRelevancyMetric a prompt's text; return False for the key of a prompt."""
     metrics = tree.data.get("metrics")
     if not (isinstance(prompt, str) and "{" in prompt and isinstance(metrics, list)):
         return False
     name = "AnswerRelevancyMetric"
-    tree.data["metrics"] = [{name: {"prompt": prompt}} if one == name else one for one in metrics]
+    tree.data["metrics"] = [
+        {name: {"prompt": prompt}} if metric == name else metric for metric in metrics
+    ]
     return name in metrics
 
 
@@ -229,11 +231,11 @@ def _translate_parallel_num(tree: YamlTree) -> list[str]:
         return []
     line = tree.lines.get(("parallel_num",))
     number = tree.data.pop("parallel_num")
-    asked = [role for role in ("judge", "target") if isinstance(tree.data.get(role), str | dict)]
-    for role in asked:
-        widen(tree, (role, "concurrency"))
+    roles = [role for role in ("judge", "target") if isinstance(tree.data.get(role), str | dict)]
+    for role in roles:
+        expand_short_forms(tree, (role, "concurrency"))
         if "concurrency" not in tree.data[role]:
             tree.data[role]["concurrency"] = number
             if line is not None:
                 tree.lines[role, "concurrency"] = line
-    return [] if asked else ["parallel_num: has no effect: no 'judge' and no 'target' is asked"]
+    return [] if roles else ["parallel_num: has no effect: no 'judge' and no 'target' is asked"]

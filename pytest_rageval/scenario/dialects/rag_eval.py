@@ -1,16 +1,17 @@
-"""rag_eval's base scenario: ``scenario_name, mode, judge_model, runtime.*`` become our keys."""
+"""rag_eval's base scenario: ``scenario_name, mode, judge_model, app_adapter`` become our keys."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
-from pytest_rageval.errors import shorten
-from pytest_rageval.scenario.dialects.rag_eval_online import translate_adapter
+from pytest_rageval.errors import Problem, shorten
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
+from pytest_rageval.text.json_value import change_texts
 
 _MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
     (("scenario_name",), ("name",)),
@@ -41,14 +42,12 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     A tree without such keys is left as it is. ``given`` are the paths of our keys that overrides
     set afterwards. What is wrong goes to the tree's problems.
     """
-    if not isinstance(tree.data, dict):
-        return []
     warnings = []
     if not tree.data.keys().isdisjoint(_OWN_KEYS):
         tree.data.setdefault("empty_answer", None)  # its metrics decide, as in ragas
         warnings = [*_leave_keys_out(tree), *_leave_copies_out(tree)]
     for old, new in _MOVES:
-        if tree.has(old) and is_said(tree.data, new):
+        if tree.has(old) and has_our_key(tree.data, new):
             message = f"{old[0]} and {new[0]} say the same; keep one of them"
             tree.problem(old, message)
             tree.data.pop(old[0])
@@ -58,7 +57,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
 
 
 def _leave_keys_out(tree: YamlTree) -> list[str]:
-    """Take out unknown keys, as rag_eval does; keep those that look misspelt."""
+    """Take out unknown keys, as rag_eval does; keep keys that look misspelt."""
     if not tree.data.keys().isdisjoint(_OF_OTHERS):
         return []
     known = (*Scenario.model_fields, *_OWN_KEYS, *_SHORT_FORMS)
@@ -82,25 +81,25 @@ def _leave_copies_out(tree: YamlTree) -> list[str]:
     metrics = tree.data.get("metrics")
     if not isinstance(metrics, list):
         return []
-    kept: list[Any] = []
+    distinct: list[Any] = []
     copies: list[str] = []
     for metric in metrics:
-        if isinstance(metric, str) and metric in kept:
+        if isinstance(metric, str) and metric in distinct:
             copies.append(metric)
         else:
-            kept.append(metric)
+            distinct.append(metric)
     if copies:
-        tree.data["metrics"] = kept
+        tree.data["metrics"] = distinct
     return [f"metrics: {shorten(repr(name))} is named twice, and counts once" for name in copies]
 
 
-def is_said(data: Mapping[str | int, Any], path: YamlPath) -> bool:
+def has_our_key(data: Mapping[str | int, Any], path: YamlPath) -> bool:
     """Return whether our key says it already: a ``judge`` without a model says the rest alone."""
-    said = data.get(path[0])
-    if len(path) == 1 or not isinstance(said, dict | None):
+    section = data.get(path[0])
+    if len(path) == 1 or not isinstance(section, dict | None):
         return path[0] in data
-    said = said or {}
-    return bool({path[1], "profile"} & said.keys())
+    section = section or {}
+    return bool({path[1], "profile"} & section.keys())
 
 
 def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
@@ -147,7 +146,7 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
         if key in runtime
     ]
     if "max_samples" in runtime:
-        widen(tree, ("dataset", "path"))
+        expand_short_forms(tree, ("dataset", "path"))
         tree.move(("runtime", "max_samples"), ("dataset", "limit"))
     if all(key in _RUNTIME_KEYS for key in runtime):
         del tree.data["runtime"]
@@ -165,3 +164,103 @@ def _check_runtime(tree: YamlTree, runtime: dict[str, Any]) -> None:
             message = f"runtime.{key}: expected a whole number >= 1, found {shorten(repr(value))}"
             tree.problem(("runtime", key), message)
             runtime.pop(key)
+
+
+_ADAPTER: Final = "app_adapter"
+_KEYS_OF = {
+    "http": {"endpoint": "url", "method": "method", "timeout_seconds": "timeout_s"},
+    "python": {"callable": "use", "static_kwargs": "options", "timeout_seconds": "timeout_s"},
+}
+_READ = ("type", "request_template", "static_kwargs", "response_mapping")
+_PATHS = ("answer", "contexts")
+_PLACE = re.compile(r"\{[A-Za-z_]\w*(?:\.[^{}]+)?\}")
+
+
+def translate_adapter(tree: YamlTree) -> list[str]:
+    """Rewrite ``app_adapter`` into ``target``; return a warning for each key without a place."""
+    problem = _problem_of(tree)
+    if problem is not None:
+        tree.problems.append(problem)
+        tree.data.pop(_ADAPTER, None)
+        return []
+    adapter = tree.data[_ADAPTER]
+    kind = adapter["type"]
+    for key in [key for key, value in adapter.items() if value is None]:
+        del adapter[key]
+    needed = "endpoint" if kind == "http" else "callable"
+    if not adapter.get(needed):
+        tree.problem((_ADAPTER,), f"app_adapter.{needed}: required, and missing")
+    if kind == "http":
+        _translate_request(tree, adapter)
+    _put(tree, (_ADAPTER, "type"), "type", kind)
+    for old, new in _KEYS_OF[kind].items():
+        if old in adapter:
+            _put(tree, (_ADAPTER, old), new, adapter[old])
+    return _finish(tree, adapter, kind)
+
+
+def _problem_of(tree: YamlTree) -> Problem | None:
+    """Return why the adapter cannot become a target, if so."""
+    adapter = tree.data.get(_ADAPTER)
+    if not isinstance(adapter, dict):
+        place = _ADAPTER if (_ADAPTER,) in tree.lines else "mode"
+        message = "mode: online needs 'app_adapter' (or a 'target'), the system that is asked"
+        return Problem(tree.where((place,)), message)
+    kind = adapter.get("type")
+    if not isinstance(kind, str) or kind not in _KEYS_OF:
+        found = "missing" if kind is None else f"found {shorten(repr(kind))}"
+        message = f"app_adapter.type: expected 'http' or 'python', {found}"
+        return Problem(tree.where((_ADAPTER, "type")), message)
+    if not isinstance(tree.data.get("target"), dict | None):
+        message = "app_adapter and target say the same; keep one of them"
+        return Problem(tree.where((_ADAPTER,)), message)
+    return None
+
+
+def _translate_request(tree: YamlTree, adapter: dict[str, Any]) -> None:
+    """Turn what is sent into a body, or a query, and what is picked into paths."""
+    parts = [adapter.get(name) for name in ("request_template", "static_kwargs")]
+    template, fixed = (part if isinstance(part, dict) else {} for part in parts)
+    sent = {**_literal(template), "question": "{question}", **_literal(fixed)}
+    fetches = str(adapter.get("method", "")).upper() == "GET"
+    _put(tree, (_ADAPTER, "request_template"), "query" if fetches else "body", sent)
+    mapping = adapter.get("response_mapping")
+    for name in _PATHS:
+        key = mapping.get(name) if isinstance(mapping, dict) else None
+        if isinstance(key, str):
+            path = f'["{key}"]' if "." in key else key
+            _put(tree, (_ADAPTER, "response_mapping", name), name, path)
+
+
+def _literal(value: Any) -> Any:
+    """Return a value whose braces stay braces: rag_eval fills nothing in."""
+    return change_texts(value, lambda text: _PLACE.sub(lambda found: f"{{{found[0]}}}", text))
+
+
+def _put(tree: YamlTree, old: YamlPath, key: str, value: Any) -> None:
+    """Set a key of the target, with the line of the old one, unless the target has the key."""
+    if not tree.has(("target", key)):
+        tree.put(("target", key), value)
+        line = tree.lines.get(old) or tree.lines.get(old[:1])
+        if line is not None:
+            tree.lines["target", key] = line
+
+
+def _finish(tree: YamlTree, adapter: dict[str, Any], kind: str) -> list[str]:
+    """Take the adapter out of the tree; return a warning for each key without a counterpart."""
+    del tree.data[_ADAPTER]
+    line = tree.lines.get((_ADAPTER,))
+    if line is not None:
+        tree.lines.setdefault(("target",), line)
+    known = {*_KEYS_OF[kind], *(_READ if kind == "http" else ("type",))}
+    warnings = [
+        f"app_adapter.{key}: has no counterpart here" for key in adapter if key not in known
+    ]
+    mapping = adapter.get("response_mapping")
+    if kind == "http" and isinstance(mapping, dict):
+        warnings += [
+            f"app_adapter.response_mapping.{key}: has no counterpart here"
+            for key in mapping
+            if key not in _PATHS
+        ]
+    return warnings

@@ -1,16 +1,13 @@
-"""UltraRAG's parameter files: ``benchmark:`` and ``evaluation:`` become our keys.
-
-Both forms are read: that of one server (``benchmark: {path: ...}``) and that of a whole pipeline
-(``benchmark: {benchmark: {path: ...}}``, next to the sections of all other servers).
-"""
+"""UltraRAG's parameter files, and TREC files at the top of a scenario, become our keys."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import Any
 
-from pytest_rageval.errors import did_you_mean
+from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.scenario.fields import FIELD_OF
-from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 
 _SERVERS = (
@@ -32,7 +29,7 @@ _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run
 def translate(tree: YamlTree) -> list[str]:
     """Rewrite UltraRAG's keys in ``tree``; return a warning for each without a counterpart."""
     data = tree.data
-    if not isinstance(data, dict) or not _is_ultrarag(tree):
+    if not _is_ultrarag(tree):
         return []
     for server in ("benchmark", "evaluation"):
         if isinstance(data.get(server), dict) and isinstance(data[server].get(server), dict):
@@ -68,7 +65,7 @@ def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
 
 
 def _fill_in_metrics(tree: YamlTree) -> None:
-    """Name all of UltraRAG's metrics where it would take them all: none is named, or null."""
+    """Name all of UltraRAG's metrics if ``metrics`` is absent or null, when it takes them all."""
     if tree.data.get("metrics") is None:
         tree.data.pop("metrics", None)
         if tree.has(("qrels_path",)) or tree.has(("run_path",)):
@@ -78,7 +75,7 @@ def _fill_in_metrics(tree: YamlTree) -> None:
 
 
 def _choose_task(tree: YamlTree) -> list[str]:
-    """Keep the parameters of the task that has data: UltraRAG's file holds those of all tasks."""
+    """Keep the parameters of the task that has data: UltraRAG's file has those of all tasks."""
     data = tree.data
     evaluation: YamlPath = ("evaluation",) if isinstance(data.get("evaluation"), dict) else ()
     section = data["evaluation"] if evaluation else data
@@ -96,7 +93,7 @@ def _choose_task(tree: YamlTree) -> list[str]:
 
 
 def _translate_benchmark(tree: YamlTree) -> list[str]:
-    widen(tree, ("dataset", "path"))
+    expand_short_forms(tree, ("dataset", "path"))
     for key in _DATASET_KEYS:
         if tree.has(("benchmark", key)):
             tree.move(("benchmark", key), ("dataset", key))
@@ -124,7 +121,7 @@ def _leave_names_out(tree: YamlTree) -> list[str]:
 
 
 def _translate_runs(tree: YamlTree) -> list[str]:
-    """The newer run is the one to evaluate, the older one what it is compared with."""
+    """Evaluate the newer run, and compare it with the older one."""
     warnings: list[str] = []
     if tree.has(("run_new_path",)):
         if not tree.has(("run_path",)):
@@ -143,3 +140,70 @@ def _translate_runs(tree: YamlTree) -> list[str]:
             tree.move((key,), ("compare", key))
     tree.data.pop("n_resamples", None)
     return warnings
+
+
+_TREC_FILES = ("qrels_path", "run_path", "missing_queries")
+_DEFAULT_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
+_DEFAULT_KS = (1, 5, 10, 20, 50, 100)
+# Measures of the whole ranking, which UltraRAG takes without a cutoff.
+_WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref")
+
+
+def translate_retrieval(tree: YamlTree) -> None:
+    """Rewrite the short forms in ``tree``; what is wrong goes to the tree's problems."""
+    for key in _TREC_FILES:
+        if tree.has((key,)):
+            expand_short_forms(tree, ("dataset", "path"))
+            if tree.has(("dataset", key)) and tree.at(("dataset", key)) is not None:
+                message = f"{key}: is given at the top and under dataset; keep one of them"
+                tree.problem((key,), message)
+                tree.data.pop(key)
+            else:
+                tree.move((key,), ("dataset", key))
+    if "ir_metrics" in tree.data or "ks" in tree.data:
+        _translate_metrics(tree)
+
+
+def _translate_metrics(tree: YamlTree) -> None:
+    """Append to ``metrics`` what ``ir_metrics`` and ``ks`` name; null means all of UltraRAG's."""
+    names = _listed(tree, "ir_metrics", _DEFAULT_METRICS if "ir_metrics" in tree.data else ())
+    ks = _listed(tree, "ks", _DEFAULT_KS)
+    if "ks" in tree.data and "ir_metrics" not in tree.data:
+        message = "ks: needs 'ir_metrics', to which it gives cutoffs"
+        tree.problem(("ks",), message)
+    if not ks:
+        tree.problem(("ks",), "ks: must not be empty")
+    sound = [k for at, k in enumerate(ks) if _is_cutoff(tree, at, k)]
+    metrics = tree.data.setdefault("metrics", [])
+    if isinstance(metrics, list):
+        for at, name in enumerate(names):
+            line = tree.lines.get(("ir_metrics", at), tree.lines.get(("ir_metrics",)))
+            for metric in _with_cutoffs(name, sound):
+                if line is not None:
+                    tree.lines["metrics", len(metrics)] = line
+                tree.note_move(("ir_metrics", at), ("metrics", len(metrics)))
+                metrics.append(metric)
+    for key in ("ir_metrics", "ks"):
+        tree.data.pop(key, None)
+
+
+def _listed(tree: YamlTree, key: str, default: tuple[Any, ...]) -> list[Any]:
+    found = tree.data.get(key)
+    if found is None:
+        return list(default)
+    return list(found) if isinstance(found, list) else [found]  # a copy: YAML may name it twice
+
+
+def _is_cutoff(tree: YamlTree, at: int, k: Any) -> bool:
+    if isinstance(k, int) and not isinstance(k, bool) and k >= 1:
+        return True
+    message = f"ks[{at}]: expected a whole number >= 1, found {shorten(repr(k))}"
+    tree.problem(("ks", at), message)
+    return False
+
+
+def _with_cutoffs(name: Any, ks: list[int]) -> list[Any]:
+    if not isinstance(name, str) or "@" in name:
+        return [name]
+    plain = name.strip().lower()
+    return [plain] if plain in _WITHOUT_CUTOFF else [f"{plain}@{k}" for k in dict.fromkeys(ks)]

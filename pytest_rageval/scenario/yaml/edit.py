@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 
 _WIDTH = 90
 _OPENING = re.compile(r"[{\[]")
@@ -81,7 +81,7 @@ class _Style:
 
     @classmethod
     def within(cls, node: Any, around: _Style) -> _Style:
-        """Return the style of a mapping: that of its keys."""
+        """Return the style of a mapping, as its keys are written."""
         keys = [key for key, _ in node.value]
         flow = around.flow or bool(node.flow_style)
         if not keys:
@@ -252,7 +252,7 @@ class _Editor:
     def _add_to_flow(
         self, node: Any, places: Sequence[tuple[int, int]], texts: Sequence[str], by_line: bool
     ) -> None:
-        """Write ``texts`` after the entries at ``places``, one a line if those are."""
+        """Write ``texts`` after the entries at ``places``, one per line if the entries are."""
         if not places:
             opening = _OPENING.search(self.text, node.start_mark.index)
             assert opening is not None
@@ -337,7 +337,8 @@ class _Entry:
     @property
     def is_block(self) -> bool:
         """Whether the value is a mapping or a list on lines of its own."""
-        return not self.is_alias and _is_block(self.value)
+        is_scalar = self.value.id == "scalar"
+        return not (self.is_alias or is_scalar or self.value.flow_style)
 
 
 class _Positions:
@@ -346,7 +347,7 @@ class _Positions:
     def __init__(self, text: str) -> None:
         self.text = text
         tokens: list[Any] = list(yaml.scan(_for_yaml(text), Loader=yaml.SafeLoader))
-        self._tokens = [one for one in tokens if one.start_mark.index < one.end_mark.index]
+        self._tokens = [token for token in tokens if token.start_mark.index < token.end_mark.index]
         self._starts = [token.start_mark.index for token in self._tokens]
 
     def entry(self, key: Any, value: Any) -> _Entry:
@@ -424,11 +425,6 @@ def _is_mapping(node: Any) -> bool:
 def _is_empty(node: Any) -> bool:
     """Return whether a value is null because it is left out."""
     return bool(node.id == "scalar" and node.start_mark.index == node.end_mark.index)
-
-
-def _is_block(node: Any) -> bool:
-    """Return whether a value is a mapping or a list on lines of its own."""
-    return bool(node.id != "scalar" and not node.flow_style)
 
 
 def _is_literal(token: Any) -> bool:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final, overload
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
+from pytest_rageval.clients.tokens import estimate_tokens
+from pytest_rageval.errors import Problem, UserError, shorten
+from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
+from pytest_rageval.reports.run_view import RunView, is_bad
+from pytest_rageval.run_paths import run_folder
+from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.stats.weights import is_scored
 
 MOST_TOKENS: Final = 1800
 """How long an answer may be; an estimate, below the 2,000 that are promised."""
@@ -114,3 +123,137 @@ def significant(value: float | None) -> float | None:
 
 def _fits(text: str, most: int) -> bool:
     return estimate_tokens(text) <= most
+
+
+WORST: Final = 5
+METRICS: Final = 40
+"""How many metrics an answer has at most."""
+VARIANTS: Final = 12
+"""How many variants an answer has at most."""
+NAME: Final = 200
+"""How many characters of a name an answer has at most."""
+_GATES: Final = 8
+_QUESTION: Final = 120
+
+
+def relative(project: Project, text: str) -> str:
+    """Return a text of pytest's with paths relative to the rootdir."""
+    root = str(project.paths.root)
+    return text.replace(f"{root}{os.sep}", "").replace(root, ".")
+
+
+def base_of(project: Project, entry: ScenarioEntry) -> Path:
+    """Return the base folder of a scenario's runs; raises UserError if they are not there.
+
+    A folder that the user gave when the server was started may be anywhere.
+    """
+    base = project.paths.run_base(entry.output_dir)
+    top = project.paths.root if project.paths.output is None else base
+    for home in (base, *(base / run_folder(title) for title in entry.titles)):
+        if not is_inside(home, top):
+            where = f"the runs are in {home.resolve()}, outside of the rootdir"
+            raise UserError([Problem(entry.shown, f"{where}: not read or written")])
+    return base
+
+
+def is_inside(path: Path, top: Path) -> bool:
+    """Return whether a path is below ``top`` once its links are followed."""
+    return path.resolve().is_relative_to(top.resolve())
+
+
+def figures_of(result: ScenarioResult) -> dict[str, Any]:
+    """Return the means of a run with their intervals."""
+    figures = {
+        shorten(name, NAME): _figure(result, name) for name in list(result.metrics)[:METRICS]
+    }
+    more = len(result.metrics) - len(figures)
+    return {
+        "weighted_score": _figure(result, WEIGHTED_SCORE),
+        "metrics": figures,
+        **({"more_metrics": more} if more else {}),
+    }
+
+
+def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
+    summary = result.summary_of(name)
+    ends = [rounded(summary.ci_low), rounded(summary.ci_high)]
+    interval = None if None in ends else ends
+    return {"mean": rounded(result.mean_of(name)), "ci": interval, "n": summary.n}
+
+
+def counts_of(result: ScenarioResult) -> dict[str, int]:
+    """Return how many cases ended how, without what is 0 but for ``ran`` and ``samples``."""
+    counts = asdict(result.counts)
+    return {key: n for key, n in counts.items() if n or key in ("samples", "ran")}
+
+
+def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
+    """Return the failed gates with their message, and how many there are of the others."""
+    ended = [[gate for gate in gates if gate.outcome == outcome] for outcome in _OUTCOMES]
+    failed, passed, skipped = ended
+    return {
+        "gates_failed": [
+            {
+                "name": shorten(gate.name, NAME),
+                "observed": rounded(gate.observed),
+                "bound": gate.bound,
+                "message": cut(gate.message, width),
+            }
+            for gate in failed[:_GATES]
+        ],
+        "more_gates_failed": max(0, len(failed) - _GATES) or None,
+        "gates_passed": [shorten(gate.name, NAME) for gate in passed[:_GATES]],
+        "more_gates_passed": max(0, len(passed) - _GATES) or None,
+        "gates_undecided": len(skipped) or None,
+    }
+
+
+_OUTCOMES = ("failed", "passed", "skipped")
+
+
+def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
+    """Return the ``most`` worst samples with the reasons, and how many more failed."""
+    worst = view.worst(could_be_better)
+    return {
+        "worst": [row_of(sample, view, width) for sample in worst[:most]],
+        "more_failed": sum(map(is_bad, worst[most:])) or None,
+    }
+
+
+def could_be_better(sample: SampleResult) -> bool:
+    """Return whether a sample failed, could not be judged, or has not the best score."""
+    score = sample.weighted_score
+    is_below = sample.outcome != "skipped" and is_scored(score) and score < 1.0
+    return is_below or is_bad(sample)
+
+
+def row_of(sample: SampleResult, view: RunView, width: int) -> dict[str, Any]:
+    """Return a sample in short, with what it misses."""
+    return {
+        "id": cut(sample.sample_id, NAME),
+        "outcome": sample.outcome,
+        "weighted_score": rounded(sample.weighted_score),
+        "question": cut(sample.question, min(width, _QUESTION)),
+        **cause_of(sample, width),
+        "why": [cut(reason, width) for reason in why(sample, view)[:WORST]],
+    }
+
+
+def cause_of(sample: SampleResult, width: int) -> dict[str, str]:
+    """Return why an answer is low and by what that is known; {} where there is no cause."""
+    if sample.cause is None:
+        return {}
+    return {"cause": sample.cause, "cause_reason": cut(sample.cause_reason, width)}
+
+
+def why(sample: SampleResult, view: RunView) -> list[str]:
+    """Return what is wrong with a sample: errors, missed thresholds, else its lowest score."""
+    reasons = view.why(sample)
+    if reasons or sample.outcome in ("skipped", "xfailed"):
+        return reasons
+    low = sorted(
+        (column.to_unit(score), column.name, score)
+        for column in view.result.info.metrics
+        if column.weight > 0.0 and is_scored(score := sample.scores.get(column.name))
+    )
+    return [f"{name} {score:.4f}" for unit, name, score in low[:1] if unit < 1.0]

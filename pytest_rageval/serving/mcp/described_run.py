@@ -1,33 +1,100 @@
-"""A run that has ended, as ``run_scenario`` answers: of a scenario, or of several variants."""
+"""Children of a tool's call: followed with progress, and gone before a cancelled call ends."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from pytest_rageval.model import title_of
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.reports.write_variants import SIDE_BY_SIDE
-from pytest_rageval.results.run_point import RunPoint, read_point
-from pytest_rageval.run_paths import base_of
-from pytest_rageval.serving.mcp.agent_runs import (
+from pytest_rageval.reports.run_view import RunView
+from pytest_rageval.reports.write_run import SIDE_BY_SIDE
+from pytest_rageval.results.run_point import point_of
+from pytest_rageval.serving.children import Child, started
+from pytest_rageval.serving.mcp.answers import (
     METRICS,
     VARIANTS,
     WORST,
     counts_of,
+    cut,
     figures_of,
     gates_of,
     relative,
+    rounded,
+    significant,
     worst_of,
 )
-from pytest_rageval.serving.mcp.answers import cut, rounded, significant
-from pytest_rageval.serving.mcp.waiting import Ended
+from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.project import Project
-from pytest_rageval.serving.saved_runs import StoredRun, read_run
+from pytest_rageval.serving.saved_runs import read_run
 from pytest_rageval.serving.variants import contest_of
 from pytest_rageval.serving.verdicts import Verdict, gate_verdict, point_verdict, run_verdict
+
+T = TypeVar("T")
+
+EVERY_S = 5.0
+"""How often a client that asks for it hears of the progress: more often than it loses patience."""
+
+_STEP = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A child that has ended: pytest's exit status, its events, and the end of its output."""
+
+    status: int
+    events: Sequence[dict[str, Any]]
+    terminal: str
+
+
+async def run_child(project: Project, command: Sequence[str], report: Report) -> Ended:
+    """Run ``command`` in the project; return what it left.
+
+    A call that is cancelled ends the child with all that it started before it returns.
+    """
+    return await to_the_end(_follow(project, command, report))
+
+
+async def _follow(project: Project, command: Sequence[str], report: Report) -> Ended:
+    async with started(command, project.folder) as child:
+        ended = asyncio.create_task(child.wait())
+        reported = 0.0
+        try:
+            while not (await asyncio.wait([ended], timeout=EVERY_S))[0]:
+                reported = await _report_progress(child, report, reported)
+            return Ended(ended.result(), child.events, child.terminal())
+        finally:
+            ended.cancel()
+
+
+async def _report_progress(child: Child, report: Report, before: float) -> float:
+    """Report how many cases have ended; the number must rise each time, whatever has happened."""
+    counts = [event for event in child.events if event["event"] == "progress"]
+    event = counts[-1] if counts else {}
+    done, total = event.get("done", 0), event.get("total", 0)
+    now = max(float(done), before + _STEP)
+    outcomes = [f"{n} {name}" for name, n in event.get("outcomes", {}).items()]
+    message = f"{done} of {total} cases" if total else "starting"
+    await report(now, max(float(total), now) if total else None, ", ".join([message, *outcomes]))
+    return now
+
+
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """Return what ``work`` returns; if cancelled, cancel it and wait until it has tidied up."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        import anyio  # the SDK's: it repeats a cancellation at each await that is not shielded
+
+        task.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([task])
+        raise
+
 
 _LISTED: Final = 5
 _PAIRS: Final = 12
@@ -37,18 +104,18 @@ _TERMINAL: Final = 1500
 class DescribedRun:
     """A run that has ended, as an answer with texts of any width.
 
-    ``variants`` are those that were to run: without one of them the verdict is partial at best.
+    ``variants`` were to run: if one of them is missing, the verdict is partial at best.
     """
 
     def __init__(self, project: Project, ended: Ended, variants: Sequence[str] = ()) -> None:
         self._project = project
         self._ended = ended
-        events = [one for one in ended.events if one["event"] == "result"]
-        self._parts = {one["variant"]: _Part(project, one) for one in events}
+        events = [event for event in ended.events if event["event"] == "result"]
+        self._parts = {event["variant"]: _Part(project, event) for event in events}
         self._lost = [name for name in variants if name not in self._parts]
-        contests = [one for one in ended.events if one["event"] == "contest"]
-        self._gate = next((one["gate"] for one in contests), None)
-        ranking = next((one["ranking"] for one in contests), None)
+        contests = [event for event in ended.events if event["event"] == "contest"]
+        self._gate = next((contest["gate"] for contest in contests), None)
+        ranking = next((contest["ranking"] for contest in contests), None)
         self._contest = None if ranking is None else contest_of({**ranking, "gate": self._gate})
         self.verdict = run_verdict(ended.status, list(self._verdicts()))
 
@@ -66,18 +133,22 @@ class DescribedRun:
             "verdict": self.verdict,
             "exit_status": self._ended.status if self.verdict == "error" else None,
             **self._figures(width),
-            "best": None if self._gate is None else _best(self._gate, width),
+            "best": self._best(width),
             "not_run": self._lost or None,
-            "problems": [cut(one, 2 * width) for one in self._problems()] or None,
-            "remarks": [cut(one, width) for one in self._remarks()] or None,
+            "problems": [cut(problem, 2 * width) for problem in self._problems()] or None,
+            "remarks": [cut(remark, width) for remark in self._remarks()] or None,
             "terminal": self._terminal(width),
         }
+
+    def _best(self, width: int) -> dict[str, Any] | None:
+        gate = self._gate
+        return gate and {"outcome": gate["outcome"], "message": cut(gate["message"], 2 * width)}
 
     def _figures(self, width: int) -> dict[str, Any]:
         parts = self._parts
         if len(parts) == 1 and not self._lost:
             return next(iter(parts.values())).whole(width)
-        worst_first = sorted(parts.items(), key=lambda one: one[1].verdict == "passed")
+        worst_first = sorted(parts.items(), key=lambda part: part[1].verdict == "passed")
         shown = worst_first[: _most(VARIANTS, width)]
         each = WORST // max(1, len(parts))
         return {
@@ -103,10 +174,10 @@ class DescribedRun:
 
     def _terminal(self, width: int) -> str | None:
         """Return the end of what pytest printed, where nothing else says what went wrong."""
-        status, points = self._ended.status, [part.point for part in self._parts.values()]
-        has_failed = any(point is not None and point.failed for point in points)
+        status, views = self._ended.status, [part.view for part in self._parts.values()]
+        has_failed = any(view is not None and view.result.is_red for view in views)
         is_named = has_failed or (self._gate is not None and self._gate["outcome"] == "failed")
-        is_told = points and None not in points and (status == 0 or (status == 1 and is_named))
+        is_told = views and None not in views and (status == 0 or (status == 1 and is_named))
         if is_told or self._problems():
             return None
         return relative(self._project, self._ended.terminal)[-min(_TERMINAL, 2 * width) :]
@@ -118,55 +189,57 @@ class _Part:
     def __init__(self, project: Project, event: Mapping[str, Any]) -> None:
         self._project = project
         self.folder = Path(event["folder"]) if "folder" in event else None
-        self.point: RunPoint | None = None
         self._not_written = event.get("problem")
-        self._run: StoredRun | None = None
-        if self.folder is not None:
-            base = base_of(self.folder, title_of(event["name"], event["variant"]))
-            self.point = read_point(base, self.folder.relative_to(base).as_posix())
-            self._run = read_run(self.folder)
+        self._run = None if self.folder is None else read_run(self.folder)
+
+    @property
+    def view(self) -> RunView | None:
+        return None if self._run is None else self._run.view
 
     @property
     def verdict(self) -> Verdict | None:
-        return None if self.point is None else point_verdict(self.point)
+        if self._run is None:
+            return None
+        return point_verdict(point_of(self._run.view.result, self._run.head.run))
 
     def whole(self, width: int) -> dict[str, Any]:
-        """Return all that is told of a run."""
-        point, run, folder = self.point, self._run, self.folder
-        if point is None or run is None or folder is None:
+        """Return what an answer has of a run."""
+        run, folder = self._run, self.folder
+        if run is None or folder is None:
             return {"not_written": self._not_written}
+        result = run.view.result
         usage = run.head.run.usage or {}
         page = folder / PAGE
         return {
-            "run": f"{point.scenario}/{folder.name}",
-            "complete": point.complete,
-            "counts": counts_of(point),
+            "run": f"{result.info.title}/{folder.name}",
+            "complete": result.complete,
+            "counts": counts_of(result),
             "causes": run.head.causes or None,
-            **figures_of(point),
-            **gates_of(run.head.gates, width),
-            **worst_of(run, width),
+            **figures_of(result),
+            **gates_of(result.gates, width),
+            **worst_of(run.view, width),
             "cost_usd": significant(usage.get("cost_usd")),
             "files": [self._shown(folder / "results.json")]
             + ([self._shown(page)] if page.is_file() else []),
         }
 
     def short(self, width: int, worst: int) -> dict[str, Any]:
-        """Return what is told of a run beside those of other variants."""
+        """Return what an answer has of a run where it has other variants, too."""
         found = self.whole(width)
-        if self.point is None or self._run is None:
+        if self._run is None:
             return found
         metrics = found["metrics"].items()
-        samples = worst_of(self._run, width, worst)
+        samples = worst_of(self._run.view, width, worst)
         return {
             "run": found["run"],
             "verdict": self.verdict,
             "counts": found["counts"],
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
-            "metrics": {name: one["mean"] for name, one in list(metrics)[: METRICS // 4]},
-            "more_metrics": len(self.point.metrics) - min(len(metrics), METRICS // 4) or None,
+            "metrics": {name: mean["mean"] for name, mean in list(metrics)[: METRICS // 4]},
+            "more_metrics": len(self._run.head.metrics) - min(len(metrics), METRICS // 4) or None,
             **{key: found[key] for key in _GATES if found[key]},
-            "worst": [{key: one[key] for key in ("id", "why")} for one in samples["worst"]] or None,
+            "worst": [{"id": row["id"], "why": row["why"]} for row in samples["worst"]] or None,
             "more_failed": samples["more_failed"],
             "cost_usd": found["cost_usd"],
         }
@@ -190,46 +263,42 @@ _GATES: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
 
 
 def _most(number: int, width: int) -> int:
-    """Return how many of a list are told where texts have this width."""
+    """Return how many of a list are shown where texts have this width."""
     return max(4, min(number, width // 20))
-
-
-def _best(gate: Mapping[str, Any], width: int) -> dict[str, Any]:
-    return {"outcome": gate["outcome"], "message": cut(gate["message"], 2 * width)}
 
 
 def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
     """Return who ranks where, with letters, and each pair that was tested."""
     variants, pairs = found["variants"], found["pairs"]
-    told = pairs[: _most(_PAIRS, width)]
+    listed = pairs[: _most(_PAIRS, width)]
     return {
         "metric": found["metric"],
         "common": found["common"],
         "total": found["total"],
         "undecided": cut(found["undecided"], 2 * width) or None,
         "variants": {
-            one["name"]: {
-                "mean": rounded(one["mean"]),
-                "ci": _interval(one),
-                "letters": one["letters"] or None,
+            variant["name"]: {
+                "mean": rounded(variant["mean"]),
+                "ci": _interval(variant),
+                "letters": variant["letters"] or None,
             }
-            for one in variants[: _most(VARIANTS, width)]
+            for variant in variants[: _most(VARIANTS, width)]
         },
         "pairs": [
             {
-                "a": one["a"],
-                "b": one["b"],
-                "diff": rounded(one["diff"]),
-                "ci": _interval(one),
-                "p_adjusted": significant(one["p_adjusted"]),
+                "a": pair["a"],
+                "b": pair["b"],
+                "diff": rounded(pair["diff"]),
+                "ci": _interval(pair),
+                "p_adjusted": significant(pair["p_adjusted"]),
             }
-            for one in told
+            for pair in listed
         ],
-        "more_pairs": len(pairs) - len(told) or None,
+        "more_pairs": len(pairs) - len(listed) or None,
         "remarks": [cut(text, width) for text in found["remarks"][:_LISTED]] or None,
     }
 
 
-def _interval(one: Mapping[str, Any]) -> list[float | None] | None:
-    ends = [rounded(one["ci_low"]), rounded(one["ci_high"])]
+def _interval(figures: Mapping[str, Any]) -> list[float | None] | None:
+    ends = [rounded(figures["ci_low"]), rounded(figures["ci_high"])]
     return None if None in ends else ends

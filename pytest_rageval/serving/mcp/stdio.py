@@ -1,4 +1,4 @@
-"""Serves tools over MCP on stdin and stdout, which belong to the protocol alone."""
+"""The descriptors of the protocol: taken before anything else can print to them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,28 @@ from pydantic_core import from_json
 from pytest_rageval import extras
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
-from pytest_rageval.scenario.rewording import reworded
+from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
-from pytest_rageval.serving.mcp.descriptors import take_descriptors
-from pytest_rageval.text.limits import excess_in, read_json
+from pytest_rageval.text.codec import excess_in, read_json
+
+_taken: tuple[int, int] | None = None
+
+
+def take_descriptors() -> tuple[int, int]:
+    """Return copies of stdin and stdout, which from then on are the null device and stderr.
+
+    For good: also what threads, C code, children and the end of the process print is kept away from
+    the protocol. The second call returns what the first one took.
+    """
+    global _taken  # noqa: PLW0603  (one for the process, as descriptors are)
+    if _taken is None:
+        _taken = os.dup(0), os.dup(1)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+        os.dup2(2, 1)
+    return _taken
+
 
 # How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0
@@ -51,7 +69,7 @@ class Tool:
 
     A RagevalError or OSError that it raises becomes the text of an MCP tool error; any other
     exception too, with a traceback on stderr. ``annotations`` are hints for clients, under MCP's
-    names; mcp 2 leaves out those that it does not know, ``meta`` arrives as it is.
+    names; mcp 2 leaves out names that it does not know, ``meta`` arrives as it is.
     """
 
     name: str

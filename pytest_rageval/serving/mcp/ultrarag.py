@@ -1,4 +1,4 @@
-"""UltraRAG's evaluation tools over MCP, in place of UltraRAG's own evaluation server."""
+"""UltraRAG's ``build``: writes the ``server.yaml`` from which a pipeline knows the tools."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
-from pytest_rageval.metrics.registry import MAX_CUTOFF
+from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.metrics.base import MAX_CUTOFF
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools, tell
-from pytest_rageval.serving.mcp.ultrarag_build import build
 from pytest_rageval.serving.mcp.ultrarag_figures import (
     KS,
     N_RESAMPLES,
@@ -29,6 +31,60 @@ from pytest_rageval.serving.mcp.ultrarag_figures import (
     score_answers,
     score_run,
 )
+
+_Signatures = Mapping[str, tuple[tuple[str, ...], str]]
+
+
+def build(parameter_file: str, signatures: _Signatures) -> Path:
+    """Write ``server.yaml`` beside ``parameter_file``, and return its path.
+
+    ``signatures`` holds each tool's arguments and its ``output``, ``variables->results`` in the
+    order of the arguments. A variable that the parameter file sets gets a ``$``; a missing file
+    sets none. Raises UserError for a file that is no mapping, and if the server's code, which
+    ``path`` in the file may name, is not there.
+    """
+    file = Path(parameter_file)
+    folder = file.parent
+    parameters = _parameters(file)
+    code = str(parameters.get("path", folder / "src" / f"{folder.absolute().name}.py"))
+    if not Path(code).is_file():
+        raise UserError(
+            [Problem(parameter_file, f"no server at {code!r}: its folder must hold it")]
+        )
+    tools = {name: _entry(*signature, parameters) for name, signature in signatures.items()}
+    server = {"path": code, "parameter": parameter_file, "tools": tools, "prompts": {}}
+    text = yaml.safe_dump(server, allow_unicode=True, sort_keys=False)
+    return write_atomically(folder / "server.yaml", [text])
+
+
+def _parameters(file: Path) -> Mapping[str, Any]:
+    if not file.exists():
+        return {}
+    try:
+        tree = parse_yaml(file.read_text("utf-8"), str(file))
+    except UnicodeDecodeError as error:
+        raise UserError([Problem(str(file), "not UTF-8; save the file as UTF-8")]) from error
+    if tree.problems:
+        raise UserError(tree.problems)
+    if not isinstance(tree.data, dict | None):
+        raise UserError([Problem(str(file), "must be a mapping, such as 'save_path: out.json'")])
+    return tree.data or {}
+
+
+def _entry(
+    arguments: tuple[str, ...], output: str, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the entry of one tool.
+
+    >>> _entry(("metrics", "ks"), "ir_metrics,ks->eval_res", {"ks": [5]})
+    {'input': {'metrics': 'ir_metrics', 'ks': '$ks'}, 'output': ['eval_res']}
+    """
+    variables, results = (
+        [f"${name}" if name in parameters else name for name in part.split(",")]
+        for part in output.split("->")
+    )
+    return {"input": dict(zip(arguments, variables, strict=True)), "output": results}
+
 
 _Path = Annotated[str, Field(min_length=1)]
 _Cutoff = Annotated[int, Field(ge=1, le=MAX_CUTOFF)]
@@ -101,33 +157,15 @@ def serve_ultrarag() -> int:
     return serve_tools("evaluation", __version__, TOOLS)
 
 
-def _evaluate(given: EvaluateArguments) -> Figures:
-    return score_answers(given.pred_ls, given.gt_ls, given.metrics)
-
-
-def _evaluate_trec(given: TrecArguments) -> Figures:
-    return score_run(given.run_path, given.qrels_path, given.metrics, given.ks)
-
-
-def _evaluate_trec_pvalue(given: PValueArguments) -> Figures:
-    return compare_runs(
-        (given.run_new_path, given.run_old_path),
-        given.qrels_path,
-        given.metrics,
-        given.ks,
-        given.n_resamples or N_RESAMPLES,
-    )
-
-
 def _answers_with(
     compute: Callable[[Any], Figures],
 ) -> Callable[[Any, Report], Awaitable[Answer]]:
     """Return a tool's call: it computes in a thread, writes the file, and shows the figures."""
 
-    async def call(given: Any, _: Report) -> Answer:
-        figures = await in_thread(partial(compute, given))
+    async def call(request: Any, _: Report) -> Answer:
+        figures = await in_thread(partial(compute, request))
         text = json.dumps(figures.eval_res, ensure_ascii=False, indent=4, allow_nan=False)
-        while (path := _result_path(given.save_path)).exists():  # two calls within a second
+        while (path := _result_path(request.save_path)).exists():  # two calls within a second
             await asyncio.sleep(0.05)
         write_atomically(path, [text])
         _show(figures, path)
@@ -137,8 +175,8 @@ def _answers_with(
     return call
 
 
-async def _build(given: BuildArguments, _: Report) -> Answer:
-    return Answer(f"wrote {build(given.parameter_file, _SIGNATURES)}")
+async def _build(request: BuildArguments, _: Report) -> Answer:
+    return Answer(f"wrote {build(request.parameter_file, _SIGNATURES)}")
 
 
 def _result_path(save_path: str) -> Path:
@@ -188,21 +226,29 @@ _FIGURES: Final[Sequence[Tool]] = (
         "Compare answers with references: scores and means of each metric.",
         EvaluateArguments,
         "pred_ls,gt_ls,metrics,save_path",
-        _evaluate,
+        lambda request: score_answers(request.pred_ls, request.gt_ls, request.metrics),
     ),
     _tool(
         "evaluate_trec",
         "Evaluate a TREC run: means over the queries that it has results for.",
         TrecArguments,
         "run_path,qrels_path,ir_metrics,ks,save_path",
-        _evaluate_trec,
+        lambda request: score_run(
+            request.run_path, request.qrels_path, request.metrics, request.ks
+        ),
     ),
     _tool(
         "evaluate_trec_pvalue",
         "Compare two TREC runs: means, differences and p-values of a permutation test.",
         PValueArguments,
         "run_new_path,run_old_path,qrels_path,ir_metrics,ks,n_resamples,save_path",
-        _evaluate_trec_pvalue,
+        lambda request: compare_runs(
+            (request.run_new_path, request.run_old_path),
+            request.qrels_path,
+            request.metrics,
+            request.ks,
+            request.n_resamples or N_RESAMPLES,
+        ),
     ),
 )
 _SIGNATURES: Final = {

@@ -15,13 +15,17 @@ from pydantic import ValidationError
 
 from pytest_rageval.engine.planning.binding import metric_name
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.metrics.base import MetricDefinition
-from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
+from pytest_rageval.metrics.base import (
+    METRIC_REGISTRY,
+    MetricDefinition,
+    NotationError,
+    parse_notation,
+)
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.dialects import dbgpt
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.in_memory import scenario_data
-from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 from pytest_rageval.serving.web.refusals import Refused

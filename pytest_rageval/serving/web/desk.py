@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, UserError
 from pytest_rageval.patching import patch_scenario
-from pytest_rageval.reports.write_variants import SIDE_BY_SIDE
+from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry

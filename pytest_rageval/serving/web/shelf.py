@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.reports.write_variants import SIDE_BY_SIDE
+from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry

@@ -42,6 +42,7 @@ from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
+from pytest_rageval.stats.influence import sum_of_squares
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
@@ -55,7 +56,7 @@ class Judged:
     """A sample with the judge's score and, where it is labelled, people's; both in 0..1.
 
     Differences of two runs lie in -1..1. Samples of one ``group`` depend on each other; one without
-    a group is a group of its own. ``verdict`` is the judge's yes or no, None where there is none.
+    a group is a group of its own. ``verdict`` is the judge's yes or no, None if it gives neither.
     """
 
     judge: float
@@ -85,11 +86,11 @@ def corrected_mean(
     parts = _parts(strata)
     labels = sum(len(part.human) for part in parts)
     if labels < LEAST_LABELS:
-        return _no_mean(labels, f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}")
+        return no_mean(f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}", labels)
     lacking = [part for part in parts if part.lacks(2)]
     if lacking:
         found = counted(len(lacking[0].human), "labelled answer")
-        return _no_mean(labels, f"stratum {lacking[0].index} has {found}, fewer than 2")
+        return no_mean(f"stratum {lacking[0].index} has {found}, fewer than 2", labels)
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
     is_open = [bool(part.others.weights) or part.index not in known for part in parts]
     sizes = [part.weight for part in parts]
@@ -124,7 +125,7 @@ class _Rows:
     def shares(self) -> Mapping[Hashable, float]:
         """Each group's share of the weight."""
         whole = math.fsum(self.weights)
-        return _sums([one / whole for one in self.weights], self.groups)
+        return _sums([weight / whole for weight in self.weights], self.groups)
 
     @property
     def units(self) -> float:
@@ -132,7 +133,7 @@ class _Rows:
         shares = self.shares
         if len(shares) == len(self.groups):
             return float(len(shares))
-        return 1.0 / _squares(shares.values())
+        return 1.0 / sum_of_squares(shares.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ class _Part:
 
 def _parts(strata: Sequence[Sequence[Judged]]) -> list[_Part]:
     """Return the strata that hold samples; weights are shares of the largest of all."""
-    largest = max((one.weight for stratum in strata for one in stratum), default=0.0)
+    largest = max((sample.weight for stratum in strata for sample in stratum), default=0.0)
     parts = []
     for index, stratum in enumerate(strata):
         kept = [(at, one) for at, one in enumerate(stratum) if one.weight > 0.0]
@@ -236,7 +237,7 @@ def _spread_of_labels(part: _Part) -> float:
     With groups it is larger by what they make of the variance.
     """
     deviations = _deviations(part.human, part.labelled)
-    return _squares(deviations.values()) * len(part.human)
+    return sum_of_squares(deviations.values()) * len(part.human)
 
 
 def _share(part: _Part) -> float:
@@ -246,7 +247,7 @@ def _share(part: _Part) -> float:
         return 0.0
     n, ratio = len(part.human), len(part.human) / len(others.judge)
     both = residuals(labelled.judge + others.judge, labelled.weights + others.weights)
-    spread = _squares(both) / (len(both) - 1)
+    spread = sum_of_squares(both) / (len(both) - 1)
     if spread < NO_VARIANCE:
         return 0.0
     human = residuals(part.human, labelled.weights)
@@ -276,13 +277,13 @@ def _error(part: _Part, share: float, weight: float) -> _Error:
     rest = [y - share * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
     ours = _deviations(rest, part.labelled)
     theirs = _deviations([share * f for f in part.others.judge], part.others) if share else {}
-    k, squares = part.labelled.units, _squares(ours.values())
+    k, squares = part.labelled.units, sum_of_squares(ours.values())
     variance = max(squares * k / (k - 1), (squares + weight / k**2) * k / (k + 1))
     if not theirs:
         return _Error(variance, ours)
     # Of others in uneven groups the variance is not known below k = 2; then each counts whole.
     others = max(part.others.units, 2.0)
-    variance += _squares(theirs.values()) * others / (others - 1)
+    variance += sum_of_squares(theirs.values()) * others / (others - 1)
     by_group = {**theirs, **{group: one + theirs.get(group, 0.0) for group, one in ours.items()}}
     shared = math.fsum(one * theirs[group] for group, one in ours.items() if group in theirs)
     # At least k/(k - 1) times the squares of the groups' deviations: never below 0.
@@ -294,52 +295,57 @@ def _result(
     estimates: Sequence[_Estimate], labels: int, confidence: float, *, differences: bool
 ) -> Corrected:
     low = -1.0 if differences else 0.0
-    mean = math.fsum(one.weight * one.mean for one in estimates)
+    mean = math.fsum(estimate.weight * estimate.mean for estimate in estimates)
     mean = min(max(mean, low), 1.0)
-    share = math.fsum(one.weight * one.share for one in estimates)
-    drawn = [one for one in estimates if one.labelled]
+    share = math.fsum(estimate.weight * estimate.share for estimate in estimates)
+    drawn = [estimate for estimate in estimates if estimate.labelled]
     if not drawn:
         return Corrected(mean, mean, mean, share, labels, None)
-    fewest = min(one.units for one in drawn)
+    fewest = min(estimate.units for estimate in drawn)
     if fewest < 2.0:
         why = "all labels of a stratum are of one group: no interval"
         if fewest > 1.0:
             why = f"the labels of a stratum are like those of {fewest:.1f} groups: no interval"
         return Corrected(mean, None, None, share, labels, None, why)
     variance = _variance(drawn)
-    labelled = _gathered((one.weight, one.labelled) for one in drawn)
+    labelled = _gathered((estimate.weight, estimate.labelled) for estimate in drawn)
     probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
-    units = min(math.fsum(one.units for one in drawn), float(len(labelled)))
+    units = min(math.fsum(estimate.units for estimate in drawn), float(len(labelled)))
     quantile = t_quantile(probability, max(units - len(drawn), 1.0))
     if differences:
         half = quantile * math.sqrt(variance)
         return Corrected(mean, max(mean - half, low), min(mean + half, 1.0), share, labels, None)
-    size = 1.0 / _squares([math.fsum(one) for one in labelled])
+    size = 1.0 / sum_of_squares([math.fsum(one) for one in labelled])
     most = 2.0 * mean * (1.0 - mean) / size
     ends = wilson_interval(mean, min(variance, most), size, quantile)
-    independent = units / sum(len(one.part.human) for one in drawn)
+    independent = units / sum(len(estimate.part.human) for estimate in drawn)
     worth = plain_labels(ends[1] - ends[0], mean, _spread(estimates), confidence, independent)
     return Corrected(mean, *ends, share, labels, worth)
 
 
 def _spread(estimates: Sequence[_Estimate]) -> float:
     """Return the variance of a label that is drawn from all strata."""
-    centre = math.fsum(one.weight * one.alone for one in estimates)
-    return math.fsum(one.weight * (one.spread + (one.alone - centre) ** 2) for one in estimates)
+    centre = math.fsum(estimate.weight * estimate.alone for estimate in estimates)
+    return math.fsum(
+        estimate.weight * (estimate.spread + (estimate.alone - centre) ** 2)
+        for estimate in estimates
+    )
 
 
 def _variance(drawn: Sequence[_Estimate]) -> float:
     """Return the variance of the strata's mean."""
-    inside = math.fsum(one.weight**2 * one.error.variance for one in drawn)
+    inside = math.fsum(estimate.weight**2 * estimate.error.variance for estimate in drawn)
     if len(drawn) == 1:
         return inside
-    centre = math.fsum(one.weight * one.mean for one in drawn) / math.fsum(
-        one.weight for one in drawn
+    centre = math.fsum(estimate.weight * estimate.mean for estimate in drawn) / math.fsum(
+        estimate.weight for estimate in drawn
     )
-    errors = _gathered((one.weight, one.error.by_group) for one in drawn)
-    sizes = _gathered((one.mean - centre, one.held) for one in drawn)
-    shared = math.fsum(math.fsum(one) ** 2 - _squares(one) for one in errors if len(one) > 1)
-    return inside + shared + math.fsum(math.fsum(one) ** 2 for one in sizes)
+    errors = _gathered((estimate.weight, estimate.error.by_group) for estimate in drawn)
+    sizes = _gathered((estimate.mean - centre, estimate.held) for estimate in drawn)
+    shared = math.fsum(
+        math.fsum(error) ** 2 - sum_of_squares(error) for error in errors if len(error) > 1
+    )
+    return inside + shared + math.fsum(math.fsum(size) ** 2 for size in sizes)
 
 
 def _gathered(
@@ -353,7 +359,8 @@ def _gathered(
     return found.values()
 
 
-def _no_mean(labels: int, why: str) -> Corrected:
+def no_mean(why: str, labels: int = 0) -> Corrected:
+    """Return that there is no mean, and why; ``labels`` there are."""
     return Corrected(None, None, None, None, labels, None, why)
 
 
@@ -363,7 +370,7 @@ def _weighted(values: Sequence[float], rows: _Rows) -> float:
 
 def _deviations(values: Sequence[float], rows: _Rows) -> dict[Hashable, float]:
     n = len(values)
-    return _sums([one / n for one in residuals(values, rows.weights)], rows.groups)
+    return _sums([residual / n for residual in residuals(values, rows.weights)], rows.groups)
 
 
 def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable, float]:
@@ -371,10 +378,6 @@ def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable,
     for value, group in zip(values, groups, strict=True):
         found[group].append(value)
     return {group: math.fsum(terms) for group, terms in found.items()}
-
-
-def _squares(values: Collection[float]) -> float:
-    return math.fsum(value * value for value in values)
 
 
 _MOST: Final = 10**9

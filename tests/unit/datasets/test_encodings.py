@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from others_data import others_data
 
-from pytest_rageval.datasets.encodings import encoding_hint
+from pytest_rageval.datasets.base import encoding_hint
 
 
 def _hint(raw: bytes, encoding: str = "utf-8") -> str:

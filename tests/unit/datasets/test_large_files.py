@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.datasets.corpus import load_corpus
+from pytest_rageval.datasets.load import load_corpus
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.data_specs import CorpusSpec
 from tests.unit.datasets.conftest import Load

@@ -138,7 +138,7 @@ def test_a_row_of_just_the_longest_length_is_read(samples: Samples) -> None:
 
 def test_a_row_that_is_too_long_is_not_held_in_memory() -> None:
     """The reader asks for pieces no longer than a row may be."""
-    from pytest_rageval.datasets.formats.jsonl import _lines
+    from pytest_rageval.datasets.formats.json_file import _lines
 
     class Stream(io.BytesIO):
         longest = 0

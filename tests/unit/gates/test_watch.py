@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.verdict.certainty import Certainty, watch_of
-from pytest_rageval.gates.base import Asked, Gate, Watch, make_gates
+from pytest_rageval.gates.base import AnySample, Gate, Watch, make_gates
 from pytest_rageval.gates.slices import SliceGate
 from pytest_rageval.model import (
     Bound,
@@ -31,7 +31,7 @@ def scored(at: int, score: float | None, **fields: Any) -> SampleResult:
 
 
 def watch(
-    info: ScenarioInfo, options: dict[str, Any], asked: list[Asked] | int = 4
+    info: ScenarioInfo, options: dict[str, Any], asked: list[AnySample] | int = 4
 ) -> Watch | None:
     (gate,) = make_gates(options, info)
     samples = (
@@ -79,7 +79,7 @@ def test_a_mean_is_certain_when_the_rest_cannot_change_it(
 
 def test_samples_weigh_as_their_documents(info: Info) -> None:
     """The first weighs 3 of 6: (3 · 1 + 3 · 0) / 6."""
-    asked: list[Asked] = [
+    asked: list[AnySample] = [
         Sample(f"s{at}", index=at, doc_name="d" if at else "a") for at in range(4)
     ]
     found = watch(info(doc_weights={"a": 3.0}), {"f1": 0.5}, asked)
@@ -133,7 +133,7 @@ def test_missing_scores_of_a_metric_are_counted_for_it(info: Info) -> None:
 
 def test_every_value_of_a_field_must_be_certain_or_one_fail(info: Info) -> None:
     """Two documents with two samples each: 0.5 of a passes with its first; b fails with both 0."""
-    asked: list[Asked] = [Sample(f"s{at}", index=at, doc_name="aabb"[at]) for at in range(4)]
+    asked: list[AnySample] = [Sample(f"s{at}", index=at, doc_name="aabb"[at]) for at in range(4)]
     options = {"by": {"doc_name": {"f1": 0.5}}}
     passing = [scored(at, 1.0) for at in (0, 1, 2)]
     assert certain(watch(info(), options, asked), *passing) == [False, False, True]
@@ -177,13 +177,13 @@ class PlainGate(Gate):
 
 
 class EarlyGate(PlainGate):
-    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch:
+    def watch(self, info: ScenarioInfo, asked: Sequence[AnySample], error: float) -> Watch:
         return TwoScores()
 
 
 def test_a_new_kind_of_gate_is_decided_early_if_it_says_so(info: Info) -> None:
     """P13: by itself, and for each value of a field."""
-    asked: list[Asked] = [Sample(f"s{at}", index=at, doc_name="ab"[at % 2]) for at in range(4)]
+    asked: list[AnySample] = [Sample(f"s{at}", index=at, doc_name="ab"[at % 2]) for at in range(4)]
     found = Certainty(info(), [EarlyGate()], asked)
     sliced = SliceGate("by.doc_name.new", "doc_name", EarlyGate()).watch(info(), asked, 0.0)
     assert sliced is not None

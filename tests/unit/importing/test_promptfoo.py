@@ -12,7 +12,7 @@ from promptfoo_files import imported
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import import_promptfoo
-from pytest_rageval.importing.scenario_text import scenario_text
+from pytest_rageval.importing.written_files import scenario_text
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
@@ -56,7 +56,7 @@ def test_a_test_becomes_a_row_and_its_asserts_the_checks(tmp_path: Path) -> None
         "thresholds": {"answer_checks": 1.0, "must_satisfy": 1.0},
         "judge": {"model": "gpt-4.1-2025-04-14"},
     }
-    assert (found.checks, found.losses) == (2, [])
+    assert (found.checks, found.notes) == (2, [])
 
 
 def test_what_all_tests_share_is_laid_under_each(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_tests_may_be_in_tables_and_files(tmp_path: Path) -> None:
     ]
     # similar is in one of three tests alone, so it measures none, and its row checks nothing.
     assert "no check of t.csv:3: none could be taken" in found.rows[1]["skip"]
-    assert [where for where, _ in found.losses] == ["t.csv:3"]
+    assert [where for where, _ in found.notes] == ["t.csv:3"]
 
 
 def test_providers_and_prompts_are_variants(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]
         "system": "Be {{kind}}.",
     }
     assert "sk-1" not in json.dumps(found.scenario)
-    assert [where for where, _ in found.losses] == ["bot.yaml:5", "bot.yaml:7"]
+    assert [where for where, _ in found.notes] == ["bot.yaml:5", "bot.yaml:7"]
 
 
 @pytest.mark.parametrize("transform", ["json.data[0].text", "(r) => r.data[0].text"])
@@ -187,7 +187,7 @@ tests: [{{vars: {{message: a}}, assert: [{{type: contains, value: b}}]}}]
         "answer": "data[0].text",
     }
     assert found.rows[0]["vars"] == {"lang": ""}  # promptfoo shows nothing for it
-    assert [loss.split(":")[0] for _, loss in found.losses] == ["secret X-Api-Key"]
+    assert [loss.split(":")[0] for _, loss in found.notes] == ["secret X-Api-Key"]
 
 
 def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
       - {type: contains, value: b, weight: 3, description: d}
 """,
     )
-    assert [loss.partition(": ")[2].partition(":")[0] for _, loss in found.losses] == [
+    assert [loss.partition(": ")[2].partition(":")[0] for _, loss in found.notes] == [
         *("threshold", "weight", "provider", "metric"),
     ]
     assert found.rows[0]["answer_checks"] == [
@@ -246,7 +246,7 @@ tests: [{vars: {question: How?, lang: en}, assert: [{type: contains, value: b}]}
         ask__py="raise SystemExit('never run by the import')",
     )
     assert found.scenario["target"] == {"use": "bot_target:my_rag"}
-    assert [loss for _, loss in found.losses] == [
+    assert [loss for _, loss in found.notes] == [
         "secret apiKey: is not copied; put it into the environment variable API_KEY",
         "provider 'python:gone.py': there is no file gone.py in its folder",
     ]
@@ -281,7 +281,7 @@ def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:
 """,
     )
     assert found.scenario["metrics"] == ["answer_checks"]
-    assert [where for where, _ in found.losses] == ["bot.yaml:5, 6"]
+    assert [where for where, _ in found.notes] == ["bot.yaml:5, 6"]
 
 
 def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> Non
         ask__txt="How?",
     )
     assert [row["question"] for row in found.rows] == ["How?"]
-    assert found.losses == [
+    assert found.notes == [
         (
             "bot.yaml:5",
             "test: its variables cannot be read: make.py is code, which is not run",
@@ -343,7 +343,7 @@ def test_a_threshold_of_all_tests_is_that_of_the_checks(
     ]
     found = imported(tmp_path, f"{WHOLE.rstrip()} {json.dumps(tests)}\n")
     assert found.scenario["thresholds"] == {"answer_checks": 0.5 if taken else 1.0}
-    assert bool(found.losses) is not taken
+    assert bool(found.notes) is not taken
 
 
 def test_keys_without_a_counterpart_are_listed_with_their_lines(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_keys_without_a_counterpart_are_listed_with_their_lines(tmp_path: Path) 
         + WHOLE
         + "  - {vars: {question: a}, provider: openai:gpt-4, assert: [{type: is-json}]}\n",
     )
-    assert [where for where, _ in found.losses] == ["bot.yaml:2", "bot.yaml:1", "bot.yaml:7"]
+    assert [where for where, _ in found.notes] == ["bot.yaml:2", "bot.yaml:1", "bot.yaml:7"]
 
 
 def test_the_text_of_the_scenario_reads_back_as_the_same(tmp_path: Path) -> None:

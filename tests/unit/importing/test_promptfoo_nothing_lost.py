@@ -39,7 +39,7 @@ f,grade
         None,
         [{"equals": "grade"}],
     ]
-    assert [where for where, _ in found.losses] == ["t.csv:6"]
+    assert [where for where, _ in found.notes] == ["t.csv:6"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_two_asserts_of_one_metric_are_the_stricter_one_or_listed(
     thresholds = dict(found.scenario["thresholds"])
     assert thresholds.pop("answer_checks") == 1.0
     assert list(thresholds.values()) == ([] if taken is None else [taken])
-    assert [where for where, _ in found.losses] == (["bot.yaml:7, 8"] if taken is None else [])
+    assert [where for where, _ in found.notes] == (["bot.yaml:7, 8"] if taken is None else [])
 
 
 def test_a_provider_names_prompts_by_their_group_label_or_file(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
         "gpt-5": "B {question}",
         "o3": "C {question}",
     }
-    assert found.losses == [
+    assert found.notes == [
         ("bot.yaml:3", "provider 'gpt-4o': prompts: no prompt that was taken is called 'nope'"),
         ("bot.yaml:7", "provider 'o4': prompts: no prompt that was taken is called 'none'"),
     ]
@@ -113,8 +113,8 @@ scenarios:
 """,
     )
     assert checks(found.rows) == [[{"contains": "a"}]]
-    assert [where for where, _ in found.losses] == ["bot.yaml:4", "bot.yaml:5"]
-    assert "scenario: config: provider" in found.losses[0][1]
+    assert [where for where, _ in found.notes] == ["bot.yaml:4", "bot.yaml:5"]
+    assert "scenario: config: provider" in found.notes[0][1]
 
 
 def test_sets_and_shared_keys_that_are_not_read_are_listed(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ tests:
     )
     assert checks(found.rows) == [[{"contains": "a"}, {"contains": "b"}]]
     assert found.rows[0]["metadata"] == {"team": "a"}
-    assert [where for where, _ in found.losses] == [
+    assert [where for where, _ in found.notes] == [
         *(f"bot.yaml:{line}" for line in (5, 4, 11, 12, 13, 14, 17)),
     ]
 
@@ -151,7 +151,7 @@ tests:
 def test_a_default_test_that_is_no_mapping_is_listed(tmp_path: Path, given: str) -> None:
     """[E22] In the file or in one of its own."""
     found = imported(tmp_path, f"{ASKED}defaultTest: {given}\n{ONE}", text__yaml="- a\n")
-    assert [what.partition(":")[0] for _, what in found.losses] == ["defaultTest"]
+    assert [what.partition(":")[0] for _, what in found.notes] == ["defaultTest"]
 
 
 def test_a_set_is_one_part_of_a_score(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ tests:
     # What is lost of a score is not made up for by the rest.
     lost = imported(tmp_path, ASKED + text.replace("value: y", "value: y, threshold: 1, x: 1"))
     assert lost.scenario["thresholds"] == {"answer_checks": 1.0}
-    assert [what.split(":")[0] for _, what in lost.losses] == ["assert contains", "threshold"]
+    assert [what.split(":")[0] for _, what in lost.notes] == ["assert contains", "threshold"]
     other = "  - {vars: {question: b}, threshold: 0.5, assert: [{type: similar, value: c}]}\n"
     measured = imported(tmp_path, ASKED + text + other)
     assert measured.scenario["thresholds"] == {"answer_checks": 1.0}
@@ -220,7 +220,7 @@ def test_an_echo_of_more_than_one_text_is_listed(tmp_path: Path, prompts: str, w
         chat__json='[{"role": "system", "content": "x"}, {"role": "user", "content": "{{q}}"}]',
     )
     assert "answer" not in found.rows[0]
-    ((where, said),) = found.losses
+    ((where, said),) = found.notes
     assert (where, said.partition(";")[0]) == ("bot.yaml:2", f"provider 'echo': gives back {what}")
     assert found.remarks == ["nothing can be asked yet: give the scenario a 'target'"]
 
@@ -252,7 +252,7 @@ def test_variables_are_filled_in_for_each_of_their_values(
         v2__yaml="- b\n",
     )
     assert [row["question"] for row in found.rows] == questions
-    assert found.losses == []
+    assert found.notes == []
 
 
 def test_variables_that_grow_without_end_stay_as_they_are(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_table_that_is_not_whole_is_listed(
     tests = "[{vars: {question: z}, assert: [{type: is-json}]}, t.csv]"
     found = imported(tmp_path, f"{ASKED}tests: {tests}\n", t__csv=table)
     assert [row["question"] for row in found.rows] == ["z"]
-    assert [(place, what in said) for place, said in found.losses] == [(where, True)]
+    assert [(place, what in said) for place, said in found.notes] == [(where, True)]
 
 
 def test_a_row_that_keeps_only_shared_checks_is_listed(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ tests:
 """,
     )
     said = "test: keeps only the checks of defaultTest"
-    assert [where for where, what in found.losses if what == said] == ["bot.yaml:6, 7"]
+    assert [where for where, what in found.notes if what == said] == ["bot.yaml:6, 7"]
     assert (
         "2 rows keep only the checks of defaultTest, and may be green for nothing; see below"
         in found.remarks
@@ -379,7 +379,7 @@ options:
 """,
     )
     assert (found.scenario["judge"]["model"], found.scenario["embedding"]["model"]) == models
-    assert [f"{where}: {what}".rpartition(": ")[0] for where, what in found.losses] == lost
+    assert [f"{where}: {what}".rpartition(": ")[0] for where, what in found.notes] == lost
 
 
 def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
@@ -400,11 +400,11 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
     )
     shown = [one["target"]["prompt"] for one in found.scenario["variants"].values()]
     assert shown == ["A {question}", "B {question}", "C\n---\n{question}"]
-    assert [where for where, _ in found.losses] == ["bot.yaml:3", "bot.yaml:4"]
+    assert [where for where, _ in found.notes] == ["bot.yaml:3", "bot.yaml:4"]
 
 
 def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None:
     """[E22]"""
     table = "question,__expected,__prefix\na,b,Say\n"
     found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
-    assert found.losses == [("t.csv:2", "test: __prefix: has no counterpart here")]
+    assert found.notes == [("t.csv:2", "test: __prefix: has no counterpart here")]

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from promptfoo_files import imported
 
-from pytest_rageval.importing.base import Losses
-from pytest_rageval.importing.scenario_text import scenario_text
-from pytest_rageval.importing.secrets import body_without_secrets, without_secrets
+from pytest_rageval.importing.base import ImportNotes, body_without_secrets, without_secrets
+from pytest_rageval.importing.written_files import scenario_text
 
 TESTS = "tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]\n"
 
 
 def shown(value: Any, name: str = "") -> Any:
-    return without_secrets(value, "f:1", Losses(), name)
+    return without_secrets(value, "f:1", ImportNotes(), name)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_a_variable_stands_for_each_secret(value: Any, kept: Any) -> None:
 )
 def test_a_body_that_is_text_has_none_either(body: str, kept: str) -> None:
     """[E22]"""
-    assert body_without_secrets(body, "f:1", Losses()) == kept
+    assert body_without_secrets(body, "f:1", ImportNotes()) == kept
 
 
 def test_no_secret_is_written(tmp_path: Path) -> None:
@@ -99,7 +98,7 @@ providers:
         ask__py="",
     )
     text = scenario_text(found, "bot.yaml", "pytest x")
-    assert not re.findall(r"HIDDEN\S*", f"{text}{found.module}{found.losses}{found.rows}")
+    assert not re.findall(r"HIDDEN\S*", f"{text}{found.module}{found.notes}{found.rows}")
     assert "{'api_key': os.environ['API_KEY_3']}, 'url': os.environ['HOST'] + '/a'" in found.module
     http = found.scenario["variants"]["https-example.test-chat"]["target"]
     assert http == {
@@ -109,7 +108,7 @@ providers:
         "body": {"q": "{question}", "api_key": "${API_KEY_2}", "auth": {"token": "${TOKEN}"}},
         "query": {"access_token": "${ACCESS_TOKEN}"},
     }
-    lost = [what for _, what in found.losses if "environment variable" in what]
+    lost = [what for _, what in found.notes if "environment variable" in what]
     assert len(lost) == 9
 
 
@@ -157,7 +156,7 @@ def test_a_key_in_a_variable_of_a_test_stays_out(tmp_path: Path, held: str) -> N
     name = held.partition(":")[0]
     found = of_test(tmp_path, f"{{vars: {{question: a, {held}}}, metadata: {{{held}}}, {CHECK}}}")
     assert found.rows == [{"id": "test-1", "question": "a", "answer_checks": [{"contains": "b"}]}]
-    assert [what for _, what in found.losses] == [
+    assert [what for _, what in found.notes] == [
         f"vars: {name}: looks like a key; it is not copied",
         f"metadata: {name}: looks like a key; it is not copied",
     ]
@@ -168,7 +167,7 @@ def test_a_variable_that_is_no_key_is_copied(tmp_path: Path, held: str) -> None:
     """[E22]"""
     found = of_test(tmp_path, f"{{vars: {{question: a, {held}}}, {CHECK}}}")
     assert set(found.rows[0]["vars"]) == {held.partition(":")[0]}
-    assert not found.losses
+    assert not found.notes
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def test_of_a_row_that_says_a_key_nothing_is_left(tmp_path: Path, test: str) -> 
         "id": "test-1", "skip": "no check of bot.yaml:3: its texts hold a key"
     }  # fmt: skip
     assert found.checks == 1
-    assert "test: its texts hold what looks like a key; none is copied" in str(found.losses)
+    assert "test: its texts hold what looks like a key; none is copied" in str(found.notes)
 
 
 def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
@@ -209,4 +208,4 @@ def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
         f"{TESTS}",
     )
     assert "HIDDEN" not in scenario_text(found, "bot.yaml", "pytest x")
-    assert "provider 'exec: ./bot ...'" in str(found.losses)
+    assert "provider 'exec: ./bot ...'" in str(found.notes)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.base import ScoringContext
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.model import Sample
 
 ScoreOf = Callable[..., float | None]
@@ -137,12 +136,12 @@ def test_an_unknown_option_or_value_is_refused() -> None:
 
 
 def test_metrics_of_one_sample_share_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_rageval.text import normalize
+    from pytest_rageval.text import tokenize
 
     calls: list[str] = []
-    original = normalize.TOKENIZERS["word"]
+    original = tokenize.TOKENIZERS["word"]
     monkeypatch.setitem(
-        normalize.TOKENIZERS, "word", lambda text: calls.append(text) or original(text)
+        tokenize.TOKENIZERS, "word", lambda text: calls.append(text) or original(text)
     )
     context = ScoringContext()
     sample = Sample("s", answer="x y", references=("x", "z"))

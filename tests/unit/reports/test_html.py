@@ -27,10 +27,10 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder
 from pytest_rageval.reports.html import write_page
+from pytest_rageval.reports.labels.label_sheet import LABEL_SCRIPTS
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.reports.page.label_page import LABEL_SCRIPTS
-from pytest_rageval.reports.page.texts import TextPool, embedded_json, longest_that_fits
-from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS
+from pytest_rageval.reports.page.assemble import TextPool, embedded_json, longest_that_fits
+from pytest_rageval.reports.page.pages import VARIANT_SCRIPTS
 from pytest_rageval.reports.write_run import write_run
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")

@@ -10,10 +10,15 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet, sheet_csv
+from pytest_rageval.reports.labels.label_sheet import (
+    LABEL_SCRIPTS,
+    LabelRow,
+    LabelSheet,
+    label_page_chunks,
+    sheet_csv,
+)
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.reports.page.label_page import LABEL_SCRIPTS, label_page_chunks
-from pytest_rageval.text.cells import unquoted
+from pytest_rageval.text.printable import unquoted
 
 HOSTILE = "</script><script>x()</script>\u2028<!-- {{policy}} {{data}}"
 ROWS = (

@@ -17,9 +17,8 @@ import pytest
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import MetricColumn, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import RunFolder, write_atomically
-from pytest_rageval.reports.run_info import run_id
-from pytest_rageval.reports.tables import csv_lines
-from pytest_rageval.reports.write_run import save_baseline, write_run
+from pytest_rageval.reports.run_data import csv_lines
+from pytest_rageval.reports.write_run import run_id, save_baseline, write_run
 from pytest_rageval.run_paths import folder_name, plain_folder_name
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioResult,
 )
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.summary_md import summary_text, verdict_text
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
@@ -34,6 +35,10 @@ def sample(sample_id: str, at: int, score: float | None, **fields: Any) -> Sampl
 
 def gate(outcome: Any, name: str = "f1.mean", message: str = "0.5000 >= 0.4000") -> GateResult:
     return GateResult(name, outcome, 0.5, 0.4, message)
+
+
+def verdict(result: ScenarioResult) -> str:
+    return verdict_text(RunView(result))
 
 
 def lines(result: ScenarioResult) -> list[str]:
@@ -80,14 +85,14 @@ def test_the_verdict_counts_gates_and_cases(
         sample(f"s{at}", at, 0.5, outcome=outcome) for at, outcome in enumerate(outcomes.split())
     ]
     made = replace(result(samples), gates=[gate(outcome) for outcome in gates.split()])
-    assert verdict_text(made) == expected
+    assert verdict(made) == expected
     assert lines(made)[:4] == ["# s", "", expected, ""]
 
 
 def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
     """A gate, a threshold, the assertions of a test function, or a metric that passes samples."""
     plain = result([sample("s0", 0, 0.0)])
-    assert verdict_text(plain).startswith("**not judged**: no gates and no thresholds; 1 of 1")
+    assert verdict(plain).startswith("**not judged**: no gates and no thresholds; 1 of 1")
     decided = result([sample("s0", 0, 0.0, details={"f1": {"passing": True}})])
     for judged in (
         replace(plain, gates=[gate("passed")]),
@@ -95,22 +100,24 @@ def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
         replace(plain, info=replace(plain.info, nodeid="test_rag.py::test_answer")),
         decided,
     ):
-        assert verdict_text(judged).startswith("**passed**: ")
+        assert verdict(judged).startswith("**passed**: ")
 
 
 def test_a_scenario_without_gates_says_in_words_that_scores_are_missing(result: Made) -> None:
     """1 of 1 gates failed, where none was written, would be a riddle."""
     made = result([sample("a", 0, 0.5), sample("b", 1, None, outcome="error")])
     expected = "**FAILED**: samples without a score; 1 of 2 cases passed, 1 could not be judged"
-    assert verdict_text(replace(made, gates=[gate("failed", "unscored")])) == expected
+    assert verdict(replace(made, gates=[gate("failed", "unscored")])) == expected
     named = replace(made, info=replace(made.info, gates={"unscored": 0.1}))
-    assert "1 of 1 gate failed" in verdict_text(replace(named, gates=[gate("failed", "unscored")]))
+    assert "1 of 1 gate failed" in verdict_text(
+        RunView(replace(named, gates=[gate("failed", "unscored")]))
+    )
 
 
 def test_a_partial_run_is_undecided(result: Made) -> None:
     made = result([sample("a", 0, 0.5)], gates={"f1": 0.4}, total=3)
     partial = decide_gates(replace(made, complete=False), Extent(3, 1, 1))
-    assert verdict_text(partial) == "**undecided**: 2 of 2 gates undecided; 1 of 1 cases passed"
+    assert verdict(partial) == "**undecided**: 2 of 2 gates undecided; 1 of 1 cases passed"
 
 
 # What got worse

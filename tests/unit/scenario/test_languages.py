@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.languages import check_language
+from pytest_rageval.scenario.model_specs import check_language
 from pytest_rageval.scenario.schema import Scenario
 
 

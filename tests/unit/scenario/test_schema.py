@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from pytest_rageval.engine.editor_schema import json_schema
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.schema import BestSpec, Scenario
+from pytest_rageval.scenario.spec import reworded
 
 LONG: dict[str, Any] = {
     "name": "s",

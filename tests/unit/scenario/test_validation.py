@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pytest_rageval.scenario.rewording import kind_of, reworded
-from pytest_rageval.scenario.validation import UNREADABLE, validate
+from pytest_rageval.scenario.loader import UNREADABLE, validate
+from pytest_rageval.scenario.spec import kind_of, reworded
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 SOUND = "name: s\ndataset: r.jsonl\nmetrics: [em, f1]\n"

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from pytest_rageval.model import MetricComparison
-from pytest_rageval.stats.wording import p_figure, verdict_word
+from pytest_rageval.stats.wording import (
+    change,
+    change_interval,
+    figure,
+    interval,
+    p_figure,
+    verdict_word,
+)
 
 FOUND = MetricComparison(
     0.5, 0.6, -0.1, -0.2, -0.01, 0.01, 0.02, True, 20, 8, "permutation, exact", 0.08
@@ -51,3 +58,37 @@ def test_where_lower_is_better_a_fall_is_better() -> None:
 )
 def test_a_p_value_is_never_shown_as_0(p_value: float | None, figure: str) -> None:
     assert p_figure(p_value) == figure
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.75, "0.7500"), (0.0, "0.0000"), (2 / 3, "0.6667"), (None, "-")]
+)
+def test_a_figure_has_four_decimals_and_what_is_missing_is_no_zero(
+    value: float | None, shown: str
+) -> None:
+    assert figure(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.5, "+0.5000"), (-1 / 3, "-0.3333"), (0.0, "+0.0000"), (None, "-")]
+)
+def test_a_change_has_its_sign(value: float | None, shown: str) -> None:
+    assert change(value) == shown
+
+
+@pytest.mark.parametrize("ends", [(None, None), (0.5, None), (None, 0.5)])
+def test_an_interval_needs_both_ends(ends: tuple[float | None, float | None]) -> None:
+    assert interval(*ends) == change_interval(*ends) == "-"
+
+
+def test_an_interval_of_changes_has_signs() -> None:
+    assert interval(0.25, 1.0) == "0.2500..1.0000"
+    assert change_interval(-0.25, 1.0) == "-0.2500..+1.0000"
+
+
+@pytest.mark.parametrize(
+    ("p_value", "shown"),
+    [(0.05, "0.0500"), (0.0001, "0.0001"), (0.00009, "<0.0001"), (0.0, "<0.0001"), (None, "-")],
+)
+def test_a_small_p_value_is_never_zero(p_value: float | None, shown: str) -> None:
+    assert p_figure(p_value) == shown

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_rageval import evaluate_variants
-from pytest_rageval.reports.write_variants import ranking_dict
+from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.answers import fitted
-from pytest_rageval.serving.mcp.described_run import DescribedRun
-from pytest_rageval.serving.mcp.waiting import Ended
+from pytest_rageval.serving.mcp.described_run import DescribedRun, Ended
 from pytest_rageval.serving.project import Project
 
 

@@ -1,0 +1,392 @@
+"""Reads the values of cells: missing ones, texts, lists spelled as text, and contexts.
+
+A list may be spelled as JSON, Python, numpy and pandas write it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import value_text
+from pytest_rageval.text.codec import MAX_DEPTH, TOO_DEEP_TO_READ, LimitError, read_json
+from pytest_rageval.text.json_value import json_kind
+
+
+class BadValueError(ValueError):
+    """A value that cannot be what its field needs."""
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether ``value`` is null or NaN, which data frames write for missing values."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def is_nan(value: Any) -> bool:
+    """Return whether ``value`` is the text NaN, as in tables."""
+    return isinstance(value, str) and value.strip().lower() == "nan"
+
+
+def plain_text(name: str, value: Any) -> str:
+    """Return text, or a number or boolean as text (2024.0 is 2024); else raises BadValueError."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return value_text(value)
+    raise BadValueError(f"{name} must be text, found {json_kind(value)}")
+
+
+_OPENS_LIST: Final = re.compile(
+    r"""\[\s*['"\[{] | \(\s*['"] | \{\s*['"] | (?:np\.)?array\( | \[?Document\(""", re.VERBOSE
+)
+_PAIRS: Final = {"[": "]", "{": "}"}
+_CLOSING: Final = {"[": "]", "(": ")", "{": "}"}
+_PLAIN_TEXT: Final = re.compile(r"""'[^'\\]*+'|"[^"\\]*+\"""")
+_PLAIN_LIST: Final = re.compile(rf"\[\s*+(?:(?:{_PLAIN_TEXT.pattern})\s*+,?+\s*+)*+\]")
+_MAY_SPELL: Final = ("[", "{", "(", "array(", "np.array(", "Document(")
+
+
+def value_in_text(text: str, name: str = "a cell") -> Any:
+    """Return the list or mapping that ``text`` spells, None if it spells none.
+
+    One that is nested too deep is a BadValueError, which calls it ``name``.
+
+    Parentheses enclose a list only with quoted texts: ``(2019)`` is text. ``['a' 'b']``, as numpy
+    and pandas write an array, has two items; Python would join them.
+
+    >>> value_in_text("['a' nan 'b']"), value_in_text("[2] See the appendix")
+    (['a', None, 'b'], None)
+    """
+    stripped = text.strip()
+    if not (stripped.startswith(_MAY_SPELL) and stripped.endswith(("]", ")", "}"))):
+        return None
+    if stripped[0] == "(" and not _OPENS_LIST.match(stripped):
+        return None
+    if _PLAIN_LIST.fullmatch(stripped):  # most cells, and faster
+        return [literal[1:-1] for literal in _PLAIN_TEXT.findall(stripped)]
+    try:
+        found = _json_or_python(stripped)
+    except LimitError as error:
+        raise BadValueError(f"{name}: {error}") from None
+    return found if isinstance(found, list | Mapping) else None
+
+
+def value_or_text(text: str) -> Any:
+    """Return the list or mapping that ``text`` spells, else the text: also where it is too deep."""
+    try:
+        found = value_in_text(text)
+    except BadValueError:
+        return text
+    return text if found is None else found
+
+
+def list_in_text(text: str) -> list[Any] | None:
+    """Return the list in square brackets that ``text`` spells, None if it spells none."""
+    found = value_in_text(text) if text.lstrip().startswith("[") else None
+    return found if isinstance(found, list) else None
+
+
+def value_in_cell(name: str, text: str) -> Any:
+    """Return the list or mapping that a table's cell spells; None for text.
+
+    Raises BadValueError for a cell that begins like a list but cannot be read as one.
+    """
+    if not text.lstrip().startswith(_MAY_SPELL):
+        return None
+    found = value_in_text(text, name)
+    if found is None and opens_list(text):
+        raise BadValueError(
+            f"{name}: the cell looks like a list and cannot be read as one (cut off?): "
+            f'{shorten(repr(text))}; write a list as JSON, ["first", "second"], and a text '
+            'that looks like one as a list of one text, ["[...]"]'
+        )
+    return found
+
+
+def opens_list(text: str) -> bool:
+    """Return whether ``text`` can only be a list, or the beginning of one.
+
+    >>> opens_list("['a', 'b"), opens_list("[a, b]"), opens_list("[2] See [3]")
+    (True, True, False)
+    """
+    stripped = text.strip()
+    return bool(_OPENS_LIST.match(stripped)) or _is_enclosed(stripped)
+
+
+def _is_enclosed(text: str) -> bool:
+    """Return whether the last character of ``text`` closes the bracket that it begins with."""
+    opening = text[:1]
+    closing = _PAIRS.get(opening)
+    if closing is None or not text.endswith(closing):
+        return False
+    depth = 0
+    for bracket in re.finditer(r"[\[\]]" if opening == "[" else r"[{}]", text):
+        depth += 1 if bracket[0] == opening else -1
+        if depth == 0:
+            return bracket.end() == len(text)
+    return False
+
+
+def _json_or_python(text: str) -> Any:
+    """Return the value that ``text`` spells, None where it spells none; raises LimitError."""
+    try:
+        return read_json(text)
+    except LimitError:
+        raise
+    except ValueError:
+        pass
+    try:
+        reader = _Reader(text)
+        found = reader.value()
+        return found if reader.is_done else None
+    except LimitError:
+        raise
+    except (_NoValueError, ValueError, SyntaxError):
+        return None
+
+
+class _NoValueError(Exception):
+    """The text is not a value."""
+
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+    (?P<text>[bBuUrR]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))
+    |(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    |(?P<name><NA>|<[\w.]+:|[A-Za-z_][\w.]*)
+    |(?P<sign>[\[\](){},:=>])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAMES: Final = {
+    **dict.fromkeys(("None", "nan", "NaN", "NaT", "null", "<NA>", "np.nan"), None),
+    **dict.fromkeys(("True", "true"), True),
+    **dict.fromkeys(("False", "false"), False),
+}
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+_END: Final = _Token("end", "")
+
+
+class _Reader:
+    """Reads one value; commas between items may be missing, as in numpy's arrays."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+        self._next = self._token()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing follows."""
+        return self._next.kind == "end"
+
+    def value(self) -> Any:
+        """Return the next value; sets and tuples become lists, nan becomes None."""
+        token = self._take()
+        if token.kind == "text":
+            return _text(token.text)
+        if token.kind == "number":
+            return ast.literal_eval(token.text)
+        self._depth += 1
+        if self._depth > MAX_DEPTH + 1:  # a constant, such as None, counts as well
+            raise LimitError(TOO_DEEP_TO_READ)
+        found = self._with_parts(token)
+        self._depth -= 1
+        return found
+
+    def _with_parts(self, token: _Token) -> Any:
+        if token.kind == "name":
+            return self._named(token.text)
+        if token.text == "{":
+            return self._braces()
+        if token.text in _CLOSING:
+            return self._items(_CLOSING[token.text])
+        raise _NoValueError
+
+    def _named(self, name: str) -> Any:
+        """Return a constant, or the value of a call: its first argument, or its keywords."""
+        if not self._is_sign("("):
+            if name not in _NAMES:
+                raise _NoValueError
+            return _NAMES[name]
+        self._take()
+        positional, keywords = [], {}
+        while not self._is_sign(")"):
+            if self._next.kind == "name" and self._text[self._at : self._at + 1] == "=":
+                key = self._take().text
+                self._take()
+                keywords[key] = self._keyword_value()
+            else:
+                positional.append(self.value())
+            self._skip_comma()
+        self._take()
+        if len(positional) > 1:
+            raise _NoValueError
+        return positional[0] if positional else keywords
+
+    def _keyword_value(self) -> Any:
+        """Return a value, or the name of one, as in ``dtype=object``."""
+        after = self._text[self._at : self._at + 1]
+        if self._next.kind == "name" and self._next.text not in _NAMES and after != "(":
+            return self._take().text
+        return self.value()
+
+    def _items(self, closing: str) -> list[Any]:
+        found = []
+        while not self._is_sign(closing):
+            found.append(self.value())
+            self._skip_comma()
+        self._take()
+        return found
+
+    def _braces(self) -> Any:
+        """Return a mapping, or the items of a set."""
+        items: list[Any] = []
+        pairs: dict[str, Any] = {}
+        while not self._is_sign("}"):
+            item = self.value()
+            if self._is_sign(":"):
+                self._take()
+                pairs[str(item)] = self.value()
+            else:
+                items.append(item)
+            self._skip_comma()
+        self._take()
+        if items and pairs:
+            raise _NoValueError
+        return items or pairs
+
+    def _is_sign(self, sign: str) -> bool:
+        return self._next.kind == "sign" and self._next.text == sign
+
+    def _skip_comma(self) -> None:
+        if self._is_sign(","):
+            self._take()
+
+    def _take(self) -> _Token:
+        token = self._next
+        if token is _END:
+            raise _NoValueError
+        self._next = self._token()
+        return token
+
+    def _token(self) -> _Token:
+        found = _TOKEN.match(self._text, self._at)
+        if found is None:
+            if self._text[self._at :].strip():
+                raise _NoValueError
+            return _END
+        self._at = found.end()
+        assert found.lastgroup is not None  # each alternative has a name
+        return _Token(found.lastgroup, found[found.lastgroup])
+
+
+def _text(literal: str) -> Any:
+    if literal[0] in "'\"" and "\\" not in literal:
+        return literal[1:-1]  # it may hold a line break, which a literal may not
+    return ast.literal_eval(literal.replace("\n", "\\n"))
+
+
+# The keys of retrieval systems for the text of a passage.
+PASSAGE_KEYS = ("text", "contents", "content", "page_content", "passage")
+DOCUMENT_KEYS = ("doc_name", "source", "file_name", "document", "title")
+
+
+def parse_contexts(value: Any) -> tuple[str, ...]:
+    r"""Return the texts of the contexts in ``value``, blank ones dropped.
+
+    ``value`` is a list of texts, of objects with a passage, or of pairs of a title and sentences;
+    or text, as in a CSV cell: a spelled list, paragraphs with blank lines between them, or one
+    context.
+
+    >>> parse_contexts("['a', 'b']"), parse_contexts("a\n\nb")
+    (('a', 'b'), ('a', 'b'))
+    >>> parse_contexts([["Paris", ["The capital.", " Large."]], ["Lyon", ["A city."]]])
+    ('The capital. Large.', 'A city.')
+    """
+    return tuple(text for text, _ in _passages(value))
+
+
+def contexts_and_docs(value: Any) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
+    """Return the texts of the contexts, and their documents if any of them names one."""
+    passages = _passages(value)
+    docs = tuple(doc for _, doc in passages)
+    named = not docs or any(doc is not None for doc in docs)
+    return tuple(text for text, _ in passages), docs if named else None
+
+
+def passage_document(passage: Mapping[str, Any]) -> str | None:
+    """Return the document that a passage names, itself or in its ``metadata``."""
+    inner = passage.get("metadata")
+    for place in (passage, inner if isinstance(inner, Mapping) else {}):
+        for key in DOCUMENT_KEYS:
+            if isinstance(place.get(key), str) and place[key].strip():
+                return str(place[key])
+    return None
+
+
+def _passages(value: Any) -> list[tuple[str, str | None]]:
+    """Return the text and the document of each context that is not blank."""
+    if isinstance(value, str):
+        if is_nan(value):
+            return []
+        spelled = list_in_text(value)
+        value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
+    elif not isinstance(value, list | tuple):
+        value = _numbered(value) or [value]
+    if value and not isinstance(value[0], str) and all(map(_is_titled, value)):
+        found = [(_joined(sentences), title) for title, sentences in value]
+    else:
+        found = [passage for part in value for passage in _in_part(part)]
+    stripped = [(text.strip(), doc) for text, doc in found]
+    return [(text, doc) for text, doc in stripped if text]
+
+
+def _numbered(value: Any) -> list[Any]:
+    """Return the passages of an object with numbers as keys, as pandas writes a column."""
+    if isinstance(value, Mapping) and all(str(key).isdigit() for key in value):
+        return list(value.values())
+    return []
+
+
+def _is_titled(part: Any) -> TypeGuard[tuple[str, list[str]]]:
+    """Return whether a context is a title and a list of sentences, as in HotpotQA."""
+    return (
+        isinstance(part, list | tuple)
+        and len(part) == 2
+        and isinstance(part[0], str)
+        and isinstance(part[1], list | tuple)
+        and all(isinstance(sentence, str) for sentence in part[1])
+    )
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """Return joined sentences; in HotpotQA each begins with a blank already."""
+    is_spaced = any(sentence[:1].isspace() for sentence in sentences[1:])
+    return ("" if is_spaced else " ").join(sentences)
+
+
+def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
+    if is_missing(part):
+        return ()
+    if isinstance(part, list | tuple):
+        return [passage for inner in part for passage in _in_part(inner)]
+    if isinstance(part, Mapping):
+        for key in PASSAGE_KEYS:
+            if isinstance(part.get(key), str):
+                return ((part[key], passage_document(part)),)
+        raise BadValueError(
+            f"a context is an object without a text under {', '.join(PASSAGE_KEYS)}"
+        )
+    return ((plain_text("a context", part), None),)

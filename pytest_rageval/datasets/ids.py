@@ -1,0 +1,236 @@
+"""Reads ids of documents: ids that a search returned, and judged ids with their grades."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
+from pytest_rageval.datasets.base import row_place
+from pytest_rageval.datasets.cells import (
+    BadValueError,
+    is_missing,
+    list_in_text,
+    plain_text,
+    value_in_text,
+)
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import MAX_GRADE
+from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
+from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
+from pytest_rageval.scenario.yaml.tree import pair_text
+
+_ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
+_GRADE_KEYS = ("grade", "relevance", "rel")
+
+
+def retrieved_ids(value: Any) -> tuple[str, ...]:
+    """Return ids in rank order; a repeated id keeps its better rank."""
+    return tuple(dict.fromkeys(_id(part) for part in _items(value) if not is_missing(part)))
+
+
+def reference_ids(value: Any) -> dict[str, int] | None:
+    """Return the grade of each judged id, 1 where no grade is given; None without any id.
+
+    An id whose grade is null is not judged: a Parquet structure has every key in every row.
+    """
+    if isinstance(value, str) and value.strip().startswith("{"):
+        value = _braces_in_text(value)
+    if isinstance(value, Mapping):
+        judged = {key: grade for key, grade in value.items() if not is_missing(grade)}
+        return {str(key): _grade(grade) for key, grade in judged.items()} or None
+    grades: dict[str, int] = {}
+    for part in _items(value):
+        if is_missing(part):
+            continue
+        name, grade = _id(part), _grade(_grade_in(part))
+        if grades.setdefault(name, grade) != grade:
+            raise BadValueError(
+                f"reference_ids has {shorten(repr(name))} twice, with different grades"
+            )
+    return grades or None
+
+
+def _items(value: Any) -> Sequence[Any]:
+    """Return the ids in a list, and in lists in it, as AutoRAG has them; or in a cell."""
+    found = _listed(value)
+    if not any(isinstance(part, list | tuple) for part in found):
+        return found
+    return [
+        inner
+        for part in found
+        for inner in (_items(part) if isinstance(part, list | tuple) else [part])
+    ]
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    """Return the items of a list, or of a cell that spells one or separates ids by ``;``."""
+    if isinstance(value, str):
+        stripped = value.strip()
+        if stripped.startswith("(") and stripped.endswith(")"):  # a tuple, also of numbers
+            stripped = f"[{stripped[1:-1]}]"
+        spelled = list_in_text(stripped)
+        if spelled is None:
+            return [part.strip() for part in value.split(";") if part.strip()]
+        return spelled
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _id(part: Any) -> str:
+    if isinstance(part, Mapping):
+        for key in _ID_KEYS:
+            if key in part:
+                return plain_text("an id", part[key])
+        raise BadValueError(f"a document is an object without an id under {', '.join(_ID_KEYS)}")
+    return plain_text("an id", part)
+
+
+def _grade_in(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return next((part[key] for key in _GRADE_KEYS if key in part), 1)
+    return 1
+
+
+def _grade(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
+        found = shorten(repr(value))
+        raise BadValueError(f"a grade in reference_ids must be a whole number, found {found}")
+    if abs(value) > MAX_GRADE:
+        raise BadValueError(
+            f"a grade in reference_ids must be at most {MAX_GRADE}, found {shorten(repr(value))}"
+        )
+    return int(value)
+
+
+def _braces_in_text(text: str) -> Any:
+    """Return the object, or the items of the set, that ``text`` spells in JSON or Python."""
+    found = value_in_text(text, "reference_ids")
+    if found is None:
+        raise BadValueError(f"reference_ids is not a JSON object: {shorten(repr(text))}")
+    return found
+
+
+_NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
+"""The columns with the grade of an expected document, best first; 0 is not relevant."""
+
+_SURE: Final = _NAMES[:4]
+"""Those that are of documents; a row may have a score of its own."""
+
+_COUNTS: Final = frozenset({"id", "ids", "index", "rank", "position", "page", "pages", "iteration"})
+"""The last words of names of numbers that are no grade."""
+
+FLAGS: Final = {"true": 1, "false": 0}
+
+
+def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | None:
+    """Return the column with the grades of merged rows, None if there is no such column."""
+    listed = [*columns]
+    if GRADE in key_map:
+        return key_map[GRADE] if key_map[GRADE] in listed else None
+    taken = frozenset(key_map.values())
+    keys = {name_key(name): name for name in reversed(listed) if name not in taken}
+    return next((keys[key] for key in _NAMES if key in keys), None)
+
+
+def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
+    """Yield the columns that may hold the grades of ``reference_ids``, and are not read."""
+    key_map = source.spec.key_map
+    used = [name for name in source.columns_read("reference_ids") if name in source.columns]
+    written = key_map.get(GRADE)
+    if not used or written == NO_GRADE:
+        return
+    if written is not None:
+        if not is_merged or written not in source.columns:
+            lack = "rows are not merged (merge_rows)" if not is_merged else "no row has it"
+            yield Doubt("reference_ids", source.shown, f"key_map: {written!r} is no grade: {lack}")
+        return
+    columns = [name for name in source.columns if name not in key_map.values()]
+    if is_merged:
+        yield from _of_merged(source, columns)
+    elif not any(_has_grades(row.fields.get(name)) for row in source.rows for name in used):
+        yield from _of_single(source, columns)
+
+
+def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
+    """Yield what to say of grades above 0 that are not read: they count only where rows merge."""
+    if is_merged or GRADE in source.spec.key_map or not source.columns_read("reference_ids"):
+        return
+    for name in source.columns:
+        found = _numbers(source, name) if name_key(name) in _SURE else []
+        if found and min(found) > 0 and max(found) > min(found):
+            yield (
+                f"{source.shown}: {name!r} is not read: the grades of 'reference_ids' count where "
+                "rows are merged (merge_rows), or in the ids, {d1: 2}"
+            )
+
+
+def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
+    """Yield a doubt for columns of numbers that differ within a sample, if no grade is known."""
+    own = {name: source.joined.get(name, name) for name in columns}
+    known = [name for name in columns if name_key(own[name]) in _NAMES]
+    is_read = len([name for name in known if _numbers(source, name)]) == 1
+    for name in () if is_read else columns:
+        is_field = own[name] in FIELD_OF or read_field(own[name]) is not None
+        is_count = snake_case(own[name]).split("_")[-1] in _COUNTS
+        differ = any(isinstance(row.fields.get(name), list) for row in source.rows)
+        if differ and not (is_field or is_count) and _numbers(source, name):
+            others = "" if name not in known else ", as another column may be"
+            yield _doubt(
+                source,
+                f"{name!r} may hold the grades of 'reference_ids'{others}: its numbers differ in "
+                "the rows of one sample, and 0 would say that a document is not relevant. Write "
+                f"{_map(source, name)}, or {_map(source, NO_GRADE)} if no column holds them",
+            )
+
+
+def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
+    """Yield columns that are called after grades, and say that a document is not relevant."""
+    for name in columns:
+        found = _numbers(source, name) if name_key(name) in _NAMES else []
+        may_be = name_key(name) in _SURE or all(number.is_integer() for number in found)
+        if may_be and min(found, default=1.0) <= 0:
+            yield _doubt(
+                source,
+                f"{name!r} has values of 0 or below, and is not read: as grades of 'reference_ids' "
+                "they say that a document is not relevant. Write merge_rows: COLUMN, which tells "
+                "the questions apart, if a row judges one document, or the grades into the ids, "
+                f"{{d1: 0}}; or {_map(source, NO_GRADE)} if they are none",
+            )
+
+
+def _doubt(source: ReadRows, message: str) -> Doubt:
+    first = source.rows[0]
+    place = row_place(source.shown, first.line, first.number)
+    return Doubt("reference_ids", place, f"{message} (in 'dataset')")
+
+
+def _map(source: ReadRows, column: str) -> str:
+    return pair_text("key_map", {**source.spec.key_map, GRADE: column})
+
+
+def _numbers(source: ReadRows, column: str) -> list[float]:
+    """Return the numbers of a column, true and false as 1 and 0; [] if any value is none."""
+    found: list[float] = []
+    for row in source.rows:
+        value = row.fields.get(column)
+        for part in value if isinstance(value, list | tuple) else [value]:
+            if is_missing(part) or not str(part).strip():
+                continue
+            try:
+                found.append(float(as_number(part)))
+            except OverflowError:  # a whole number, only far too large
+                found.append(math.inf if str(part)[0] != "-" else -math.inf)
+            except (TypeError, ValueError):
+                return []
+    return found
+
+
+def as_number(value: Any) -> Any:
+    """Return 1 for true and 0 for false, also in text; another value as it is."""
+    return FLAGS.get(str(value).strip().lower(), value)
+
+
+def _has_grades(value: Any) -> bool:
+    parts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(part, Mapping) or str(part).lstrip().startswith("{") for part in parts)

@@ -1,0 +1,431 @@
+"""Makes a Sample of a row: finds the column of each field and reads its value."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
+
+from pytest_rageval.datasets.base import BrokenRow, Row
+from pytest_rageval.datasets.cells import (
+    BadValueError,
+    contexts_and_docs,
+    is_missing,
+    is_nan,
+    list_in_text,
+    parse_contexts,
+    plain_text,
+    value_in_cell,
+    value_in_text,
+)
+from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
+from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_text, path_in
+
+_SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
+"""What may separate texts in one cell: read as one text, must_not_include would always hold.
+
+No comma in a number: ``1,500``.
+"""
+_COMMAS = frozenset(",，、،")
+"""Marks that must_include may have in one text, ``Paris, France``: if it is not found, that is red.
+"""
+_SPELT_LIST = re.compile(r"""\s*\[\s*['"]""")
+_FALSE_WORDS = frozenset(
+    {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
+    | {"none", "null", "nan", "na", "n/a"}
+)
+_CONTEXTS = ("contexts", "reference_contexts")
+_TEXTS = frozenset({"must_include", "must_not_include"})
+_LISTS = frozenset(
+    {*_CONTEXTS, "references", "retrieved_ids", "reference_ids"}
+    | {*_TEXTS, "must_match", "answer_checks", "must_satisfy"}
+)
+"""The fields with lists, which a table can only spell as text."""
+_LISTS_OF_TEXTS = frozenset({*_TEXTS, "must_satisfy"})
+"""The fields whose texts may spell a list in JSON, too: as one text, it would be in no answer."""
+_DEEPEVAL = frozenset({"input", "actual_output"})
+_DEEPEVAL_LISTS = frozenset({"context", "retrieval_context"})
+"""In a table that deepeval saved, which has the columns above, ``|`` separates contexts."""
+_OF_INVALID_ROWS = frozenset({"question", "doc_name", "tags", "skip", "xfail"})
+"""The fields that invalid rows also have."""
+
+
+class KeyMap:
+    """Reads rows as samples; ``columns`` collects the columns of all rows.
+
+    ``fallbacks`` names a second column for some fields. A row without any value for such a field,
+    even an empty one, takes it from that column, which then belongs to no other field. ``likely``
+    are further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
+    """
+
+    def __init__(
+        self,
+        key_map: Mapping[str, str],
+        blank_answer: Literal["missing", "empty"] = "missing",
+        fallbacks: Mapping[str, str] = NOTHING,
+        likely: Mapping[str, str] = NOTHING,
+        kept: frozenset[str] = frozenset(),
+    ) -> None:
+        self._kept_columns = kept | frozenset(likely.values())
+        self._key_map = {**likely, **key_map}
+        self._likely = frozenset(likely.values())
+        self._fallbacks = {
+            name: column for name, column in fallbacks.items() if name not in key_map
+        }
+        self._own = {
+            column: FIELD_OF[column]
+            for column in self._fallbacks.values()
+            if FIELD_OF.get(column, "") in FIELD_ALIASES and FIELD_OF[column] not in key_map
+        }
+        """The field that the name of a fallback column means by itself."""
+        self._blank_is_empty = blank_answer == "empty"
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self.columns: dict[str, None] = {}
+        self.lost: dict[str, str] = {
+            column: "" for column in key_map.values() if path_in(column) is not None
+        }
+        """The paths of the ``key_map`` that led nowhere in all rows, and what was found instead."""
+        self.clashes: Counter[tuple[str, str, str]] = Counter()
+        """How many rows have different values in two columns of a field: field, used, unused."""
+        self._metadata_columns: dict[str, None] = {}
+        self._emptied: set[str] = set()
+        self._kept: set[str] = set()
+
+    @property
+    def metadata_columns(self) -> tuple[str, ...]:
+        """The columns that are metadata, except objects whose parts all became fields."""
+        emptied = self._emptied - self._kept
+        return tuple(column for column in self._metadata_columns if column not in emptied)
+
+    def case(self, row: Row | BrokenRow, index: int) -> Case:
+        """Return the sample in ``row``, or an invalid row with the reason."""
+        if isinstance(row, BrokenRow):
+            return InvalidRow(
+                f"sample-{row.number}", index, row.number, row.line, row.reason, row.raw
+            )
+        layout = self._layout(tuple(row.fields))
+        sample_id = f"sample-{row.number}"
+        try:
+            values = self._values(layout, row.fields)
+            self._fall_back(values, row.fields)
+        except BadValueError as error:
+            return _invalid(sample_id, index, row, {}, _metadata(layout, row.fields), str(error))
+        if self._blank_is_empty and row.tabular and layout.has_answer_column:
+            values.setdefault("answer", "")
+        metadata = _metadata(layout, row.fields)
+        if layout.parts:
+            self._kept.update(layout.parts.keys() & metadata.keys())
+        try:
+            if "id" in values:
+                sample_id = plain_text("id", values.pop("id")).strip() or sample_id
+            layout.read_cells(values, tabular=row.tabular)
+            return _sample(sample_id, index, row, values, metadata)
+        except BadValueError as error:
+            return _invalid(sample_id, index, row, values, metadata, str(error))
+
+    def _values(self, layout: _Layout, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the fields that are neither absent, null nor NaN.
+
+        Of several columns the first that is filled counts; ``clashes`` counts rows where another
+        one has a different value. A path that finds a value is removed from ``lost``; for others,
+        ``lost`` says what was found instead. Raises BadValueError if items of a list lack a path.
+        """
+        values = {}
+        for name, column in layout.plain:
+            value = fields[column]
+            if not is_missing(value):
+                values[name] = value
+        if self.lost:
+            for _, column in layout.plain:
+                self.lost.pop(column, None)
+        for name, columns in layout.sources:
+            read = [(column, self._value(layout, fields, name, column)) for column in columns]
+            known = [(column, value) for column, value in read if not is_missing(value)]
+            filled = [(column, value) for column, value in known if _is_filled(value)]
+            if known:
+                values[name] = (filled or known)[0][1]
+            self.clashes.update(
+                (name, filled[0][0], column)
+                for column, value in filled[1:]
+                if str(value) != str(values[name])
+            )
+        return values
+
+    def _value(self, layout: _Layout, fields: Mapping[str, Any], name: str, column: str) -> Any:
+        if column in fields:
+            self.lost.pop(column, None)
+            return fields[column]
+        path = layout.paths.get(column)
+        if path is None:
+            return None
+        root = path.root or ""
+        cell = fields.get(root)
+        if isinstance(cell, str) and (spelled := value_in_text(cell, root)) is not None:
+            fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
+        try:
+            value = path.pick(fields)
+        except LostPathError as error:
+            if error.in_list:
+                raise BadValueError(f"{name}: {error} (key_map)") from None
+            if column in self.lost:
+                self.lost[column] = str(error)
+            return None
+        self.lost.pop(column, None)
+        return value
+
+    def _fall_back(self, values: dict[str, Any], fields: Mapping[str, Any]) -> None:
+        """Fill fields without a value from their fallback columns."""
+        for name, column in self._fallbacks.items():
+            value, own = fields.get(column), self._own.get(column, "")
+            if name in values or is_missing(value):
+                continue
+            if values.get(own) is value:
+                del values[own]
+            values[name] = value
+
+    def _layout(self, columns: tuple[str, ...]) -> _Layout:
+        layout = self._layouts.get(columns)
+        if layout is None:
+            layout = self._layouts[columns] = _Layout(
+                columns, self._key_map, self._fallbacks, self._likely, self._kept_columns
+            )
+            self.columns.update(dict.fromkeys(columns))
+            self._metadata_columns.update(dict.fromkeys(layout.metadata))
+            self._emptied.update(layout.parts)
+        return layout
+
+
+class _Layout:
+    """Which column holds which field, for rows with these columns; the rest is metadata."""
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        key_map: Mapping[str, str],
+        fallbacks: Mapping[str, str],
+        likely: frozenset[str],
+        kept: frozenset[str],
+    ) -> None:
+        present = set(columns)
+        found: dict[str, list[str]] = {}
+        taken = {head_of(column) for column in key_map.values()} | set(key_map.values())
+        for name, aliases in FIELD_ALIASES.items():
+            if name in key_map:
+                found[name] = [key_map[name]]
+            else:
+                free = [alias for alias in aliases if alias in present and alias not in taken]
+                if free:
+                    found[name] = free
+        self.has_answer_column = not present.isdisjoint(found.get("answer", ()))
+        self._lists = tuple(name for name in found if name in _LISTS)
+        self._separated = frozenset(
+            name
+            for name in _CONTEXTS
+            if present >= _DEEPEVAL and not _DEEPEVAL_LISTS.isdisjoint(found.get(name, ()))
+        )
+        used = {column for candidates in found.values() for column in candidates}
+        used |= present & set(fallbacks.values())
+        self.metadata = tuple(column for column in columns if column not in used or column in kept)
+        self.paths = {column: path_in(column) for column in used - present - likely}
+        self.parts: dict[str, list[tuple[str | int, ...]]] = {}
+        """By metadata column, the paths in it that became fields: for ``meta.source``, source."""
+        for path in self.paths.values():
+            if path is not None and path.root in self.metadata:
+                self.parts.setdefault(path.root, []).append(path.steps[1:])
+        self.plain = [
+            (name, candidates[0])
+            for name, candidates in found.items()
+            if len(candidates) == 1 and candidates[0] in present
+        ]
+        """Fields with one column, which is present: nearly all fields."""
+        plain = {name for name, _ in self.plain}
+        self.sources = [(name, many) for name, many in found.items() if name not in plain]
+
+    def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
+        """Replace cells that spell a list by that list, in fields that hold lists.
+
+        Of rows that are no table, only lists of texts that a check is for, and what deepeval joins
+        in its JSON Lines too. Raises BadValueError for a cell that is only part of a list.
+        """
+        for name in self._lists:
+            value = values.get(name)
+            if isinstance(value, str):
+                values[name] = read_cell(name, value, tabular=tabular)
+                if name in self._separated and values[name] is value:
+                    values[name] = value.split("|")
+
+
+def read_cell(name: str, text: str, *, tabular: bool) -> Any:
+    """Return the list that the text of a field with lists spells; else the text.
+
+    Raises BadValueError for a part of a list, and for a table's cell that may be one text or
+    several.
+    """
+    if tabular or (name in _LISTS_OF_TEXTS and _SPELT_LIST.match(text)):
+        spelled = value_in_cell(name, text)
+        if spelled is not None:
+            return spelled
+    if tabular and name in _TEXTS and (mark := separator_in(name, text)):
+        raise BadValueError(
+            f"{name}: one text with {mark!r}, or several? {shorten(repr(text))}; "
+            'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
+        )
+    return text
+
+
+def separator_in(name: str, text: str) -> str:
+    """Return what may separate several texts in one of this field, "" where nothing does.
+
+    >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
+    [',', '']
+    >>> separator_in("must_include", "Paris, France")
+    ''
+    """
+    found = _SEPARATOR.findall(text)
+    return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")
+
+
+def _is_filled(value: Any) -> bool:
+    """Return whether a value is more than blanks, an empty list or an empty object."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    return not (isinstance(value, list | tuple | Mapping) and not value)
+
+
+def _sample(
+    sample_id: str, index: int, row: Row, values: dict[str, Any], metadata: Mapping[str, Any]
+) -> Sample:
+    if row.flaw:
+        raise BadValueError(row.flaw)
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in _CONTEXTS and is_nan(value):
+            continue
+        if name == "contexts":
+            found["contexts"], found["context_docs"] = contexts_and_docs(value)
+        elif name == "references":
+            found["references"], found["reference_groups"] = _references(value)
+        else:
+            found[name] = _READ[name](name, value)
+    return Sample(sample_id, index, row.number, metadata=metadata, **found)
+
+
+def _invalid(
+    row_id: str,
+    index: int,
+    row: Row,
+    values: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    reason: str,
+) -> InvalidRow:
+    """Return an invalid row with its question, document, tags and marks, if any."""
+    found: dict[str, Any] = {}
+    for name in _OF_INVALID_ROWS & values.keys():
+        with suppress(BadValueError):
+            found[name] = _READ[name](name, values[name])
+    raw = json_text(dict(row.fields))
+    return InvalidRow(row_id, index, row.number, row.line, reason, raw, metadata=metadata, **found)
+
+
+def _metadata(layout: _Layout, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not layout.metadata:
+        return NOTHING
+    plain = {column: json_plain(fields[column]) for column in layout.metadata}
+    for column, parts in layout.parts.items():
+        plain[column] = _rest(plain[column], parts)
+    return {column: value for column, value in plain.items() if value is not None} or NOTHING
+
+
+def _rest(value: Any, parts: Sequence[tuple[str | int, ...]]) -> Any:
+    """Return an object without the values at the paths ``parts``; None if nothing is left.
+
+    A list is kept whole if a path leads to one of its items.
+    """
+    if () in parts:
+        return None
+    if isinstance(value, list) and all(part[0] == EVERY for part in parts):
+        items = [_rest(item, [part[1:] for part in parts]) for item in value]
+        return items if any(item is not None for item in items) else None
+    if not isinstance(value, Mapping):
+        return value
+    rest = {}
+    for key, inner in value.items():
+        inside = [part[1:] for part in parts if part[:1] == (key,)]
+        kept = _rest(inner, inside) if inside else inner
+        if kept is not None or not inside:
+            rest[key] = kept
+    return rest or None
+
+
+def _references(
+    value: Any,
+) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...] | None]:
+    """Return the flat references, and the groups if the value is a list of lists.
+
+    A string is one reference. None if no reference is left.
+    """
+    if value is None or value == "":
+        return None, None
+    if not isinstance(value, list | tuple):
+        return (plain_text("references", value),), None
+    if any(isinstance(part, list | tuple) for part in value):
+        groups = tuple(_reference_group(part) for part in value)
+        groups = tuple(group for group in groups if group)
+        flat = tuple(reference for group in groups for reference in group)
+        return flat or None, groups or None
+    return _reference_group(value) or None, None
+
+
+def _reference_group(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, list | tuple) else [value]
+    return tuple(plain_text("a reference", part) for part in parts if not is_missing(part))
+
+
+def _tags(_name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        spelled = list_in_text(value)
+        value = value.replace(";", ",").split(",") if spelled is None else spelled
+    parts = value if isinstance(value, list | tuple) else [value]
+    texts = (plain_text("a tag", part).strip() for part in parts if not is_missing(part))
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def read_mark(name: str, value: Any) -> str | None:
+    """Return the reason in a ``skip`` or ``xfail`` column, None if it is false."""
+    if value is False:
+        return None
+    text = "" if value is True else plain_text(name, value).strip()
+    if value is not True and text.lower() in _FALSE_WORDS:
+        return None
+    return "" if text.lower() in ("true", "yes", "1", "on") else text
+
+
+def _check(name: str, value: Any) -> Any:
+    """Return a check of a row: what is wrong with it is a bad value of the row."""
+    # Not at the top: the rows of most data sets have no checks of their own.
+    from pytest_rageval.text.row_checks import CHECK_READERS
+
+    try:
+        return CHECK_READERS[name](name, value)
+    except ValueError as error:
+        raise BadValueError(str(error)) from None
+
+
+_READ: Mapping[str, Callable[[str, Any], Any]] = {
+    "question": plain_text,
+    "answer": plain_text,
+    "reference_contexts": lambda _name, value: parse_contexts(value),
+    "retrieved_ids": lambda _name, value: retrieved_ids(value),
+    "reference_ids": lambda _name, value: reference_ids(value),
+    "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)),
+    **dict.fromkeys(CHECK_FIELDS, _check),
+    "tags": _tags,
+    "skip": read_mark,
+    "xfail": read_mark,
+}

@@ -1,0 +1,217 @@
+"""The files of an imported scenario: its YAML with comments, its rows, and a module that asks."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.importing.base import Imported, NotTakenError
+from pytest_rageval.importing.templates import Piece, env_name, pieces
+from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
+
+_COMMENTS = {
+    "dataset": "A row is a test: its asserts are under answer_checks and must_satisfy.",
+    "target": "What is asked.",
+    "variants": "One for each provider and prompt. All of them, or one: --rag-variant NAME",
+    "metrics": "Each metric is the share of a row's checks that hold.",
+    "thresholds": "A test passes when all of its checks hold.",
+    "judge": "It decides about must_satisfy.",
+    "embedding": "It compares texts by meaning.",
+}
+_NO_TARGET = """\
+# Who answers? A function of yours, or a service:
+# target: my_module:answer
+# target: {url: "http://127.0.0.1:8000/ask", answer: answer}
+"""
+
+
+def scenario_text(imported: Imported, source: str, command: str) -> str:
+    """Return the text of a scenario file that says where it comes from and what it lacks."""
+    scenario = imported.scenario
+    parts = [f"# Made of {source} by pytest --rag-import. Run it with:  {command}\n"]
+    for key, value in scenario.items():
+        words = _COMMENTS.get(key, "")
+        if key == "dataset" and any("vars" in row for row in imported.rows):
+            words += "\nIts variables are under vars."
+        comment = "".join(f"# {line}\n" for line in words.splitlines())
+        parts.append(f"{comment}{_pair(key, value, '')}\n")
+        is_asked = bool({"target", "variants"} & scenario.keys())
+        if key == "dataset" and not (is_asked or all("answer" in row for row in imported.rows)):
+            parts.append(_NO_TARGET)
+    notes = [f"# - {where}: {loss}\n" for where, loss in imported.notes]
+    if notes:
+        parts.append(f"\n# Not taken of {source}:\n{''.join(map(_one_line, notes))}")
+    return "".join(parts)
+
+
+def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows as JSONL."""
+    return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+
+
+def _one_line(comment: str) -> str:
+    """Return a comment on one line, whatever characters are in it."""
+    text = comment.removesuffix("\n")
+    return "".join(part if part.isprintable() else " " for part in text) + "\n"
+
+
+def _pair(key: str, value: Any, indent: str) -> str:
+    """Return ``key: value`` as a block, where the parser reads that back; else in one line."""
+    name = inline_text(key)
+    if isinstance(value, str) and "\n" in value:
+        block = f"{indent}{name}: |{'' if value.endswith(chr(10)) else '-'}\n" + "\n".join(
+            f"{indent}  {line}" if line else "" for line in value.removesuffix("\n").split("\n")
+        )
+        if _reads_back(block, indent, key, value):
+            return block
+    if isinstance(value, Mapping) and _is_long(value):
+        inside = "\n".join(_pair(str(name), part, indent + "  ") for name, part in value.items())
+        return f"{indent}{name}:\n{inside}"
+    return f"{indent}{name}: {inline_text(value)}"
+
+
+def _is_long(value: Mapping[str, Any]) -> bool:
+    return len(inline_text(value)) > 80 or any(isinstance(part, Mapping) for part in value.values())
+
+
+def _reads_back(block: str, indent: str, key: str, value: str) -> bool:
+    text = "\n".join(line.removeprefix(indent) for line in block.split("\n")) + "\n"
+    try:
+        return bool(parse_yaml(text, "").data == {key: value})
+    except ScenarioError:
+        return False
+
+
+_MODULE: Final = '''\
+"""Asks the Python providers of {source} as promptfoo does. Written by pytest --rag-import."""
+
+import asyncio
+import inspect
+import json
+import os
+from functools import cache
+from importlib import util
+from pathlib import Path
+
+QUESTION = {question!r}
+
+
+@cache
+def _module(file):
+    path = Path(__file__).parent / file
+    spec = util.spec_from_file_location(path.stem, path)
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _answer(sample, file, function, config, prompt):
+    variables = {{**sample.metadata.get("vars", {{}}), QUESTION: sample.question}}
+    parts = (part if isinstance(part, str) else variables.get(part[0], "") for part in prompt)
+    text = "".join(map(str, parts))
+    reply = getattr(_module(file), function)(text, {{"config": config}}, {{"vars": variables}})
+    reply = asyncio.run(reply) if inspect.iscoroutine(reply) else reply
+    if reply.get("error"):
+        raise RuntimeError(reply["error"])
+    output = reply["output"]
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+'''
+_FUNCTION: Final = """
+
+def {name}(sample):
+    return _answer(sample, {file!r}, {function!r}, {config!r}, {prompt!r})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A function of a Python file that promptfoo calls with a prompt and its ``config``."""
+
+    file: str
+    function: str
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the module that is written: what it calls, and with which prompt."""
+
+    name: str
+    code: Code
+    prompt: str
+
+
+def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str:
+    """Return the module with a function for each call."""
+    functions = [
+        _FUNCTION.format(
+            name=call.name,
+            file=call.code.file,
+            function=call.code.function,
+            config=_literal(json.loads(json.dumps(call.code.config, default=str))),
+            prompt=_prompt(call.prompt),
+        )
+        for call in calls
+    ]
+    return _MODULE.format(source=re.sub(r"[^\w.-]+", "_", source), question=question) + "".join(
+        functions
+    )
+
+
+class _Expression(str):
+    """Code that stands in the module as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _literal(value: Any) -> Any:
+    """Return a value of JSON that ``repr`` writes with the environment's variables read."""
+    if isinstance(value, dict):
+        return {key: _literal(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_literal(part) for part in value]
+    if not isinstance(value, str) or "{{" not in value:
+        return value
+    try:
+        found = list(pieces(value))
+    except NotTakenError:
+        return value
+    names = [env_name(piece) for piece in found]
+    if not any(names):
+        return value
+    return _Expression(
+        " + ".join(
+            f"os.environ[{name!r}]" if name else repr(_shown(piece))
+            for piece, name in zip(found, names, strict=True)
+        )
+    )
+
+
+def _shown(piece: Piece) -> str:
+    return piece if isinstance(piece, str) else f"{{{{{'.'.join(piece)}}}}}"
+
+
+def _prompt(text: str) -> list[str | tuple[str, ...]]:
+    found = list(pieces(text))
+    if any(not isinstance(piece, str) and len(piece) > 1 for piece in found):
+        raise NotTakenError("its prompt shows parts of variables")
+    return found
+
+
+def check_prompt(text: str) -> None:
+    """Raise NotTakenError for a prompt that the written module cannot fill in."""
+    _prompt(text)
+
+
+def identifier(text: str) -> str:
+    """Return a name of Python that is like ``text``."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "asked"
+    return f"ask_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name

@@ -1,0 +1,153 @@
+"""Tables of comparisons in the terminal: with a baseline, and among variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_rageval.engine.verdict.decide import VariantComparison
+from pytest_rageval.model import Comparison, Ranking
+from pytest_rageval.plugin.show.terminal import (
+    Line,
+    display_path,
+    name_column,
+    named,
+    plain,
+    prose,
+    verdict_lines,
+)
+from pytest_rageval.reports.run_view import (
+    HEADS,
+    ComparedMetric,
+    RunView,
+    ranking_head,
+    ranking_lines,
+    ranking_rows,
+)
+from pytest_rageval.stats.wording import (
+    change,
+    change_interval,
+    correction_name,
+    counted,
+    figure,
+    p_figure,
+)
+from pytest_rageval.text.printable import cells, one_line, pad
+
+_LISTED = 5
+
+
+def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
+    """Yield the table in ``width`` cells; ``column`` is the width of the names in the table above.
+
+    If the lines are too long, each metric has two: its figures, then interval and p-values.
+    """
+    comparison, rows = view.result.comparison, view.compared
+    if comparison is None:
+        return
+    baseline = one_line(comparison.baseline)
+    head = f"A this run, B {baseline}, test {comparison.test}, alpha {comparison.alpha:g}"
+    yield (("", ""),)
+    yield from prose(head, width)
+    wide = list(_wide(comparison, rows, column))
+    fits = all(cells(plain(line)) <= width for line in wide)
+    yield from wide if fits else _narrow(comparison, rows, width)
+    for row in rows:
+        if remark := row.figures.undecided or (row.figures.note if row.figures.n_nonzero else ""):
+            yield from prose(f"{one_line(row.name)}: {remark}", width)
+    reaches = [f"{one_line(row.name)} {figure(row.reach)}" for row in rows if row.reach]
+    if reaches:
+        yield from prose(f"a difference would show from: {', '.join(reaches)} (power 80 %)", width)
+    yield from _unpaired("only in this run", comparison.only_a, width)
+    if view.result.complete:  # a partial run lacks samples of B on purpose
+        yield from _unpaired(f"only in {baseline}", comparison.only_b, width)
+
+
+def _verdict(row: ComparedMetric) -> tuple[str, str]:
+    """Return the verdict with its colour."""
+    if row.word == "no difference shown" and row.figures.note and not row.reach:
+        return row.word, "yellow"
+    return row.word, {"better": "green", "worse": "red"}.get(row.word, "")
+
+
+def _wide(comparison: Comparison, rows: Sequence[ComparedMetric], column: int) -> Iterator[Line]:
+    column = max([column, *(cells(one_line(row.name)) for row in rows)])
+    adjusted = f"p ({correction_name(comparison.correction)})"
+    heads = (
+        "A_mean  B_mean  Diff(A-B)  "
+        f"{_interval_name(comparison):<16}  p        {adjusted:<9} n     verdict"
+    )
+    yield from named("metric", column, ((heads, ""),))
+    for row in rows:
+        found = row.figures
+        figures = (
+            f"{figure(found.a_mean):<6}  {figure(found.b_mean):<6}  {change(found.diff):<9}  "
+            f"{change_interval(found.ci_low, found.ci_high):<16}  "
+            f"{p_figure(found.p_value):<8} {p_figure(found.p_adjusted):<9} {found.n:<4}  "
+        )
+        yield from named(row.name, column, ((figures, ""), _verdict(row)))
+
+
+def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) -> Iterator[Line]:
+    heads = "A_mean B_mean Diff    "
+    room = width - len(heads) - len(" no difference shown")
+    column = name_column((row.name for row in rows), room)
+    correction = correction_name(comparison.correction)
+    yield from named("metric", column, ((f"{heads}verdict", ""),))
+    yield ((f"  {_interval_name(comparison):<17} p        p ({correction})", ""),)
+    for row in rows:
+        found = row.figures
+        means = f"{figure(found.a_mean):<6} {figure(found.b_mean):<6} {change(found.diff):<7} "
+        yield from named(row.name, column, ((means, ""), _verdict(row)))
+        ends = change_interval(found.ci_low, found.ci_high)
+        chance = f"{p_figure(found.p_value):<8} {p_figure(found.p_adjusted):<9}"
+        yield ((f"  {ends:<17} {chance} n {found.n}", ""),)
+
+
+def _interval_name(comparison: Comparison) -> str:
+    return f"{100 * (1 - comparison.alpha):.3g} % interval"
+
+
+def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Line]:
+    if sample_ids:
+        more = ", …" if len(sample_ids) > _LISTED else ""
+        listed = ", ".join(one_line(sample_id) for sample_id in sample_ids[:_LISTED])
+        yield from prose(f"{len(sample_ids)} samples {where}: {listed}{more}", width, "yellow")
+
+
+def variants_heading(found: VariantComparison) -> str:
+    """Return the heading of the table."""
+    ran = len(found.contest.names) - len(found.missing)
+    of = "" if not found.missing else f"{ran} of "
+    return f"rageval: {one_line(found.info.name)}, {of}" + counted(
+        len(found.contest.names), "variant"
+    )
+
+
+def variant_lines(
+    found: VariantComparison, page: Path | str | None, root: Path, width: int
+) -> Iterator[Line]:
+    """Yield the ranked table, the verdict and the page, or why that could not be written."""
+    column = name_column(["gate best"], width)
+    if found.ranking is not None:
+        yield from prose(ranking_head(found.ranking), width)
+        yield from _table(found.ranking, width)
+        for line in ranking_lines(found.ranking):
+            colour = "yellow" if line.startswith("no letters") else ""
+            yield from prose(line, width, colour)
+    if found.gate is not None:
+        yield from verdict_lines([found.gate], column, width)
+    if isinstance(page, Path):
+        yield ((f"page {one_line(display_path(page, root))}", ""),)
+    elif page is not None:
+        yield ((f"variants  {one_line(page)}", "red"),)
+
+
+def _table(ranking: Ranking, width: int) -> Iterator[Line]:
+    rows = ranking_rows(ranking)
+    shown = [HEADS, *(figures for _, figures in rows)]
+    widths = [max(cells(row[at]) for row in shown) for at in range(len(HEADS))]
+    column = name_column((name for name, _ in rows), max(width - sum(widths) - 10, 8))
+    for name, figures in (("variant", HEADS), *rows):
+        line = "  ".join(pad(text, size) for text, size in zip(figures, widths, strict=True))
+        yield from named(name, column, ((line, ""),))

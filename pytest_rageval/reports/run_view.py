@@ -1,0 +1,444 @@
+"""One view of a run: its verdict, means, worst samples and comparisons, in figures and words.
+
+The terminal, ``summary.md``, the page, notebooks, GitHub and agents show it. They decide about
+form: which parts, in which order, how many rows; not about a figure, a reason or a verdict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import (
+    CAUSES,
+    EMPTY_ANSWER,
+    NO_CONTROLS,
+    NOT_ASKED,
+    TARGET,
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    GateResult,
+    MetricComparison,
+    MetricSummary,
+    Ranking,
+    SampleResult,
+    ScenarioResult,
+    WeightedSummary,
+)
+from pytest_rageval.model.value import Band
+from pytest_rageval.stats.summary import replies_text, reply_counts
+from pytest_rageval.stats.verdict import (
+    badness,
+    has_failed,
+    is_judged,
+    shortfalls,
+    shown_errors,
+    unwritten,
+)
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import (
+    Word,
+    agreement_text,
+    change,
+    corrected_figures,
+    counted,
+    disagreement_text,
+    figure,
+    interval,
+    p_figure,
+    verdict_word,
+)
+
+Verdict = Literal["passed", "FAILED", "undecided", "not judged"]
+
+HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
+"""The heads of the columns beside the variant's name."""
+
+_CAUSE_WIDTH = 160
+_MOST_DISAGREEMENTS: Final = 3
+_WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
+_UNSCORED: Final = [("unscored", "failed")]
+"""How the gate ended that every scenario has; without other gates, that is said in words."""
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as people read it."""
+
+    result: ScenarioResult
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """FAILED when a gate or a case failed, or a case could not be judged.
+
+        Undecided when nothing failed and not everything ran; not judged when there was nothing to
+        pass. A first run, whose comparison with an earlier one is skipped, may pass.
+        """
+        if self.result.is_red:
+            return "FAILED"
+        if not (self.result.complete or self.result.counts.not_asked):
+            return "undecided"
+        return "passed" if is_judged(self.result) else "not judged"
+
+    @property
+    def strict_verdict(self) -> Verdict:
+        """The verdict, undecided also where it would be passed and a gate is not decided."""
+        is_open = any(gate.outcome == "skipped" for gate in self.result.gates)
+        return "undecided" if is_open and self.verdict == "passed" else self.verdict
+
+    @cached_property
+    def ended(self) -> str:
+        """How many gates and cases ended how."""
+        counts = self.result.counts
+        gates = "no gates and no thresholds" if self.verdict == "not judged" else self._gates
+        cases = [f"{counts.passed} of {counts.ran} cases passed"]
+        cases += [f"{counts.failed} failed"] if counts.failed else []
+        cases += [f"{counts.error} could not be judged"] if counts.error else []
+        return f"{gates}; {', '.join(cases)}"
+
+    @property
+    def _gates(self) -> str:
+        gates = self.result.gates
+        verdicts = [(gate.name, gate.outcome) for gate in gates]
+        if not self.result.info.gates and verdicts == _UNSCORED:
+            return "samples without a score"
+        ended = Counter(gate.outcome for gate in gates)
+        total = counted(len(gates), "gate")
+        if ended["failed"]:
+            undecided = f", {ended['skipped']} undecided" if ended["skipped"] else ""
+            return f"{ended['failed']} of {total} failed{undecided}"
+        if ended["skipped"]:
+            return f"{ended['skipped']} of {total} undecided"
+        return f"{total} passed" if gates else "no gates"
+
+    @property
+    def stopped(self) -> str:
+        """What the figures are of if the run stopped when the verdict was certain, else ""."""
+        counts = self.result.counts
+        asked = f"{counts.ran} of {counts.samples} samples"
+        if not counts.not_asked:
+            return ""
+        return f"stopped when the verdict was certain: all figures are of the {asked} asked"
+
+    @cached_property
+    def means(self) -> Sequence[MeanRow]:
+        """The mean of each metric, and of the weighted score at the end.
+
+        A mean that is corrected by labels of people follows the one that it corrects.
+        """
+        return list(_means(self.result))
+
+    @cached_property
+    def missing(self) -> Sequence[Missing]:
+        """What is missing in the figures, and which of them are not to be trusted."""
+        return list(_missing(self.result))
+
+    @cached_property
+    def people(self) -> Sequence[str]:
+        """For each metric with labels how well it agrees, then the most surprising samples.
+
+        Why there is no corrected mean is left to a gate that says it.
+        """
+        return list(_people(self.result))
+
+    @cached_property
+    def causes(self) -> Sequence[str]:
+        """How many low answers have which cause, then the first of each; nothing without any."""
+        return list(_causes(self.result.samples))
+
+    @cached_property
+    def compared(self) -> Sequence[ComparedMetric]:
+        """The metrics against the baseline; nothing without one."""
+        result = self.result
+        if result.comparison is None:
+            return []
+        rises = {column.name: column.higher_is_better for column in result.info.metrics}
+        return [
+            ComparedMetric(name, found, verdict_word(found, higher_is_better=rises.get(name, True)))
+            for name, found in result.comparison.metrics.items()
+        ]
+
+    @cached_property
+    def changes(self) -> Sequence[Change]:
+        """The samples that this run and the baseline scored; nothing if that has no such score."""
+        compared = self.result.comparison
+        baseline = self.result.info.baselines.get(compared.baseline) if compared else None
+        earlier = {} if baseline is None else baseline.scores.get(WEIGHTED_SCORE, {})
+        return [
+            Change(sample, then, now)
+            for sample in self.result.samples
+            if is_scored(then := earlier.get(sample.sample_id))
+            and is_scored(now := sample.weighted_score)
+        ]
+
+    def worst(self, is_listed: Callable[[SampleResult], bool]) -> list[SampleResult]:
+        """Return the samples that could not be judged, then the others, the lowest first."""
+        return sorted(filter(is_listed, self.result.samples), key=badness)
+
+    def why(self, sample: SampleResult) -> list[str]:
+        """Return the thresholds that a sample misses, and its errors: what its outcome says first.
+
+        Also a sample that passed may have errors, of metrics that its weighted score can lack.
+        """
+        missed = [str(shortfall) for shortfall in shortfalls(sample, self.result.info.thresholds)]
+        errors = [f"{name}: {text}" for name, text in shown_errors(sample).items()]
+        return errors + missed if sample.outcome == "error" else missed + errors
+
+
+def gate_word(gate: GateResult) -> str:
+    """Return how a gate ended; what failed stands out."""
+    return "FAILED" if gate.outcome == "failed" else gate.outcome
+
+
+def is_bad(sample: SampleResult) -> bool:
+    """Return whether a sample failed, or could not be judged."""
+    return sample.outcome in ("failed", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRow:
+    """A mean: of a metric, of a metric as labels of people correct it, or of the weighted score.
+
+    ``weight`` is the metric's, None for the others. ``scored`` says how many samples or labels it
+    is of.
+    """
+
+    name: str
+    mean: float | None
+    ends: tuple[float | None, float | None]
+    weight: float | None
+    scored: str
+    band: Band | None
+    is_by_people: bool = False
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Mean, interval, weight and what it is of, as text."""
+        weight = "" if self.weight is None else f"{self.weight:g}"
+        return figure(self.mean), interval(*self.ends), weight, self.scored
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Scores or rows that are in no figure; ``reason`` is why the first of them is not."""
+
+    text: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}, for instance: {self.reason}" if self.reason else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMetric:
+    """A metric in this run and the baseline, with the verdict."""
+
+    name: str
+    figures: MetricComparison
+    word: Word
+
+    @property
+    def reach(self) -> float | None:
+        """The smallest detectable difference, if it is larger than the one found, else None."""
+        smallest = self.figures.smallest_detectable
+        if self.word != "no difference shown" or smallest is None:
+            return None
+        return smallest if abs(self.figures.diff or 0.0) < smallest else None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sample that two runs scored: ``then`` in the baseline, ``now`` in this one."""
+
+    sample: SampleResult
+    then: float
+    now: float
+
+    @property
+    def diff(self) -> float:
+        """By how much it rose; 0 for mere rounding."""
+        return 0.0 if abs(self.now - self.then) <= TOLERANCE else self.now - self.then
+
+
+def scored_figure(summary: MetricSummary | WeightedSummary) -> str:
+    """Return how many of the samples have the score, and how many failed or are unscored.
+
+    >>> scored_figure(WeightedSummary(0.5, 17, 3, None, None, failed=2))
+    '17/20  2 failed (3 unscored)'
+    """
+    failed = f"  {summary.failed} failed" if summary.failed else ""
+    gap = " " if failed else "  "
+    unscored = f"{gap}({summary.unscored} unscored)" if summary.unscored else ""
+    return f"{summary.n}/{summary.n + summary.unscored}{failed}{unscored}"
+
+
+def _means(result: ScenarioResult) -> Iterator[MeanRow]:
+    for name in (*result.metrics, WEIGHTED_SCORE):
+        summary, mean = result.summary_of(name), result.mean_of(name)
+        yield MeanRow(
+            name,
+            mean,
+            (summary.ci_low, summary.ci_high),
+            summary.weight if isinstance(summary, MetricSummary) else None,
+            scored_figure(summary),
+            result.info.band_of(name, mean),
+        )
+        if name in result.corrected:
+            found = result.corrected[name]
+            labels = f"{found.labels} labelled" if found.mean is None else corrected_figures(found)
+            ends, band = (found.ci_low, found.ci_high), result.info.band_of(name, found.mean)
+            yield MeanRow(name, found.mean, ends, None, labels, band, is_by_people=True)
+
+
+def _missing(result: ScenarioResult) -> Iterator[Missing]:
+    """Yield what is missing: rows, then answers, then metrics that failed or do not apply.
+
+    If the target is not written yet, that alone: no metric has anything else to say.
+    """
+    yield from _invalid_rows(result)
+    skipped = sum(
+        sample.outcome == "skipped" and not sample.invalid and not sample.is_left_out
+        for sample in result.samples
+    )
+    if skipped:
+        are = "is" if skipped == 1 else "are"
+        yield Missing(f"{skipped} of {len(result.samples)} samples {are} skipped and in no figure")
+    empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
+    if empty:
+        are = "answer is empty and has" if empty == 1 else "answers are empty and have"
+        yield Missing(
+            f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
+            "('empty_answer: null' leaves that to each metric)"
+        )
+    yield from control_remarks(result)
+    expected = [sample for sample in result.samples if sample.is_expected]
+    errors = [unwritten(result.info.target, sample) for sample in expected]
+    if errors and all(errors):
+        count = f"{len(errors)} of {len(result.samples)} samples"
+        yield Missing(f"{count} are not answered", errors[0] or "")
+        return
+    for name, metric in result.metrics.items():
+        if metric.unscored:
+            yield from _of_metric(result, name, metric)
+        if counts := reply_counts(result.samples, name):
+            yield Missing(f"{name}: {replies_text(counts)}")
+
+
+def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
+    """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    for name, verdict in result.controls.items():
+        if remark := verdict.remark(name):
+            yield Missing(remark)
+    if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
+        yield Missing(f"no controls: {', '.join(without)}")
+
+
+def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
+    rows = [sample.invalid for sample in result.samples if sample.invalid is not None]
+    if rows:
+        count = f"{len(rows)} of {len(result.samples)} rows {'is' if len(rows) == 1 else 'are'}"
+        yield Missing(f"{count} invalid and in no figure", rows[0])
+
+
+def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+    unscored = [
+        sample
+        for sample in result.samples
+        if sample.is_expected and not is_scored(sample.scores.get(name))
+    ]
+    errors = (sample.errors.get(name) or sample.errors.get(TARGET) for sample in unscored)
+    failed = [error for error in errors if error]
+    reasons = [
+        sample.reasons[name]
+        for sample in unscored
+        if name in sample.reasons and not has_failed(sample, name)
+    ]
+    total = metric.n + metric.unscored
+    unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
+    failed = [error for error in failed if not error.startswith(NOT_ASKED)]
+    if unasked:
+        count = f"{len(unasked)} of {total} samples"
+        yield Missing(f"the judge was given up: {name} not asked on {count}", unasked[0])
+    if failed:
+        yield Missing(f"{name} failed on {len(failed)} of {total} samples", failed[0])
+    if reasons:
+        yield Missing(f"{name} does not apply to {len(reasons)} of {total} samples", reasons[0])
+
+
+def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:
+    low = [sample for sample in samples if sample.cause is not None]
+    by_cause = {cause: [sample for sample in low if sample.cause == cause] for cause in CAUSES}
+    counts = [f"{len(found)} {cause}" for cause, found in by_cause.items() if found]
+    if low:
+        yield f"of {counted(len(low), 'low answer')} {', '.join(counts)}"
+    for first in (found[0] for found in by_cause.values() if found):
+        reason = shorten(" ".join(first.cause_reason.split()), _CAUSE_WIDTH)
+        yield f"{first.cause}: {reason} ({first.sample_id})"
+
+
+def _people(result: ScenarioResult) -> Iterator[str]:
+    messages = " ".join(gate.message for gate in result.gates)
+    for name, corrected in result.corrected.items():
+        if corrected.mean is None and corrected.why not in messages:
+            yield f"{name} by people: {corrected.why}"
+    for name, found in result.agreement.items():
+        if not found.n and not found.stale:
+            continue
+        yield f"{name} and people: {agreement_text(found)}"
+        for surprise in found.disagreements[:_MOST_DISAGREEMENTS]:
+            yield f"{name} on {surprise.sample_id}: {disagreement_text(surprise)}"
+
+
+def ranking_rows(ranking: Ranking) -> list[tuple[str, tuple[str, ...]]]:
+    """Return each variant with its figures as text, in the order of ``HEADS``."""
+    # One place for each letter, so that equal letters are below each other.
+    columns = sorted({letter for variant in ranking.variants for letter in variant.letters})
+    rows: list[tuple[str, tuple[str, ...]]] = []
+    for variant in ranking.variants:
+        letters = "".join(letter if letter in variant.letters else " " for letter in columns)
+        pair = ranking.pair(variant.name, ranking.best)
+        diff = None if pair is None or pair.diff is None else abs(pair.diff)
+        if diff and ranking.higher_is_better:
+            diff = 0.0 - diff
+        adjusted = p_figure(None if pair is None else pair.p_adjusted)
+        ends = interval(variant.ci_low, variant.ci_high)
+        rows.append((variant.name, (figure(variant.mean), ends, letters, change(diff), adjusted)))
+    return rows
+
+
+def ranking_head(ranking: Ranking) -> str:
+    """Return what the variants are ranked by, and over which samples."""
+    order = "" if ranking.higher_is_better else ", lowest first"
+    common = counted(ranking.common, "common sample")
+    left_out = ranking.total - ranking.common
+    lost = f", {left_out} of {ranking.total} lack a score somewhere" if left_out else ""
+    part = "" if ranking.complete else "; a partial run, which decides nothing"
+    return f"by {ranking.metric}{order}, over {common}{lost}{part}"
+
+
+def ranking_lines(ranking: Ranking) -> Iterator[str]:
+    """Yield what the letters mean, or why there are none, and what changed in causes."""
+    if ranking.undecided:
+        yield f"no letters: {ranking.undecided}"
+    elif any(variant.letters for variant in ranking.variants):
+        how = f"max-T over {len(ranking.pairs)} pairs, " if len(ranking.pairs) > 1 else ""
+        yield f"variants that share a letter cannot be told apart ({how}alpha {ranking.alpha:g})"
+    yield from cause_change_lines(ranking)
+    yield from ranking.remarks
+
+
+def cause_change_lines(ranking: Ranking) -> Iterator[str]:
+    """Yield what each variant mends and brings, against the reference; nothing for no change."""
+    for causes in ranking.causes:
+        if causes.mended or causes.new:
+            what = _WHAT.get(causes.cause, f"{causes.cause} failure")
+            mended, new = _some(causes.mended, what), _some(causes.new, "new one")
+            yield f"{causes.variant} mends {mended} of {causes.reference} and brings {new}"
+
+
+def _some(count: int, what: str) -> str:
+    return counted(count, what) if count else f"no {what}"

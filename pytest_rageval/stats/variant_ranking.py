@@ -1,0 +1,345 @@
+"""Ranks the variants of a scenario: over common samples, every pair tested, with letters."""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Final
+
+from pytest_rageval.model import (
+    CAUSES,
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    CauseChange,
+    Contest,
+    MetricComparison,
+    RankedVariant,
+    Ranking,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    VariantPair,
+)
+from pytest_rageval.stats.comparison import (
+    Common,
+    differences,
+    join,
+    metrics_in_all,
+    wanted_samples,
+)
+from pytest_rageval.stats.paired import compare_paired
+from pytest_rageval.stats.summary import summarize
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted
+
+# A pair is here two variants.
+_PAIRS_OF_SAMPLES = re.compile(r"\bpair(s?)\b")
+
+
+_CROWDED: Final = (
+    "too many letters would be needed: variants differ within families and not between them; "
+    "variants.json has every pair"
+)
+
+
+def rank_variants(
+    results: Sequence[ScenarioResult], contest: Contest, *, complete: bool = True
+) -> Ranking:
+    """Return the variants that ran, best first, with every pair of them tested.
+
+    ``results`` holds a run of each variant, which ``info.variant`` names; one at least. Samples are
+    joined by id. They weigh, and are grouped, as in ``contest.reference``. A variant without any
+    score has no mean and ranks last.
+    """
+    ordered = sorted(results, key=lambda one: contest.names.index(one.info.variant))
+    leading = next(
+        (result for result in ordered if result.info.variant == contest.reference), ordered[0]
+    )
+    unlike = list(differences(ordered, contest.of))
+    common = join(ordered, leading, contest.of)
+    metrics = [metric for metric in leading.info.metrics if metric.name == contest.of]
+    upwards = all(metric.higher_is_better for metric in metrics)
+    ranked = _ranked(ordered, contest.of, common, upwards)
+    pairs: tuple[VariantPair, ...] = ()
+    reach, crowded = "", list[str]()
+    if contest.anyway or not unlike:
+        pairs, reach = _pairs(
+            [variant.name for variant in ranked if variant.n], common, contest, upwards
+        )
+    reasons = [*([] if contest.anyway else unlike), *_lacking(ordered, contest, common)]
+    undecided = "; ".join(reasons) or reach
+    if undecided:
+        pairs = tuple(map(_untested, pairs))
+    else:
+        apart = [(pair.a, pair.b) for pair in pairs if pair.significant]
+        letters = letters_of([variant.name for variant in ranked], apart)
+        crowded = [] if letters is not None else [_CROWDED]
+        ranked = [
+            replace(variant, letters=(letters or {}).get(variant.name, "")) for variant in ranked
+        ]
+    return Ranking(
+        scenario=leading.info.name,
+        metric=contest.of,
+        alpha=contest.alpha,
+        variants=tuple(ranked),
+        pairs=pairs,
+        common=common.count,
+        total=common.total,
+        undecided=undecided,
+        causes=tuple(cause_changes(ordered, leading)),
+        remarks=(*crowded, *_remarks(common, contest, unlike, undecided)),
+        complete=complete,
+        higher_is_better=upwards,
+    )
+
+
+def _ranked(
+    results: Sequence[ScenarioResult], metric: str, common: Common, upwards: bool
+) -> list[RankedVariant]:
+    """Return the variants by their means, equal ones as the file has them."""
+    found = [_figures(result.info, metric, common) for result in results]
+    sign = -1.0 if upwards else 1.0
+    return sorted(found, key=lambda one: math.inf if one.mean is None else sign * one.mean)
+
+
+def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
+    """Return a variant's figures over the common samples, made as in its own run."""
+    scores = common.scores.get(info.variant, ())
+    weights = common.weights[: len(scores)]
+    ranges = {column.name: column.range for column in info.metrics}
+    ends = ranges.get(metric, info.weighted_range)
+    found = summarize(scores, weights, ends, groups=common.groups)
+    return RankedVariant(
+        info.variant, found.weighted_mean, found.ci_low, found.ci_high, len(scores)
+    )
+
+
+def _pairs(
+    names: Sequence[str], common: Common, contest: Contest, upwards: bool
+) -> tuple[tuple[VariantPair, ...], str]:
+    """Return all pairs in the order of the ranking, and why none can be decided, if so."""
+    both = list(combinations(names, 2))
+    scores = {f"{at}": (common.scores[a], common.scores[b]) for at, (a, b) in enumerate(both)}
+    compared = compare_paired(
+        scores,
+        common.weights,
+        alpha=contest.alpha,
+        n_resamples=contest.n_resamples,
+        seed=contest.seed,
+        groups=common.groups,
+        at_once=len(both) or 1,
+    )
+    found = list(compared.values())
+    wins = [_wins(a, b, upwards) for a, b in scores.values()]
+    pairs = tuple(
+        _pair(*names, one, won) for names, one, won in zip(both, found, wins, strict=True)
+    )
+    reach = next((one.undecided for one in found if one.undecided), "")
+    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", reach)
+
+
+def _pair(a: str, b: str, found: MetricComparison, wins: tuple[int, int]) -> VariantPair:
+    return VariantPair(
+        a=a,
+        b=b,
+        diff=found.diff,
+        ci_low=found.ci_low,
+        ci_high=found.ci_high,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        significant=found.significant,
+        n=found.n,
+        a_wins=wins[0],
+        b_wins=wins[1],
+        method=found.method,
+        smallest_detectable=None if found.undecided else found.smallest_detectable,
+    )
+
+
+def _wins(a: Sequence[float], b: Sequence[float], upwards: bool) -> tuple[int, int]:
+    """Return on how many samples each is better."""
+    from pytest_rageval.stats.permutation import paired_differences
+
+    found = paired_differences(a, b)
+    above, below = int((found > 0.0).sum()), int((found < 0.0).sum())
+    return (above, below) if upwards else (below, above)
+
+
+def _untested(pair: VariantPair) -> VariantPair:
+    """Return a pair that shows nothing: its samples are too few, or unlike the data set."""
+    return replace(pair, p_value=None, p_adjusted=None, significant=False, method="none")
+
+
+def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> Iterator[str]:
+    """Yield why the samples in common say nothing of the data set."""
+    names = [result.info.variant for result in results]
+    metric = contest.of
+    if len(names) < 2:
+        yield f"only {', '.join(names)} ran, and there is nothing to compare it with"
+        return
+    known = (WEIGHTED_SCORE, *metrics_in_all(results))
+    if metric not in known:
+        without = [result.info.variant for result in results if metric not in result.metrics]
+        has = "has" if len(without) == 1 else "have"
+        yield (
+            f"{', '.join(without)} {has} no {metric}; rank by what all have: "
+            f"{', '.join(known)} ('best: {{of: {known[-1]}}}')"
+        )
+        return
+    if not frozenset.intersection(*(frozenset(wanted_samples(result)) for result in results)):
+        yield (
+            f"no sample is in the data of all of {', '.join(names)}; rows are joined by their id "
+            "(key_map: {id: ...})"
+        )
+        return
+    needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
+    if needed <= common.count and common.count - common.partly < needed:
+        yield (
+            f"on {counted(common.partly, 'sample')} of {common.total} a metric applies in some "
+            f"variants only (an empty answer?), and min_pairs: {contest.min_pairs:g} asks for "
+            f"{needed} that all metrics measure alike; mend these, rank by one metric "
+            "('best: {of: ...}'), or, if what is left is enough: 'best: {min_pairs: 0}'"
+        )
+        return
+    if common.count < needed or not common.count:
+        asked = f", and min_pairs: {contest.min_pairs:g} asks for {needed}" if needed > 0 else ""
+        enough = ", or, if what is left is enough: 'best: {min_pairs: 0}'" if common.count else ""
+        yield (
+            f"only {common.count} of {counted(common.total, 'sample')} have {metric} in all of "
+            f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these{enough}"
+        )
+
+
+def _who_lacks(common: Common) -> str:
+    """Return how many samples each variant lacks, the one that lacks most first."""
+    lacking = sorted(common.missing.items(), key=lambda one: -one[1])
+    found = ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+    return found or "no metric applies to them in every variant"
+
+
+def _remarks(
+    common: Common, contest: Contest, unlike: Sequence[str], undecided: str
+) -> Iterator[str]:
+    if contest.anyway:
+        yield from (f"{text.rpartition('; ')[0]}; compared anyway" for text in unlike)
+    if common.partly:
+        of = counted(common.partly, "sample")
+        yield f"of {of} a metric applies in some variants only, and is left out of all"
+    if common.count < common.total and not undecided:
+        left_out = counted(common.total - common.count, "sample")
+        yield f"{left_out} of {common.total} left out: {_who_lacks(common)}"
+
+
+_ALPHABET: Final = string.ascii_lowercase + string.ascii_uppercase
+
+# They may double with each pair, and their comparison takes the square of their number.
+_MOST_COLUMNS: Final = 200
+
+_Column = frozenset[int]
+
+
+def letters_of(
+    ranked: Sequence[str], significant: Collection[tuple[str, str]]
+) -> dict[str, str] | None:
+    """Return the letters of each name in ``ranked``, best first; None where 52 are too few.
+
+    ``significant`` are the pairs that can be told apart, in whichever order. The best has the
+    letter "a". After "z" come "A" to "Z". Variants that differ within families but not between
+    them need too many to be read. By Piepho (2004): insert and absorb, then sweep. Only whole
+    letters are swept: one name's part of a letter may be redundant, too, but without it neighbours
+    would read "ab", "ac", "bc" in place of "ab", "abc", "bc".
+
+    >>> letters_of(["gpt", "dense", "bm25"], [("gpt", "bm25")])
+    {'gpt': 'a', 'dense': 'ab', 'bm25': 'b'}
+    """
+    place = {name: at for at, name in enumerate(ranked)}
+    apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in significant)
+    columns: list[_Column] = [frozenset(place.values())] if place else []
+    for one, other in apart:
+        columns = _absorbed(_inserted(columns, one, other))
+        if len(columns) > _MOST_COLUMNS:
+            return None
+    kept = sorted(_swept(sorted(columns, key=sorted)), key=sorted)
+    if len(kept) > len(_ALPHABET):
+        return None
+    columns_by_letter = list(zip(_ALPHABET, kept, strict=False))
+    return {
+        name: "".join(letter for letter, column in columns_by_letter if at in column)
+        for name, at in place.items()
+    }
+
+
+def _inserted(columns: Iterable[_Column], one: int, other: int) -> Iterator[_Column]:
+    """Yield the columns, with two in place of each that holds both of a significant pair."""
+    for column in columns:
+        if one in column and other in column:
+            yield column - {one}
+            yield column - {other}
+        else:
+            yield column
+
+
+def _absorbed(columns: Iterable[_Column]) -> list[_Column]:
+    """Return the columns that are no part of another."""
+    distinct = set(columns)
+    return [column for column in distinct if not any(column < other for other in distinct)]
+
+
+def _swept(columns: Sequence[_Column]) -> list[_Column]:
+    """Return the columns without those all of whose pairs share another one; the last go first."""
+    kept = list(columns)
+    for column in reversed(columns):
+        others = [other for other in kept if other is not column]
+        if all(any(pair <= other for other in others) for pair in _joined(column)):
+            kept = others
+    return kept
+
+
+def _joined(column: _Column) -> Iterator[frozenset[int]]:
+    """Yield what only a letter can say: its pairs, or that a name stands alone."""
+    yield from map(frozenset, combinations(column, 2) if len(column) > 1 else [column])
+
+
+def cause_changes(
+    results: Sequence[ScenarioResult], reference: ScenarioResult
+) -> Iterator[CauseChange]:
+    """Yield for each other run and cause how many low answers it fixes and adds.
+
+    Only samples that both runs judged count: without a score, an answer is neither low nor fixed.
+    Runs that do not look for causes give nothing.
+    """
+    before = _causes(reference)
+    for result in results:
+        if result is reference or None in (result.info.diagnose, reference.info.diagnose):
+            continue
+        now = _causes(result)
+        shared = [(before[name], now[name]) for name in before if name in now]
+        fixed = Counter(was for was, found in shared if found is None)
+        new = Counter(found for was, found in shared if was is None)
+        for cause in CAUSES:
+            yield CauseChange(
+                result.info.variant, reference.info.variant, cause, fixed[cause], new[cause]
+            )
+
+
+def _causes(result: ScenarioResult) -> dict[str, str | None]:
+    """Return the cause of each sample that was judged, None where it is not low."""
+    return {
+        sample.sample_id: sample.cause
+        for sample in result.samples
+        if _is_judged(result.info, sample)
+    }
+
+
+def _is_judged(info: ScenarioInfo, sample: SampleResult) -> bool:
+    """Return whether it is known that the answer is low, or that it is not."""
+    names = info.thresholds or (WEIGHTED_SCORE,)
+    return sample.outcome not in ("error", "skipped") and all(
+        is_scored(score_of(sample, name)) for name in names
+    )

@@ -1,0 +1,618 @@
+"""A17, A18, A19, D3, D7: from columns to fields."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.cells import parse_contexts
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.model import InvalidRow, Sample
+
+Row = Callable[..., Any]
+Samples = Callable[..., list[Sample]]
+Load = Callable[..., Dataset]
+
+
+@pytest.mark.parametrize("name", ["question", "query", "user_input"])
+def test_a_question_in_both_generations_of_names(row: Row, name: str) -> None:
+    """A17."""
+    assert row({name: "q"}).question == "q"
+
+
+@pytest.mark.parametrize("name", ["answer", "response", "pred_answer"])
+def test_an_answer_in_both_generations_of_names(row: Row, name: str) -> None:
+    """A17."""
+    assert row({name: "a"}).answer == "a"
+
+
+@pytest.mark.parametrize(
+    "name", ["references", "reference", "ground_truth", "ground_truths", "golden_answers"]
+)
+def test_references_in_both_generations_of_names(row: Row, name: str) -> None:
+    """A17, D3: a bare string is one reference."""
+    assert row({name: "a"}).references == ("a",)
+    assert row({name: ["a", "b"]}).references == ("a", "b")
+
+
+def test_a_whole_number_is_one_text_as_a_float_too(row: Row) -> None:
+    """[E23] Data frames, and the JSON they write, have floats where a value is missing."""
+    numbers = [2024.0, -0.0, 2.5, 1e300, 2**53 + 1, "1.0"]
+    texts = ("2024", "0", "2.5", "1e+300", "9007199254740993", "1.0")
+    assert row({"references": numbers}).references == texts
+
+
+@pytest.mark.parametrize("name", ["contexts", "retrieved_contexts"])
+def test_contexts_in_both_generations_of_names(row: Row, name: str) -> None:
+    """A17."""
+    assert row({name: ["a"]}).contexts == ("a",)
+
+
+@pytest.mark.parametrize("name", ["id", "sample_id"])
+def test_an_id_of_any_scalar_is_text(row: Row, name: str) -> None:
+    """A17."""
+    assert row({name: 7}).id == row({name: 7.0}).id == "7"
+    assert row({name: " x "}).id == "x"
+    assert row({name: ""}).id == "sample-1"
+    assert row({name: None}).id == "sample-1"
+
+
+def test_every_other_column_is_metadata(row: Row) -> None:
+    """A17: what is missing, or no number, is left out."""
+    found = row(
+        {
+            "answer": "a",
+            "doc_name": "d.pdf",
+            "section_path": "1/2",
+            "difficulty": 3,
+            "none": None,
+            "nan": math.nan,
+            "deep": {"x": [math.inf, 1]},
+        }
+    )
+    assert found.doc_name == "d.pdf"
+    assert found.metadata == {"section_path": "1/2", "difficulty": 3, "deep": {"x": [None, 1]}}
+
+
+def test_of_two_columns_for_a_field_the_better_name_wins_where_it_has_a_value(row: Row) -> None:
+    assert row({"query": "old", "question": "new"}).question == "new"
+    assert row({"query": "old", "question": None}).question == "old"
+
+
+def test_a_key_map_names_any_column(row: Row) -> None:
+    """D7."""
+    found = row(
+        {"q": "Q", "pred": "A", "gold": ["G"], "question": "other"},
+        key_map={"question": "q", "answer": "pred", "references": "gold"},
+    )
+    assert (found.question, found.answer, found.references) == ("Q", "A", ("G",))
+    assert found.metadata == {"question": "other"}
+
+
+def test_a_key_map_in_ultrarags_words(row: Row) -> None:
+    """D7."""
+    found = row(
+        {"q": "Q", "p": "A", "g": ["G"]}, key_map={"q_ls": "q", "pred_ls": "p", "gt_ls": "g"}
+    )
+    assert (found.question, found.answer, found.references) == ("Q", "A", ("G",))
+
+
+def test_a_column_that_the_key_map_gives_to_one_field_is_no_alias_of_another(row: Row) -> None:
+    """D7: OpenQA's ``answer`` holds the golden answers."""
+    found = row({"answer": ["G"], "prediction": "A"}, key_map={"references": "answer"})
+    assert (found.answer, found.references) == (None, ("G",))
+    found = row(
+        {"answer": ["G"], "prediction": "A"},
+        key_map={"references": "answer", "answer": "prediction"},
+    )
+    assert (found.answer, found.references) == ("A", ("G",))
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"), [("out.a[0].t", "x"), ("out.a[-1].t", "y"), ("$.out.a[1].t", "y")]
+)
+def test_a_key_map_may_lead_into_lists(row: Row, path: str, answer: str) -> None:
+    """F5."""
+    found = row({"out": {"a": [{"t": "x"}, {"t": "y"}]}}, key_map={"answer": path})
+    assert found.answer == answer
+
+
+def test_a_key_map_may_take_every_item_of_a_list(row: Row) -> None:
+    """F5: and the rest of the items stays metadata."""
+    hits = [{"text": "a", "score": 1}, {"text": "b", "score": 2}]
+    found = row({"hits": hits}, key_map={"contexts": "hits[*].text"})
+    assert found.contexts == ("a", "b")
+    assert found.metadata == {"hits": [{"score": 1}, {"score": 2}]}
+    plain = row({"hits": [{"text": "a"}]}, key_map={"contexts": "hits[*].text"})
+    assert plain.metadata == {}
+
+
+def test_an_item_without_what_the_others_have_makes_the_row_invalid(load: Load) -> None:
+    """F5: a context that is left out would move all after it up."""
+    rows = '{"hits": [{"text": "a"}, {"txt": "b"}]}\n{"hits": []}\n{"answer": "a"}'
+    cases = load("qa.jsonl", rows, key_map={"contexts": "hits[*].text"}).cases
+    assert isinstance(cases[0], InvalidRow)
+    assert cases[0].reason.startswith("contexts: nothing at 'hits[*].text': at hits[*] there are")
+    assert [case.contexts for case in cases[1:] if isinstance(case, Sample)] == [(), None]
+
+
+@pytest.mark.parametrize(
+    ("rows", "answers", "said"),
+    [
+        ('{"answer": "", "response": "x"}', ["x"], []),
+        ('{"answer": "x", "response": "x"}', ["x"], []),
+        ('{"answer": "x", "response": " "}', ["x"], []),
+        ('{"answer": ""}', [""], []),
+        (
+            '{"answer": "x", "response": "y"}\n{"answer": "z"}',
+            ["x", "z"],
+            [
+                "qa.jsonl: 1 row has different values in 'answer' and 'response', both names of "
+                "'answer'; 'answer' counts. To choose, write key_map: {answer: answer} or "
+                "{answer: response}"
+            ],
+        ),
+    ],
+)
+def test_of_two_names_of_a_field_the_first_filled_one_counts(
+    load: Load, rows: str, answers: list[str], said: list[str]
+) -> None:
+    """F5: two that are filled differently are said."""
+    found = load("qa.jsonl", rows)
+    assert [case.answer for case in found.cases if isinstance(case, Sample)] == answers
+    assert list(found.warnings) == said
+
+
+def test_a_key_map_may_lead_into_objects(row: Row, load: Load) -> None:
+    """D7: meta.source; a column of that very name comes first."""
+    found = row({"meta": {"source": "d.pdf", "x": 1}}, key_map={"doc_name": "meta.source"})
+    assert found.doc_name == "d.pdf"
+    found = row(
+        {"meta.source": "flat", "meta": {"source": "deep"}}, key_map={"doc_name": "meta.source"}
+    )
+    assert found.doc_name == "flat"
+    mapped = {"doc_name": "meta.source"}
+    rows = '{"meta": "text", "answer": "a"}\n{"meta": {"source": null}}'
+    found = load("qa.jsonl", rows, key_map=mapped).cases[0]
+    assert (found.doc_name, found.metadata) == (None, {"meta": "text"})
+
+
+def test_what_the_key_map_takes_out_of_an_object_is_no_metadata(row: Row) -> None:
+    """D7: the rest of the object is; nothing is left of one that held fields only."""
+    mapped = {"doc_name": "meta.source", "answer": "meta.pred.text", "contexts": "search.hits"}
+    meta = {"source": "d.pdf", "page": 3, "pred": {"text": "a", "model": "m"}, "none": None}
+    found = row({"meta": meta, "search": {"hits": ["c"]}, "level": 1}, key_map=mapped)
+    assert (found.doc_name, found.answer, found.contexts) == ("d.pdf", "a", ("c",))
+    assert found.metadata == {
+        "meta": {"page": 3, "pred": {"model": "m"}, "none": None},
+        "level": 1,
+    }
+
+
+def test_a_column_of_which_no_row_leaves_anything_is_no_column_of_metadata(load: Load) -> None:
+    """D7, A12: it would stand empty in scores.csv."""
+    rows = (
+        '{"pred": {"text": "a"}, "meta": {"source": "d"}, "level": 1}\n'
+        '{"pred": null, "meta": {"page": 1}, "level": 1}\n'
+    )
+    found = load("qa.jsonl", rows, key_map={"doc_name": "meta.source", "answer": "pred.text"})
+    assert found.metadata_columns == ("meta", "level")
+
+
+@pytest.mark.parametrize(
+    ("value", "flat", "groups"),
+    [
+        ("a", ("a",), None),
+        (["a", "b"], ("a", "b"), None),
+        ([["a", "b"], ["c"]], ("a", "b", "c"), (("a", "b"), ("c",))),
+        ([["a"], "b"], ("a", "b"), (("a",), ("b",))),
+        ([["a"], []], ("a",), (("a",),)),
+        ([1, 2.5, True], ("1", "2.5", "True"), None),
+        (["", "a"], ("", "a"), None),
+        ([], None, None),
+        ([[]], None, None),
+        ("", None, None),
+        (None, None, None),
+        ([None], None, None),
+        ([None, "a"], ("a",), None),
+        ([math.nan, "a"], ("a",), None),
+        (math.nan, None, None),
+        (42, ("42",), None),
+    ],
+)
+def test_references_flat_and_in_groups(row: Row, value: Any, flat: Any, groups: Any) -> None:
+    """A19, D1, D3: nested lists are answer groups, flattened for all metrics but stringem."""
+    found = row({"references": value, "answer": "a"})
+    assert (found.references, found.reference_groups) == (flat, groups)
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ('["a", "b"]', ("a", "b")),
+        ("['a', 'b']", ("a", "b")),
+        ("a", ("a",)),
+        ("[a", ("[a",)),
+        ("[sic] a", ("[sic] a",)),
+        ("[1984]", ("1984",)),
+        ("[]", None),
+        ("[[]]", None),
+    ],
+)
+def test_a_cell_of_a_table_may_spell_a_list(samples: Samples, cell: str, expected: Any) -> None:
+    """A18: a cell can hold no list."""
+    quoted = '"' + cell.replace('"', '""') + '"'
+    (found,) = samples("r.csv", f"answer,references\nx,{quoted}\n")
+    assert found.references == expected
+
+
+def test_json_text_in_a_json_file_is_text(row: Row) -> None:
+    assert row({"references": '["a", "b"]'}).references == ('["a", "b"]',)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["a", " ", "b "], ("a", "b")),
+        ("a\n\nb\r\n\r\nc", ("a", "b", "c")),
+        ('["a", "b"]', ("a", "b")),
+        ("['a', None]", ("a",)),
+        ([{"text": "a"}, {"contents": "b"}, {"page_content": "c", "score": 1}], ("a", "b", "c")),
+        ([["a"], ["b", ["c"]]], ("a", "b", "c")),
+        ({"text": "a"}, ("a",)),
+        ([1, None, 2.5], ("1", "2.5")),
+        ([math.nan, "a"], ("a",)),
+        ("[]", ()),
+        ("[ ]", ()),
+        ("nan", ()),
+        ("", ()),
+        (None, ()),
+        ([], ()),
+    ],
+)
+def test_contexts_in_every_form(value: Any, expected: tuple[str, ...]) -> None:
+    """A18: a JSON list, a Python literal list, paragraphs, objects with a passage."""
+    assert parse_contexts(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"answer": ["a"]}, "answer must be text, found a list"),
+        ({"answer": {"text": "a"}}, "answer must be text, found an object"),
+        ({"question": ["q"]}, "question must be text, found a list"),
+        ({"references": [{"text": "a"}]}, "a reference must be text, found an object"),
+        ({"references": [[["a"]]]}, "a reference must be text, found a list"),
+        ({"contexts": [{"body": "a"}]}, "a context is an object without a text under text, "),
+        ({"id": [1]}, "id must be text, found a list"),
+        ({"doc_name": {}}, "doc_name must be text, found an object"),
+        ({"tags": [["a"]]}, "a tag must be text, found a list"),
+        ({"skip": [1]}, "skip must be text, found a list"),
+    ],
+)
+def test_a_value_that_its_field_cannot_have_makes_the_row_invalid(
+    row: Row, fields: dict[str, Any], reason: str
+) -> None:
+    """A19: with the reason and what stood there."""
+    found = row(fields)
+    assert isinstance(found, InvalidRow)
+    assert found.reason.startswith(reason)
+    assert json.loads(found.raw) == fields
+
+
+def test_an_invalid_row_keeps_the_id_that_it_has(row: Row) -> None:
+    """A2, A19."""
+    found = row({"id": "q7", "answer": ["a"]})
+    assert (found.id, found.row, found.index) == ("q7", 1, 0)
+
+
+def test_an_invalid_row_keeps_its_document_marks_tags_and_metadata(row: Row) -> None:
+    """E4, E7: what slices, weights and ``-m`` ask about it is known."""
+    found = row(
+        {"answer": ["a"], "doc_name": "a.pdf", "lang": "de", "tags": "slow", "skip": "lost"}
+    )
+    assert isinstance(found, InvalidRow)
+    assert (found.doc_name, found.tags, found.skip, found.xfail) == (
+        "a.pdf",
+        ("slow",),
+        "lost",
+        None,
+    )
+    assert found.metadata == {"lang": "de"}
+
+
+def test_an_invalid_row_keeps_its_question(row: Row) -> None:
+    """[U1] A report can say which question it was."""
+    found = row({"question": "How long?", "answer": ["a"]})
+    assert isinstance(found, InvalidRow)
+    assert found.question == "How long?"
+
+
+def test_an_invalid_row_lacks_what_cannot_be_read(row: Row) -> None:
+    found = row({"question": ["q"], "doc_name": ["a.pdf"], "xfail": "known"})
+    assert isinstance(found, InvalidRow)
+    assert (found.question, found.doc_name, found.xfail) == (None, None, "known")
+
+
+def test_the_text_of_an_invalid_row_is_json(row: Row) -> None:
+    """A19: as the row of a JSON file is written."""
+    found = row({"question": "wörter?", "answer": ["a"], "ok": None})
+    assert isinstance(found, InvalidRow)
+    assert found.raw == '{"question": "wörter?", "answer": ["a"], "ok": null}'
+
+
+def test_a_document_is_named_in_nfc(row: Row) -> None:
+    """A14: macOS writes the accent behind its letter."""
+    assert row({"answer": "a", "doc_name": "Cafe\u0301.pdf"}).doc_name == "Caf\u00e9.pdf"
+
+
+@pytest.mark.parametrize("name", ["contexts", "reference_contexts"])
+def test_contexts_that_are_nan_are_missing(samples: Samples, name: str) -> None:
+    """A19: what data frames write for nothing; an empty list is a search without a result."""
+    first, second = samples("r.csv", f"id,answer,{name}\na,x,nan\nb,x,[]\n")
+    assert (getattr(first, name), getattr(second, name)) == (None, ())
+
+
+def test_an_empty_answer_is_an_answer(row: Row) -> None:
+    """A19: ``""`` in JSON is not missing."""
+    assert row({"answer": ""}).answer == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "tags"),
+    [
+        ("slow", ("slow",)),
+        ("slow, zh;hard", ("slow", "zh", "hard")),
+        (["slow", "zh", "slow"], ("slow", "zh")),
+        ('["slow", "zh"]', ("slow", "zh")),
+        ("[]", ()),
+        ("", ()),
+        (None, ()),
+        ([None, " a "], ("a",)),
+        (3, ("3",)),
+    ],
+)
+def test_tags_in_every_form(row: Row, value: Any, tags: tuple[str, ...]) -> None:
+    """E7."""
+    assert row({"tags": value, "answer": "a"}).tags == tags
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (True, ""),
+        (False, None),
+        ("true", ""),
+        ("Yes", ""),
+        ("1", ""),
+        (1, ""),
+        ("false", None),
+        ("No", None),
+        ("0", None),
+        (0, None),
+        ("", None),
+        ("  ", None),
+        (None, None),
+        *((false, None) for false in ("n", "N", "F", "0.0", 0.0, "-", "n/a", "none", "否")),
+        ("flaky source", "flaky source"),
+    ],
+)
+@pytest.mark.parametrize("name", ["skip", "xfail"])
+def test_skip_and_xfail_columns(row: Row, name: str, value: Any, reason: str | None) -> None:
+    """E7: a reason, or a yes or no as tables and JSON spell it."""
+    assert getattr(row({name: value, "answer": "a"}), name) == reason
+
+
+# Retrieval
+
+
+@pytest.mark.parametrize(
+    ("value", "ids"),
+    [
+        (["a", "b"], ("a", "b")),
+        ("a", ("a",)),
+        ("a; b ;", ("a", "b")),
+        ('["a", "b"]', ("a", "b")),
+        ("['a', 'b']", ("a", "b")),
+        ([7, 8.5, "x"], ("7", "8.5", "x")),
+        (7, ("7",)),
+        ([{"id": "a", "score": 0.9}, {"doc_id": "b"}], ("a", "b")),
+        ([{"docid": "a"}, {"chunk_id": "b"}, {"_id": "c"}], ("a", "b", "c")),
+        (["文档::一", "[1]"], ("文档::一", "[1]")),
+        (["a", None, math.nan, "b"], ("a", "b")),
+        ([], ()),
+        ("", ()),
+        # Twice: the better rank is kept.
+        (["b", "a", "b"], ("b", "a")),
+    ],
+)
+def test_retrieved_ids_in_every_form(row: Row, value: Any, ids: tuple[str, ...]) -> None:
+    """A17, D4: best first; a search without results is one that found nothing."""
+    assert row({"retrieved_ids": value}).retrieved_ids == ids
+
+
+@pytest.mark.parametrize(
+    ("value", "grades"),
+    [
+        ({"a": 2, "b": 0, "c": -1}, {"a": 2, "b": 0, "c": -1}),
+        ({"a": 2.0}, {"a": 2}),
+        ({5: 1}, {"5": 1}),
+        (["a", "b"], {"a": 1, "b": 1}),
+        ("a", {"a": 1}),
+        ("a; b", {"a": 1, "b": 1}),
+        (7, {"7": 1}),
+        ('["a", "b"]', {"a": 1, "b": 1}),
+        ('{"a": 2}', {"a": 2}),
+        # Python's text, as to_csv of pandas has it
+        ("{'a': 2, 'b': None}", {"a": 2}),
+        ("{'a', 'b'}", {"a": 1, "b": 1}),
+        # Parquet's structures have every key in every row
+        ({"a": 2, "b": None, "c": math.nan}, {"a": 2}),
+        ([{"id": "a", "grade": 3}, {"doc_id": "b", "relevance": 0}], {"a": 3, "b": 0}),
+        ([{"_id": "a", "rel": 2}, {"docid": "b"}, "c"], {"a": 2, "b": 1, "c": 1}),
+        (["a", "a", {"id": "a", "grade": 1}], {"a": 1}),
+        ([None, "a"], {"a": 1}),
+        # Nothing is judged: the field is missing.
+        ([], None),
+        ({}, None),
+        ("", None),
+        ([None], None),
+        ({"a": None}, None),
+        (None, None),
+    ],
+)
+def test_reference_ids_in_every_form(row: Row, value: Any, grades: Any) -> None:
+    """A17, D4: with grades where the data have some."""
+    assert row({"reference_ids": value, "answer": "a"}).reference_ids == grades
+
+
+@pytest.mark.parametrize(
+    "name", ["reference_ids", "reference_context_ids", "relevant_ids", "qrels"]
+)
+def test_ids_in_both_generations_of_names(row: Row, name: str) -> None:
+    """A17."""
+    assert row({name: ["a"]}).reference_ids == {"a": 1}
+    assert row({"retrieved_context_ids": ["a"]}).retrieved_ids == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("cell", "retrieved", "grades"),
+    [
+        ("a;b", ("a", "b"), {"a": 1, "b": 1}),
+        ('["a;b", "c"]', ("a;b", "c"), {"a;b": 1, "c": 1}),
+        ("['a', 'b']", ("a", "b"), {"a": 1, "b": 1}),
+        ("7", ("7",), {"7": 1}),
+        ("007", ("007",), {"007": 1}),
+    ],
+)
+def test_ids_in_cells_of_a_table(
+    samples: Samples, cell: str, retrieved: tuple[str, ...], grades: dict[str, int]
+) -> None:
+    """A18."""
+    quoted = '"' + cell.replace('"', '""') + '"'
+    (found,) = samples("r.csv", f"retrieved_ids,reference_ids\n{quoted},{quoted}\n")
+    assert (found.retrieved_ids, found.reference_ids) == (retrieved, grades)
+
+
+def test_grades_in_a_cell_of_a_table(samples: Samples) -> None:
+    """A18, D4: as a JSON object."""
+    content = 'retrieved_ids,reference_ids\na,"{""a"": 2, ""b"": 0}"\n'
+    (found,) = samples("r.csv", content)
+    assert found.reference_ids == {"a": 2, "b": 0}
+
+
+def test_a_blank_cell_is_a_missing_search_and_no_empty_one(samples: Samples) -> None:
+    """A19."""
+    first, second = samples("r.csv", 'id,retrieved_ids,reference_ids\nx,,a\ny,"[]",\n')
+    assert (first.retrieved_ids, first.reference_ids) == (None, {"a": 1})
+    assert (second.retrieved_ids, second.reference_ids) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (
+            {"reference_ids": {"a": 1.5}},
+            "a grade in reference_ids must be a whole number, found 1.5",
+        ),
+        (
+            {"reference_ids": {"a": "2"}},
+            "a grade in reference_ids must be a whole number, found '2'",
+        ),
+        (
+            {"reference_ids": {"a": True}},
+            "a grade in reference_ids must be a whole number, found True",
+        ),
+        ({"reference_ids": {"a": math.inf}}, "a grade in reference_ids must be a whole number"),
+        ({"reference_ids": {"a": 10**9}}, "a grade in reference_ids must be"),
+        ({"reference_ids": {"a": -(10**9)}}, "a grade in reference_ids must be"),
+        ({"reference_ids": {"a": 1e300}}, "a grade in reference_ids must be"),
+        ({"reference_ids": '{"a": '}, "reference_ids is not a JSON object: '{\"a\": '"),
+        ({"reference_ids": "{'a': 1, 'b'}"}, "reference_ids is not a JSON object: "),
+        ({"reference_ids": [{"name": "a"}]}, "a document is an object without an id under id, "),
+        ({"reference_ids": [{"id": "a", "grade": "high"}]}, "a grade in reference_ids must be"),
+        ({"retrieved_ids": [{"text": "a"}]}, "a document is an object without an id under id, "),
+        ({"retrieved_ids": {"a": 1}}, "a document is an object without an id under id, "),
+        ({"retrieved_ids": [{"id": None}]}, "an id must be text, found null"),
+    ],
+)
+def test_a_search_that_cannot_be_read_makes_the_row_invalid(
+    row: Row, fields: dict[str, Any], reason: str
+) -> None:
+    """A19, D5."""
+    found = row(fields)
+    assert isinstance(found, InvalidRow)
+    assert found.reason.startswith(reason)
+
+
+def test_a_document_that_is_judged_in_two_ways_makes_the_row_invalid(row: Row) -> None:
+    """D5: as in qrels; judged twice in the same way, it is judged."""
+    assert isinstance(
+        row({"reference_ids": [{"id": "a", "grade": 1}, {"id": "a", "grade": 2}]}), InvalidRow
+    )
+
+
+# Contexts that name their document
+
+
+@pytest.mark.parametrize(
+    ("value", "docs"),
+    [
+        (
+            [{"text": "x", "doc_name": "a.pdf"}, {"text": "y", "source": "b.pdf"}],
+            ("a.pdf", "b.pdf"),
+        ),
+        ([{"text": "x", "file_name": "a.pdf"}, "y"], ("a.pdf", None)),
+        ([{"page_content": "x", "metadata": {"source": "a.pdf", "page": 3}}], ("a.pdf",)),
+        ([{"contents": "x", "title": "a.pdf"}], ("a.pdf",)),
+        ([{"text": "x", "doc_name": " ", "document": "a.pdf"}], ("a.pdf",)),
+        (
+            [{"text": "x", "doc_name": 7, "metadata": "none"}, {"text": "y", "source": "b"}],
+            (None, "b"),
+        ),
+        (["x", "y"], None),
+        ([{"text": "x"}], None),
+        ([], ()),
+        # A context that is blank goes with its document.
+        ([{"text": " ", "source": "a.pdf"}, {"text": "y", "source": "b.pdf"}], ("b.pdf",)),
+    ],
+)
+def test_the_documents_of_contexts(row: Row, value: Any, docs: Any) -> None:
+    """A18, B4: as many as contexts, where any of them names one."""
+    found = row({"contexts": value})
+    assert found.context_docs == docs
+    assert docs is None or len(docs) == len(found.contexts)
+
+
+def test_contexts_of_one_cell_have_no_documents(samples: Samples) -> None:
+    (found,) = samples("r.csv", "contexts\n\"['a', 'b']\"\n")
+    assert (found.contexts, found.context_docs) == (("a", "b"), None)
+
+
+def test_a_key_map_may_lead_into_json_in_a_cell(load: Load) -> None:
+    """W5: and what is not used of it stays metadata, as it is written."""
+    cell = '"{""text"": ""x"", ""hits"": [{""t"": ""a""}, {""t"": ""b""}]}"'
+    key_map = {"answer": "out.text", "contexts": "out.hits[*].t"}
+    (sample,) = load("r.csv", f"out\n{cell}\n", key_map=key_map).cases
+    assert isinstance(sample, Sample)
+    assert (sample.answer, sample.contexts) == ("x", ("a", "b"))
+    assert sample.metadata == {"out": '{"text": "x", "hits": [{"t": "a"}, {"t": "b"}]}'}
+
+
+def test_a_path_into_a_cell_that_is_no_json_leads_nowhere(refused: Callable[..., Any]) -> None:
+    """W5: the message shows the cell."""
+    (problem,) = refused("r.csv", "answer,out\nx,plain\n", key_map={"references": "out.text"})
+    assert "for 'references', no row has anything at 'out.text': at out there is 'plain'" in problem
+
+
+def test_ids_in_lists_of_lists_are_all_ids(row: Row, load: Load) -> None:
+    """W5: AutoRAG's retrieval_gt; also spelled in a cell."""
+    assert row({"reference_ids": [["a", "b"], ["c"]]}).reference_ids == {"a": 1, "b": 1, "c": 1}
+    assert row({"retrieved_ids": [["a"], [["b"]], None]}).retrieved_ids == ("a", "b")
+    (sample,) = load("r.csv", "answer,reference_ids\nx,\"[['a'], ['b']]\"\n").cases
+    assert isinstance(sample, Sample)
+    assert sample.reference_ids == {"a": 1, "b": 1}
