@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,
@@ -109,7 +109,7 @@ def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Lin
         yield from prose(f"{len(sample_ids)} samples {where}: {listed}{more}", width, "yellow")
 
 
-def variants_heading(found: Contested) -> str:
+def variants_heading(found: VariantComparison) -> str:
     """Return the heading of the table."""
     ran = len(found.contest.names) - len(found.missing)
     of = "" if not found.missing else f"{ran} of "
@@ -119,7 +119,7 @@ def variants_heading(found: Contested) -> str:
 
 
 def variant_lines(
-    found: Contested, page: Path | str | None, root: Path, width: int
+    found: VariantComparison, page: Path | str | None, root: Path, width: int
 ) -> Iterator[Line]:
     """Yield the ranked table, the verdict and the page, or why that could not be written."""
     column = name_column(["gate best"], width)
