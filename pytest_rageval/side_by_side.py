@@ -47,7 +47,7 @@ from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import BestSpec
 from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 _KEY = re.compile(r"'best: \{(\w+): ([^}]*)\}'")
 

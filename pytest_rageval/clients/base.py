@@ -7,8 +7,10 @@ bare ``ChatBackend`` or ``EmbeddingBackend``; to add one, write a module here wi
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +26,22 @@ FinishReason = Literal["stop", "length", "refused"]
 
 Vector: TypeAlias = "array[float]"
 """An embedding: ``array('f')``, 32-bit floats; ``numpy.frombuffer(v, 'f4')`` copies nothing."""
+
+
+def vector_in(text: str) -> Vector:
+    """Return the vector that a server, or our cache, wrote as base64; raises ValueError."""
+    vector = array("f")
+    vector.frombytes(base64.b64decode(text, validate=True))
+    return little_endian(vector)
+
+
+def little_endian(vector: Vector) -> Vector:
+    """Return a vector with the low byte first, or from that order: on most machines, unchanged."""
+    if sys.byteorder == "big":
+        vector = vector[:]
+        vector.byteswap()
+    return vector
+
 
 Accept = Callable[[str], object]
 """Looks at the text of a reply and raises ValueError, with what is wrong, if it cannot be used."""

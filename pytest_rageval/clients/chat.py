@@ -8,14 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pytest_rageval.clients.accounting.call_context import (
+from pytest_rageval.clients.accounting import (
+    Ledger,
     count_answer,
     count_replies,
     current_purpose,
     in_flight,
 )
-from pytest_rageval.clients.accounting.habits import KeptCall
-from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import (
     Accept,
     ChatBackend,
@@ -25,8 +24,7 @@ from pytest_rageval.clients.base import (
     ReplySchema,
     Usage,
 )
-from pytest_rageval.clients.cache.keys import Key, chat_identity, chat_key
-from pytest_rageval.clients.cache.reply_cache import Cache, known_counts
+from pytest_rageval.clients.cache import Cache, Key, chat_identity, chat_key, known_counts
 from pytest_rageval.clients.errors import (
     CallTimeoutError,
     ClientError,
@@ -39,8 +37,9 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
-from pytest_rageval.clients.reply_example import gives_back
+from pytest_rageval.clients.reply_form import gives_back
 from pytest_rageval.clients.settings import JUDGE_TOKENS, SHORT_TOKENS, ClientSettings
+from pytest_rageval.clients.tokens import KeptCall
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import USABLE
 from pytest_rageval.text.reply_text import repeats_itself
@@ -138,7 +137,7 @@ class CachedChat:
 
     async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
         """Ask until the reply can be used; tell the model what was wrong with the one before."""
-        usage, patience, most = Usage(), self._call.patience(), 1 + self._settings.reasks
+        usage, patience, most = Usage(), self._call.retry.patience(), 1 + self._settings.reasks
         longer: int | None = 1
         error: ClientError | None = None
         faults: Counter[str] = Counter()

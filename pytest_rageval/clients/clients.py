@@ -17,8 +17,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TypeVar
 
-from pytest_rageval.clients.accounting.habits import TokenGuess
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger
 from pytest_rageval.clients.base import (
     CHAT_REGISTRY,
     EMBEDDING_REGISTRY,
@@ -28,8 +27,7 @@ from pytest_rageval.clients.base import (
     EmbeddingClient,
     Usage,
 )
-from pytest_rageval.clients.cache.reply_cache import Cache, has_replies
-from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.cache import Cache, has_replies
 from pytest_rageval.clients.chat import CachedChat, DirectChat
 from pytest_rageval.clients.credentials import NOT_SET
 from pytest_rageval.clients.embed import CachedEmbeddings
@@ -38,8 +36,10 @@ from pytest_rageval.clients.limits.limited_call import LimitedCall, UnusableRepl
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.limits.retry import Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
+from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.threads import in_background
+from pytest_rageval.clients.tokens import TokenGuess
 
 _UNKNOWN = "usage is unknown where a server states no number of tokens that can be: estimated"
 
@@ -119,13 +119,13 @@ class Clients:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a call, for the summary: usage that is not known."""
         unknown = _UNKNOWN if self._ledger.is_estimate else None
-        crowded = [call.problem(role) for role, call in self._calls]
+        crowded = [call.limits.problem(role) for role, call in self._calls]
         return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown, *crowded)))
 
     @property
     def waiting(self) -> str:
         """How long calls wait for what server that is starting, and why; "" if none does."""
-        return next(filter(None, (call.waiting for _, call in self._calls)), "")
+        return next(filter(None, (call.retry.waiting for _, call in self._calls)), "")
 
     @property
     def in_flight(self) -> tuple[int, float, int]:

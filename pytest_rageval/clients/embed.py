@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import sys
-from array import array
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_rageval.clients.accounting.call_context import (
+from pytest_rageval.clients.accounting import (
+    Ledger,
     context_for,
     count_answer,
     current_purpose,
     current_scenario,
 )
-from pytest_rageval.clients.accounting.ledger import Ledger
-from pytest_rageval.clients.base import EmbeddingBackend, Usage, Vector
-from pytest_rageval.clients.cache.keys import Key, vector_key
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.base import EmbeddingBackend, Usage, Vector, little_endian, vector_in
+from pytest_rageval.clients.cache import Cache, Key, vector_key
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
 from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.settings import ClientSettings
@@ -246,21 +243,12 @@ def kept_vector(cache: Cache, key: Key) -> Vector | None:
 
 
 def _to_plain(vector: Vector) -> dict[str, Any]:
-    return {"float32": base64.b64encode(_little_endian(vector).tobytes()).decode("ascii")}
+    return {"float32": base64.b64encode(little_endian(vector).tobytes()).decode("ascii")}
 
 
 def _from_plain(plain: Mapping[str, Any] | None) -> Vector | None:
     """Return the vector of an entry, or None for an entry that holds none."""
-    vector = array("f")
     try:
-        vector.frombytes(base64.b64decode((plain or {})["float32"], validate=True))
+        return vector_in((plain or {})["float32"]) or None
     except (KeyError, TypeError, ValueError):
         return None
-    return _little_endian(vector) or None
-
-
-def _little_endian(vector: Vector) -> Vector:
-    if sys.byteorder == "big":
-        vector = vector[:]
-        vector.byteswap()
-    return vector

@@ -1,1 +1,272 @@
-"""Control rows: samples that any judge should tell apart, for each metric that a model scores."""
+"""The control rows of a metric, our own and users', and whether a judge tells them apart."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from pytest_rageval.datasets.base import row_place
+from pytest_rageval.datasets.key_map import KeyMap
+from pytest_rageval.datasets.load import data_file, reader_of
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.metrics.base import MetricInfo, missing_fields
+from pytest_rageval.model import TOLERANCE, InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.tokenize import has_cjk
+
+_ROWS_PER_SLIP = 3
+
+Value = float | None
+"""A score; None, or what is not finite, where a row has none."""
+
+
+class ControlRule(NamedTuple):
+    """What counts as told apart: ``margin`` is a share of ``range``, the metric's range.
+
+    Where the range is infinite there is no share of it: then any difference counts.
+    """
+
+    margin: float
+    range: tuple[float, float] = (0.0, 1.0)
+
+    def verdict(
+        self, high: Sequence[Value], low: Sequence[Value], left: tuple[int, int] = (0, 0)
+    ) -> bool | None:
+        """Return whether the rows are told apart; None while the rows that are left decide.
+
+        But for some slips, each value of ``high`` must be above each of ``low`` by the margin. A
+        row without a score is a slip, and so is a row that must be left out for the others to be
+        told apart. ``slips_allowed`` says how many there may be. ``left`` are the rows still to be
+        asked, high and low ones: True if these may all be slips, False if it is too late even if
+        they get the ends of the range. With none left it is never None.
+        """
+        if not len(high) + left[0] or not len(low) + left[1]:
+            return False  # nothing was told apart
+        allowed = slips_allowed(len(high) + left[0], len(low) + left[1])
+        if self._slips(high, low) + sum(left) <= allowed:
+            return True
+        at_best = ([*high, *[self._end(1)] * left[0]], [*low, *[self._end(0)] * left[1]])
+        return None if sum(left) and self._slips(*at_best) <= allowed else False
+
+    def _end(self, at: int) -> float:
+        """Return an end of the range, in a form that counts as a score."""
+        return max(-_LARGEST, min(_LARGEST, self.range[at]))
+
+    def _slips(self, high: Sequence[Value], low: Sequence[Value]) -> int:
+        """Return how many rows have no score, or must be left out for the others to be apart."""
+        good, bad = sorted(_scored(high)), sorted(_scored(low), reverse=True)
+        missing = len(high) + len(low) - len(good) - len(bad)
+        # The lowest of the high rows are left out, and as many of the low ones as that takes.
+        return missing + min(
+            out + sum(not self._apart(good[out], one) for one in bad) if out < len(good) else out
+            for out in range(len(good) + 1)
+        )
+
+    def _apart(self, high: float, low: float) -> bool:
+        width = self.range[1] - self.range[0]
+        if 0.0 < self.margin * width < math.inf:
+            return high - low >= self.margin * width - TOLERANCE
+        return high - low > TOLERANCE
+
+
+_LARGEST = 1e300
+
+
+def slips_allowed(high: int, low: int) -> int:
+    """Return how many slips so many rows may have: 2 of 6 and 6, a third of the fewer ones.
+
+    >>> slips_allowed(6, 6), slips_allowed(9, 40)
+    (2, 3)
+    """
+    return min(high, low) // _ROWS_PER_SLIP
+
+
+def _scored(values: Iterable[Value]) -> Iterator[float]:
+    return (value for value in values if value is not None and math.isfinite(value))
+
+
+Expect = Literal["high", "low"]
+Language = Literal["en", "zh"]
+
+SETS: Final = (1,)
+"""The numbers of our own sets, the newest first. A set is never edited: a better one is new."""
+OF_A_FILE: Final = 0
+"""The number of rows from a user's file."""
+FEWEST: Final = 6
+"""Rows of either kind that a user's file must have: with fewer, judges pass by chance."""
+SECTION: Final = "judge.controls.file"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRow:
+    """A sample, and whether its score should be high or low: the score, not the answer's worth.
+
+    Where lower scores are better, the good rows are those that should be low. ``place`` is that in
+    a user's file, ``controls.jsonl:7``.
+    """
+
+    metric: str
+    expect: Expect
+    sample: Sample
+    place: str = ""
+
+    def is_good(self, info: MetricInfo) -> bool:
+        """Return whether the row should get a good score."""
+        return (self.expect == "high") == info.higher_is_better
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSet:
+    """The rows of one metric in the order in which they are asked, high and low ones in turn."""
+
+    number: int
+    rows: tuple[ControlRow, ...] = ()
+
+
+def own_rows(metric: str, language: str, number: int = SETS[0]) -> ControlSet:
+    """Return our rows for a metric, by its own name; none for a metric that has no such rows.
+
+    ``language`` is ``zh``, or any other one, which means English. Rubrics and metrics of users, and
+    metrics that ask no model, have no rows.
+    """
+    spoken: Language = "zh" if language.lower().startswith("zh") else "en"
+    plan = _plans(number).get(metric)
+    if plan is None:
+        return ControlSet(number)
+    topics = _topics(number, spoken)
+    pairs = zip(topics, [*topics[1:], topics[0]], strict=True)
+    made = (
+        ControlRow(metric, expect, _sample(f"{expect}-{at}", plan, expect, topic, other))
+        for at, (topic, other) in enumerate(pairs, start=1)
+        for expect in _EXPECTS
+    )
+    return ControlSet(number, tuple(made))
+
+
+def language_of(samples: Iterable[Sample]) -> Language:
+    """Return the language of our rows for data: ``zh`` if half of their texts or more have CJK.
+
+    The texts are questions and answers, as in prompts whose language is ``auto``.
+    """
+    texts = [(one.question or "") + (one.answer or "") for one in samples]
+    said = [text for text in texts if text.strip()]
+    return "zh" if said and 2 * sum(map(has_cjk, said)) >= len(said) else "en"
+
+
+def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]:
+    """Return the control rows in a user's file by what they call their metric.
+
+    Any format and field of a data set will do; each row also has ``metric`` and ``expect``.
+    ``written`` is the path, relative to ``base_dir``, ``where`` the place in the scenario that
+    names it. Raises ScenarioError with everything that is wrong in the file.
+    """
+    file = data_file(DatasetSpec(path=written), base_dir, where, SECTION)
+    key_map, problems = KeyMap({}), []
+    rows: dict[str, list[ControlRow]] = {}
+    for index, row in enumerate(reader_of(file, where, SECTION).read(file)):
+        place = row_place(file.shown, row.line, row.number)
+        case = key_map.case(row, index)
+        wrong = case.reason if isinstance(case, InvalidRow) else _wrong_in(case.metadata)
+        if wrong:
+            problems.append(Problem(place, wrong))
+        elif isinstance(case, Sample):
+            metric, expect = str(case.metadata["metric"]).strip(), case.metadata["expect"]
+            rows.setdefault(metric, []).append(ControlRow(metric, expect, case, place))
+    if not rows and not problems:
+        problems.append(Problem(file.shown, f"no rows; {_WANTED}"))
+    if not problems:
+        problems = [Problem(file.shown, one) for one in chain(*map(_too_few, rows.values()))]
+    if problems:
+        raise ScenarioError(problems)
+    return {metric: ControlSet(OF_A_FILE, _in_turn(given)) for metric, given in rows.items()}
+
+
+def lacking_fields(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
+    """Yield a problem for each row without a field that its metric needs, or no answer to judge."""
+    for row in rows:
+        if info.empty_is_worst and row.sample.answer is not None and not row.sample.answer.strip():
+            yield Problem(
+                row.place, "an empty answer is scored without the judge, and tests nothing"
+            )
+        if lacking := missing_fields(row.sample, info):
+            needed = " and ".join(map(repr, lacking))
+            message = f"metric {row.metric!r} needs {needed}; this row lacks them"
+            yield Problem(row.place, message)
+
+
+_EXPECTS: Final[tuple[Expect, ...]] = get_args(Expect)
+_WANTED: Final = (
+    f"a metric needs {FEWEST} rows or more with expect: high, and as many with expect: low"
+)
+
+
+def _wrong_in(fields: Mapping[str, Any]) -> str | None:
+    metric, expect = fields.get("metric"), fields.get("expect")
+    if not isinstance(metric, str) or not metric.strip():
+        found = "there is none" if metric is None else f"found {shorten(repr(metric))}"
+        return f"metric: expected the name of a metric of the scenario, {found}"
+    if expect not in _EXPECTS:
+        found = "there is none" if expect is None else f"found {shorten(repr(expect))}"
+        return f"expect: expected high or low, what the metric's score should be, {found}"
+    return None
+
+
+def _too_few(rows: list[ControlRow]) -> Iterator[str]:
+    # The same row twice is one question to the judge.
+    different = {(row.expect, repr(_content(row.sample))) for row in rows}
+    counts = Counter(expect for expect, _ in different)
+    if min(counts[expect] for expect in _EXPECTS) < FEWEST:
+        found = " and ".join(f"{counts[expect]} different {expect}" for expect in _EXPECTS)
+        yield (
+            f"metric {shorten(rows[0].metric)!r} has {found}; {_WANTED}: with fewer, a judge that "
+            "guesses passes too often"
+        )
+
+
+def _content(sample: Sample) -> Sample:
+    return replace(sample, id="", index=0, row=0, metadata={}, tags=())
+
+
+def _in_turn(rows: list[ControlRow]) -> tuple[ControlRow, ...]:
+    kinds = ([row for row in rows if row.expect == expect] for expect in _EXPECTS)
+    return tuple(row for pair in zip_longest(*kinds) for row in pair if row is not None)
+
+
+Plan = Mapping[str, Mapping[str, Any]]
+"""``both``, ``high`` and ``low``: fields of Sample, and which texts of a topic they are.
+
+``next.answer`` is the answer of the next topic, which has nothing to do with this one.
+"""
+
+
+def _sample(
+    name: str, plan: Plan, expect: Expect, topic: Mapping[str, str], other: Mapping[str, str]
+) -> Sample:
+    texts = {**topic, **{f"next.{key}": text for key, text in other.items()}}
+    fields: dict[str, Any] = {
+        field: tuple(texts[one] for one in key) if isinstance(key, list) else texts[key]
+        for field, key in {**plan["both"], **plan[expect]}.items()
+    }
+    return Sample(name, **fields)
+
+
+@cache
+def _plans(number: int) -> Mapping[str, Plan]:
+    return dict(json.loads(_text(number, "metrics.json")))
+
+
+@cache
+def _topics(number: int, language: Language) -> tuple[Mapping[str, str], ...]:
+    return tuple(map(json.loads, _text(number, f"{language}.jsonl").splitlines()))
+
+
+def _text(number: int, name: str) -> str:
+    return files(__package__).joinpath(f"set_{number}", name).read_text(encoding="utf-8")

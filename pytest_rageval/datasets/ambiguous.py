@@ -26,7 +26,7 @@ from pytest_rageval.scenario.fields import (
     OF_TRAINING,
 )
 from pytest_rageval.scenario.yaml.tree import pair_text
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
 
 _OF_TWO_FILES: Final = frozenset(
     {"question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}

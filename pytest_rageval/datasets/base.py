@@ -17,8 +17,8 @@ from typing import IO, Any, Final
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.codec import MAX_DEPTH, MAX_FILE_BYTES, LimitError, excess, excess_in
 from pytest_rageval.text.json_value import json_kind, json_text
-from pytest_rageval.text.limits import MAX_DEPTH, MAX_FILE_BYTES, LimitError, excess, excess_in
 
 _MAX_MB = 4096
 _OWN_LIMITS = ("corpus", "answers")

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import value_text
+from pytest_rageval.text.codec import MAX_DEPTH, TOO_DEEP_TO_READ, LimitError, read_json
 from pytest_rageval.text.json_value import json_kind
-from pytest_rageval.text.limits import MAX_DEPTH, TOO_DEEP_TO_READ, LimitError, read_json
 
 
 class BadValueError(ValueError):

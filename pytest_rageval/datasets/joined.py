@@ -21,7 +21,7 @@ from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
 
 _LISTED: Final = 5
 _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")

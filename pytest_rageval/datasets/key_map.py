@@ -25,8 +25,7 @@ from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
-from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
-from pytest_rageval.text.json_value import json_text
+from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_text, path_in
 
 _SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
 """What may separate texts in one cell: read as one text, must_not_include would always hold.

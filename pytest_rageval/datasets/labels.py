@@ -19,7 +19,7 @@ from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten,
 from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.cells import unquoted
+from pytest_rageval.text.printable import unquoted
 
 SECTION: Final = "human"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-from pytest_rageval.text.cells import QUOTE_COLUMN, csv_text, quoted
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
+from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, quoted
 
 _PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
 _LISTED_FIELDS = (

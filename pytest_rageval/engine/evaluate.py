@@ -24,7 +24,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     verdicts_of,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage

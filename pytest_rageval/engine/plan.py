@@ -27,7 +27,7 @@ from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
 from pytest_rageval.text.printable import one_line
 
 if TYPE_CHECKING:
-    from pytest_rageval.stats.control_rows import ControlRule
+    from pytest_rageval.controls import ControlRule
     from pytest_rageval.targets.base import Target
 
 

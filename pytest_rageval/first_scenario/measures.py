@@ -11,8 +11,12 @@ from typing import Any, Final
 from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.table import Column, Table, texts_in
-from pytest_rageval.text.normalize import normalize_ultrarag, normalize_unicode
-from pytest_rageval.text.tokenize import has_cjk, split_characters
+from pytest_rageval.text.tokenize import (
+    has_cjk,
+    normalize_ultrarag,
+    normalize_unicode,
+    split_characters,
+)
 
 _ANSWERS: Final = ("em", "f1", "rouge-l")
 _HELD: Final = ("coverem", "acc", "f1", "rouge-l")

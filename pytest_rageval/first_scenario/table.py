@@ -18,7 +18,7 @@ from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.text.json_path import LostPathError, path_in
+from pytest_rageval.text.json_value import LostPathError, path_in
 from pytest_rageval.text.printable import one_line
 
 _MOST_ROWS: Final = 20_000

@@ -34,7 +34,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     value_text,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import field_value
 
 _NO_VALUE: Final = "(none)"

@@ -21,7 +21,7 @@ from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
-from pytest_rageval.text.limits import MAX_FILE_BYTES, read_json
+from pytest_rageval.text.codec import MAX_FILE_BYTES, read_json
 
 _DATA: Final = (".yaml", ".yml", ".json")
 _CODE: Final = (".js", ".cjs", ".mjs", ".ts", ".mts", ".cts", ".py", ".rb", ".go", ".sh")

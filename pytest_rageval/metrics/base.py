@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.normalize import SampleTexts
+from pytest_rageval.text.tokenize import SampleTexts
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ChatClient, EmbeddingClient

@@ -13,8 +13,7 @@ from pydantic import Field
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.normalize import PreparedText
-from pytest_rageval.text.tokenize import require_tokenizer
+from pytest_rageval.text.tokenize import PreparedText, require_tokenizer
 
 Normalizer = Literal["ultrarag", "squad", "unicode"]
 Tokenizer = Literal["auto", "word", "char", "jieba"]

@@ -18,8 +18,7 @@ from pytest_rageval import extras
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.metrics.lexical import NEEDS, LexicalOptions, prepare
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.normalize import PreparedText
-from pytest_rageval.text.tokenize import has_cjk, require_tokenizer, split_characters
+from pytest_rageval.text.tokenize import PreparedText, has_cjk, require_tokenizer, split_characters
 
 
 class RougeMetric:

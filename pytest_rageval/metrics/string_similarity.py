@@ -24,41 +24,36 @@ class DistanceOptions(NoOptions):
     distance_measure: Measure = Field("levenshtein", description="how alike two texts are")
 
 
-class StringSimilarity:
-    """The similarity of the answer and the most similar reference."""
+class StringMetric:
+    """Compares the answer literally with the references."""
 
-    def __init__(self, name: str, options: DistanceOptions) -> None:
+    def __init__(
+        self, name: str, options: NoOptions, compare: Callable[[str, Sequence[str]], float]
+    ) -> None:
         self._name = name
-        self._similarity = SIMILARITIES[options.distance_measure]
+        self._compare = compare
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the similarity in 0..1; two empty texts are equal."""
-        answer = sample.answer or ""
-        found = max(self._similarity(answer, one) for one in sample.references or ("",))
-        return Score(self._name, found)
+        """Return the score in 0..1."""
+        return Score(self._name, self._compare(sample.answer or "", sample.references or ()))
 
 
-class StringPresence:
-    """Whether a reference occurs in the answer literally."""
-
-    def __init__(self, name: str, options: NoOptions) -> None:
-        self._name = name
-
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return 1.0 or 0.0; an empty reference occurs in every answer."""
-        answer = sample.answer or ""
-        return Score(self._name, float(any(one in answer for one in sample.references or ())))
+def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
+    """Return the metric of the most similar reference; two empty texts are equal."""
+    similarity = SIMILARITIES[options.distance_measure]
+    return StringMetric(
+        name, options, lambda answer, of: max(similarity(answer, one) for one in of or ("",))
+    )
 
 
-class StringEquality:
-    """Whether the answer equals a reference literally."""
+def contained(answer: str, references: Sequence[str]) -> float:
+    """Return 1.0 if a reference occurs in the answer, else 0.0; an empty one always does."""
+    return float(any(reference in answer for reference in references))
 
-    def __init__(self, name: str, options: NoOptions) -> None:
-        self._name = name
 
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return 1.0 or 0.0; ``em`` is the same on normalised texts."""
-        return Score(self._name, float((sample.answer or "") in (sample.references or ())))
+def equal(answer: str, references: Sequence[str]) -> float:
+    """Return 1.0 if the answer is a reference, else 0.0; ``em`` is the same on normalised texts."""
+    return float(answer in references)
 
 
 def levenshtein_distance(one: str, other: str) -> int:
@@ -162,14 +157,17 @@ _OF_ANSWERS = (
             _ANSWER_NEEDS,
             ("non_llm_string_similarity", "NonLLMStringSimilarity"),
         ),
-        StringSimilarity,
+        string_similarity,
         DistanceOptions,
     ),
     MetricDefinition(
         MetricInfo("string_presence", _ANSWER_NEEDS, ("string_present", "StringPresence")),
-        StringPresence,
+        partial(StringMetric, compare=contained),
     ),
-    MetricDefinition(MetricInfo("string_equality", _ANSWER_NEEDS, ("ExactMatch",)), StringEquality),
+    MetricDefinition(
+        MetricInfo("string_equality", _ANSWER_NEEDS, ("ExactMatch",)),
+        partial(StringMetric, compare=equal),
+    ),
 )
 
 

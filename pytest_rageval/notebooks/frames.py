@@ -17,7 +17,7 @@ from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.errors import MissingExtraError, OptionError, Problem
 from pytest_rageval.model import CAUSE, ScenarioResult, plain_cell
 from pytest_rageval.stats.verdict import shown_errors
-from pytest_rageval.text.limits import MAX_DEPTH
+from pytest_rageval.text.codec import MAX_DEPTH
 
 Named = tuple[str, list[Any]]
 """The name of a column, and its cells."""

@@ -31,8 +31,7 @@ from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.cells import cells, cut, pad
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, cut, one_line, pad, printable
 
 _WIDTHS = (28, 20, 48)
 _EXTRAS = {".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".pq": "parquet"}

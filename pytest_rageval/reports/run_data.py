@@ -11,7 +11,7 @@ from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.stats.verdict import shown_errors
-from pytest_rageval.text.cells import csv_text, quoted
+from pytest_rageval.text.printable import csv_text, quoted
 
 
 def _write_results(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:

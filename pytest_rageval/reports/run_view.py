@@ -30,7 +30,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.model.value import Band
-from pytest_rageval.stats.aggregate import replies_text, reply_counts
+from pytest_rageval.stats.summary import replies_text, reply_counts
 from pytest_rageval.stats.verdict import (
     badness,
     has_failed,

@@ -30,7 +30,7 @@ from pytest_rageval.model import (
     WeightedSummary,
     json_plain,
 )
-from pytest_rageval.stats.aggregate import reply_counts
+from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.text.codec import from_json, plain, to_json
 

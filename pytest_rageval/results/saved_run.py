@@ -12,8 +12,7 @@ from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_y
 from pytest_rageval.model import TOLERANCE, MetricColumn, SampleResult, Value
 from pytest_rageval.model.measured import CODE, Code
 from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead
-from pytest_rageval.text.codec import from_json
-from pytest_rageval.text.limits import excess
+from pytest_rageval.text.codec import excess, from_json
 
 _LISTED = 20
 

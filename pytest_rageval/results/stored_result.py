@@ -9,7 +9,7 @@ from pytest_rageval.errors import BaselineError, Problem
 from pytest_rageval.model import Diagnosis, ScenarioInfo, ScenarioResult
 from pytest_rageval.results.layout import SavedHead
 from pytest_rageval.results.saved_run import load_baseline, out_of_range
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 
 def stored_result(run: Path, name: str = "") -> ScenarioResult:

@@ -38,7 +38,7 @@ from pytest_rageval.scenario.yaml.tree import (
     parse_yaml,
     refuse_depth,
 )
-from pytest_rageval.text.limits import MAX_FILE_BYTES, cut_json, read_json
+from pytest_rageval.text.codec import MAX_FILE_BYTES, cut_json, read_json
 
 Positions = Mapping[str, Sequence[int]]
 

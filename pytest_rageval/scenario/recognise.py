@@ -64,7 +64,7 @@ def is_scenario(path: Path) -> bool | None:
 
 def _keys(path: Path) -> set[str] | None:
     """Return the top keys of a file; in JSON, keys of all levels; None if it cannot be read."""
-    from pytest_rageval.text.limits import MAX_FILE_BYTES
+    from pytest_rageval.text.codec import MAX_FILE_BYTES
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

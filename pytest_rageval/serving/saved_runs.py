@@ -32,7 +32,7 @@ from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_ran
 from pytest_rageval.results.stored_result import stored_info
 from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 

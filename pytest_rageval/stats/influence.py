@@ -68,10 +68,10 @@ class Counted:
         """
         units = samples if groups is None else _merged(samples, groups)
         sizes = [math.fsum(unit.values()) for unit in units]
-        squares = _squares(sizes)
+        squares = sum_of_squares(sizes)
         if squares == 0.0:
             return None
-        apart = _squares(weight for sample in samples for weight in sample.values()) / squares
+        apart = sum_of_squares(weight for sample in samples for weight in sample.values()) / squares
         scale = math.fsum(sizes) / squares
         units = [{cell: weight * scale for cell, weight in unit.items()} for unit in units]
         return cls(_summed(units, rows, columns), None if groups is None else units, apart)
@@ -102,15 +102,23 @@ def table_interval(
         return None
     more = _ADDED / (len(table) * len(table[0]))
     centre, cells = measure([[cell + more for cell in row] for row in table])
-    added = more * _squares(value for row in cells for value in row)
+    added = more * sum_of_squares(value for row in cells for value in row)
     quantile, found = Z_95, _table_squares(cells, table)
     if units is not None:
-        apart, found = found, size / (size - 1.0) * _squares(_moved(cells, one) for one in units)
+        apart, found = (
+            found,
+            size / (size - 1.0) * sum_of_squares(_moved(cells, one) for one in units),
+        )
         # 1 if each is wholly of one kind.
         added *= min(max(found / apart, counted.apart), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
     half = quantile * math.sqrt(found + added) / (size + _ADDED)
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)
+
+
+def dot(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the sum of the products of two rows of numbers."""
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))
 
 
 def _merged(samples: Sequence[Unit], groups: Sequence[int]) -> list[Unit]:
@@ -145,5 +153,6 @@ def _table_squares(cells: Table, table: Table) -> float:
     )
 
 
-def _squares(values: Iterable[float]) -> float:
+def sum_of_squares(values: Iterable[float]) -> float:
+    """Return the sum of the squares."""
     return math.fsum(value * value for value in values)

@@ -1,15 +1,11 @@
-"""What a kind of target must provide, what it is given, and what it answers.
-
-To add a kind of target, write a module here with ``TARGETS = (TargetDefinition(...),)``.
-"""
+"""What a kind of target must provide, what it is given, and what becomes an answer of it."""
 
 from __future__ import annotations
 
 import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -17,10 +13,12 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.errors import RagevalError, shorten
-from pytest_rageval.model import NOTHING, Sample
+from pytest_rageval.model import NOTHING, Sample, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
-from pytest_rageval.scenario.fields import ANSWERED_FIELDS
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES
+from pytest_rageval.text.codec import excess
+from pytest_rageval.text.json_value import digests
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.clients import Clients
@@ -147,16 +145,6 @@ class TargetOptions(BaseModel):
         return digests(self.model_dump(mode="json", exclude_none=True))
 
 
-def digests(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return a digest of each value."""
-    return {name: _digest(value) for name, value in values.items()}
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=repr)
-    return sha256(text.encode("ascii")).hexdigest()[:16]
-
-
 @dataclass(frozen=True, slots=True)
 class TargetDefinition:
     """A kind of target as the registry holds it.
@@ -221,3 +209,191 @@ def _frames(error: BaseException) -> list[str]:
 def _shown(frame: traceback.FrameSummary) -> str:
     place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
     return f"{place}: {shorten(frame.line, 120)}" if frame.line else place
+
+
+MOST_CHARACTERS: Final = 1_000_000
+"""The longest answer, and the longest context, that is not taken for a mistake."""
+
+_PARTS = ("answer", "contexts", "retrieved_ids")
+"""The parts of an answer; search results without a text are one too."""
+
+_TEXT_KEYS = ("text", "page_content", "content", "chunk", "document", "contents")
+_DOC_KEYS = ("doc_name", "source", "file_name", "filename", "title")
+_ID_KEYS = ("id", "doc_id", "chunk_id", "docid")
+_EXPECTED = (
+    "expected a text, a pair (answer, contexts), "
+    "a mapping or an object with 'answer' and 'contexts'"
+)
+
+
+def answer_of(value: object) -> Answer:
+    """Return ``value`` as an answer; raise TargetError if it cannot be one.
+
+    A text is an answer without contexts. A mapping, or an object with attributes, has the answer
+    under one of the names that a data set may use for it, and so for contexts and retrieved ids. A
+    context may be a text or have one; it may name its document.
+
+    >>> answer_of({"response": "Paris", "contexts": [{"text": "...", "source": "a.pdf"}]}).text
+    'Paris'
+    """
+    _refuse_deep(value.extra if isinstance(value, Answer) else value)
+    if isinstance(value, Answer):
+        contexts, docs, _ = _contexts(value.contexts, value.context_docs)
+        ids = None if value.retrieved_ids is None else _ids(value.retrieved_ids)
+        return _checked(replace(value, contexts=contexts, context_docs=docs, retrieved_ids=ids))
+    if isinstance(value, str):
+        return _checked(Answer(value))
+    if value is None:
+        raise TargetError(f"returned nothing (None); {_EXPECTED}")
+    found = _fields(value)
+    _refuse_deep(found)
+    if found is None or not any(_named(found, name) for name in _PARTS):
+        if isinstance(value, tuple) and len(value) == 2:
+            return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
+        if isinstance(value, Mapping):
+            keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
+            raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
+        raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
+    return _checked(_from_fields(found))
+
+
+def _refuse_deep(value: object) -> None:
+    reason = excess(value)
+    if reason:
+        raise TargetError(f"returned a value {reason}")
+
+
+def _fields(value: object) -> Mapping[str, Any] | None:
+    """Return what ``value`` says by name: the items of a mapping, the fields of an object."""
+    if isinstance(value, Mapping):
+        return {str(key): part for key, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):  # a NamedTuple
+        return dict(value._asdict())
+    if isinstance(value, str | bytes | int | float | list | tuple | set):
+        return None
+    if is_dataclass(value) and not isinstance(value, type):
+        return {found.name: getattr(value, found.name) for found in fields(value)}
+    if hasattr(value, "model_dump"):  # pydantic
+        dumped = value.model_dump()
+        return dumped if isinstance(dumped, dict) else None
+    names = [name for field in _PARTS for name in _aliases(field)]
+    found = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    return found or None
+
+
+def _aliases(field: str) -> Sequence[str]:
+    return FIELD_ALIASES.get(field, (field,))
+
+
+def _named(found: Mapping[str, Any], field: str) -> str | None:
+    return next((name for name in _aliases(field) if name in found), None)
+
+
+def _from_fields(found: Mapping[str, Any]) -> Answer:
+    names = {field: _named(found, field) for field in _PARTS}
+    text, given = _value(found, names["answer"]), _value(found, names["contexts"])
+    contexts, docs, ids = _contexts(given, found.get("context_docs"))
+    retrieved = _value(found, names["retrieved_ids"])
+    used = {*names.values(), "context_docs"}
+    extra = {name: json_plain(part) for name, part in found.items() if name not in used}
+    return Answer(
+        _text(text) if names["answer"] else None,
+        contexts,
+        docs,
+        ids if retrieved is None else _ids(retrieved),
+        extra,
+    )
+
+
+def _value(found: Mapping[str, Any], name: str | None) -> Any:
+    return None if name is None else found[name]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if value is None:
+        raise TargetError("returned None as its answer")
+    kind = type(value).__name__
+    raise TargetError(f"its answer is {shorten(repr(value))} ({kind}), expected a text")
+
+
+_Context = tuple[str, str | None, str | None]
+_Contexts = tuple[tuple[str, ...] | None, tuple[str | None, ...] | None, tuple[str, ...] | None]
+
+
+def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
+    """Return texts, documents and ids of the contexts; None of each where nothing is said."""
+    if value is None:
+        return None, None, None
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple):
+        kind = type(value).__name__
+        raise TargetError(f"its contexts are {shorten(repr(value))} ({kind}), expected a list")
+    parts = [_context(part, at) for at, part in enumerate(value)]
+    if docs_given is not None:
+        parts = _with_docs(parts, docs_given)
+    # As in a data set, so that saved answers get the same scores.
+    parts = [(text.strip(), doc, name) for text, doc, name in parts if text.strip()]
+    docs = tuple(doc for _, doc, _ in parts)
+    ids = [name for _, _, name in parts if name is not None]
+    whole = len(ids) == len(parts) and bool(parts)
+    return (
+        tuple(text for text, _, _ in parts),
+        docs if not docs or any(doc is not None for doc in docs) else None,
+        tuple(dict.fromkeys(ids)) if whole else None,
+    )
+
+
+def _with_docs(parts: list[_Context], docs: Any) -> list[_Context]:
+    """Return the contexts with the documents of a separate list."""
+    if not isinstance(docs, list | tuple) or len(docs) != len(parts):
+        found = f"{len(docs)}" if isinstance(docs, list | tuple) else shorten(repr(docs))
+        raise TargetError(f"its context_docs are {found}, expected one for each of {len(parts)}")
+    return [
+        (text, own if doc is None else str(doc), name)
+        for (text, own, name), doc in zip(parts, docs, strict=True)
+    ]
+
+
+def _context(part: Any, at: int) -> _Context:
+    """Return the text of a context, its document and its id: of a text, a mapping or an object."""
+    if isinstance(part, str):
+        return part, None, None
+    metadata = _get(part, ("metadata", "meta"))
+    text = _get(part, _TEXT_KEYS)
+    if not isinstance(text, str):
+        kind = type(part).__name__
+        raise TargetError(f"its context {at + 1} is a {kind} without a text")
+    doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS)
+    name = _get(part, _ID_KEYS)
+    return text, None if doc is None else str(doc), None if name is None else str(name)
+
+
+def _get(part: Any, names: Sequence[str]) -> Any:
+    """Return the first of these items or attributes that is there and not None."""
+    if isinstance(part, Mapping):
+        return next((part[name] for name in names if part.get(name) is not None), None)
+    found = (getattr(part, name, None) for name in names)
+    return next((value for value in found if value is not None), None)
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):
+        return tuple(dict.fromkeys(str(part) for part in value))
+    raise TargetError(f"its retrieved_ids are {shorten(repr(value))}, expected a list of ids")
+
+
+def _checked(answer: Answer) -> Answer:
+    """Return the answer as it is, also an empty one; texts that are too long are refused."""
+    texts = [("answer", answer.text or ""), *(("context", text) for text in answer.contexts or ())]
+    for what, text in texts:
+        if len(text) > MOST_CHARACTERS:
+            size = f"{len(text):,} characters, at most {MOST_CHARACTERS:,} are taken"
+            raise TargetError(f"returned {'an' if what == 'answer' else 'a'} {what} of {size}")
+    if len(json.dumps(dict(answer.extra))) > MOST_CHARACTERS:
+        raise TargetError(f"returned more than {MOST_CHARACTERS:,} characters of other fields")
+    return answer

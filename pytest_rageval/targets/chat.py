@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from pytest_rageval.clients.http.transport import preload
+from pytest_rageval.clients.http import preload
 from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.extras import installed, require
 from pytest_rageval.model import Sample
@@ -89,7 +89,7 @@ class ChatOptions(ModelSpec, TargetOptions):
 
     def identity(self) -> Mapping[str, Any]:
         """Return model, parameters and prompts; no header, and digests of what is added."""
-        from pytest_rageval.clients.cache.keys import chat_identity
+        from pytest_rageval.clients.cache import chat_identity
 
         own = chat_identity(self.settings(ClientSettings(self.model)))
         return {**own, "system": self.system, "prompt": self.prompt}

@@ -11,12 +11,11 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
-from pytest_rageval.clients.http.transport import HttpReply, preload
+from pytest_rageval.clients.http import HttpReply, preload
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.model_specs import KeyVariable
 from pytest_rageval.scenario.spec import Count, Name, Seconds
-from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -24,10 +23,11 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
+    answer_of,
 )
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check, events_of, json_of
-from pytest_rageval.text.json_path import LostPathError, parse_path
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.codec import read_json
+from pytest_rageval.text.json_value import LostPathError, parse_path
 
 _SPACES = "/api/v2/serve/knowledge/spaces"
 _MOST_SPACES = 1000

@@ -21,7 +21,7 @@ from pytest_rageval.clients.errors import (
     RateLimitError,
     ServerError,
 )
-from pytest_rageval.clients.http.transport import (
+from pytest_rageval.clients.http import (
     BodyError,
     HttpReply,
     Transport,
@@ -40,8 +40,8 @@ from pytest_rageval.redaction import (
 )
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.templates import Template, outline, places
+from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.json_value import change_texts
-from pytest_rageval.text.limits import read_json
 
 _MOST_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)

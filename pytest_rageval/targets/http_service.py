@@ -9,13 +9,12 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from pytest_rageval import extras
-from pytest_rageval.clients.http.transport import HttpReply, preload
+from pytest_rageval.clients.http import HttpReply, preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import without_credentials
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.spec import Name, Seconds, Text
-from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -23,7 +22,7 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
-    digests,
+    answer_of,
 )
 from pytest_rageval.targets.http_exchange import (
     Exchange,
@@ -35,8 +34,8 @@ from pytest_rageval.targets.http_exchange import (
     missing_variables,
 )
 from pytest_rageval.targets.templates import Template
-from pytest_rageval.text.json_path import JsonPath, LostPathError, parse_path
-from pytest_rageval.text.limits import TOO_DEEP, LimitError, read_json
+from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
+from pytest_rageval.text.json_value import JsonPath, LostPathError, digests, parse_path
 
 _QUESTION = {"question": "{question}"}
 

@@ -14,7 +14,6 @@ from pytest_rageval.clients.threads import Raised, in_thread, is_ours
 from pytest_rageval.errors import shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
-from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -22,10 +21,11 @@ from pytest_rageval.targets.base import (
     TargetDefinition,
     TargetError,
     TargetOptions,
+    answer_of,
     describe_exception,
-    digests,
 )
 from pytest_rageval.targets.templates import arguments_of
+from pytest_rageval.text.json_value import digests
 
 
 class PythonOptions(TargetOptions):

@@ -1,16 +1,205 @@
-"""The one codec: values as JSON, and JSON as values of the type that is wanted."""
+"""The one codec: JSON read within limits, and values as JSON.
+
+Every reader of what others wrote calls these functions: of rows, cells, replies, requests and
+files. So nothing that they return is too deep for code that walks it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
 from pytest_rageval.model import json_plain
-from pytest_rageval.text.limits import TOO_DEEP_TO_READ, LimitError, read_json
+
+MAX_DEPTH: Final = 64
+"""How deep lists and objects may be nested: ``[]`` is 1 deep, ``{"a": []}`` is 2 deep."""
+
+TOO_DEEP: Final = f"nested more than {MAX_DEPTH} deep"
+TOO_DEEP_TO_READ: Final = (
+    f"{TOO_DEEP}, which is the most that is read; write lists and objects that are less nested, "
+    "or keep the value as text"
+)
+
+MAX_FILE_BYTES: Final = 64 * 2**20
+"""The size of a file that is read as a whole, unless ``max_mb`` says another."""
+
+MAX_REQUEST_BYTES: Final = 2**20
+MAX_ROWS_REQUEST_BYTES: Final = 2**24
+"""The sizes of a request's body, and of one that may bring rows along."""
+
+_MOST_DIGITS: Final = 4300
+"""Python refuses to write or read whole numbers of more digits, as they take too long."""
+_TOO_LONG: Final = f"a whole number of {_MOST_DIGITS:,} digits or more; write it as text"
+_MOST_BITS: Final = int(_MOST_DIGITS * math.log2(10))
+
+CUT_DEPTH: Final = 3 * MAX_DEPTH
+"""Below it contents are taken away before a document is read: deep in any row, not for Python."""
+
+
+class LimitError(ValueError):
+    """A value is beyond the limits; the text says which limit, and what to do."""
+
+
+def read_json(
+    text: str | bytes,
+    *,
+    depth: int | None = MAX_DEPTH,
+    parse_constant: Callable[[str], Any] | None = None,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    """Return the value that ``text`` is in JSON; raises ValueError where it is none.
+
+    Nested more than ``depth`` deep is a LimitError; None leaves the depth to Python's own limit,
+    for files whose parts are checked by the caller, and for those that this package wrote. The
+    digits of a whole number that Python refuses to read are a text.
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    try:
+        found = _loaded(text, parse_constant, object_pairs_hook)
+    except RecursionError:
+        raise LimitError(TOO_DEEP_TO_READ) from None
+    # Few brackets prove that nothing is deep, in a microsecond; so for nearly all rows.
+    if depth is not None and text.count("[") + text.count("{") > depth and _is_deep([found], depth):
+        raise LimitError(TOO_DEEP_TO_READ)
+    return found
+
+
+def _loaded(text: str, constant: Any, pairs: Any) -> Any:
+    try:
+        return json.loads(text, parse_constant=constant, object_pairs_hook=pairs)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # of a whole number with too many digits, or of the caller's hooks
+        return json.loads(text, parse_constant=constant, object_pairs_hook=pairs, parse_int=_whole)
+
+
+def _is_deep(value: Any, depth: int) -> bool:
+    """Return whether a value of JSON is nested more than ``depth`` deep."""
+    level = [value]
+    for _ in range(depth + 1):
+        level = [
+            part
+            for one in level
+            for part in (one.values() if type(one) is dict else one)
+            if type(part) is list or type(part) is dict
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MOST_DIGITS else digits
+
+
+def read_json_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
+    """Return the value of JSON that begins at ``start``, and its end; raises as ``read_json``."""
+    try:
+        found, end = decoder.raw_decode(text, start)
+    except RecursionError:
+        raise LimitError(TOO_DEEP_TO_READ) from None
+    if _is_deep([found], MAX_DEPTH):
+        raise LimitError(TOO_DEEP_TO_READ)
+    return found, end
+
+
+def read_json_rows(text: str, **hooks: Callable[..., Any]) -> Any:
+    """Return the value that ``text`` is in JSON, of any depth; raises ValueError as ``read_json``.
+
+    What is too deep in it is cut off, yet stays too deep: ``excess`` finds it, in its row.
+    """
+    try:
+        return read_json(text, depth=None, **hooks)
+    except LimitError:
+        return read_json(cut_json(text), depth=None, **hooks)
+
+
+_MARKS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def cut_json(text: str, depth: int = CUT_DEPTH) -> str:
+    """Return JSON without what is deeper than ``depth``; all else stays on its line and column."""
+    spans, at, level = [], 0, 0
+    for mark in _MARKS.finditer(text):
+        if mark[0] in ("[", "{"):
+            level += 1
+            at = mark.end() if level == depth else at
+        elif mark[0] in ("]", "}"):
+            if level == depth:
+                spans.append((at, mark.start()))
+            level -= 1
+    if level >= depth:  # it does not end
+        spans.append((at, len(text)))
+    return blanked(text, spans)
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return ``text`` with blanks in some spans, which are in order; its lines stay."""
+    parts, done = [], 0
+    for start, end in spans:
+        parts += [text[done:start], re.sub(r"[^\r\n]", " ", text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def excess(value: Any, depth: int = MAX_DEPTH) -> str:
+    """Return how a value of Python breaks the limits, "" where it is within them.
+
+    >>> excess({"a": [1]}), excess(10**5000)
+    ('', 'a whole number of 4,300 digits or more; write it as text')
+    """
+    level: list[Any] = [[value]]
+    for _ in range(depth + 1):
+        parts = [part for one in level for part in _parts(one) if type(part) not in _FLAT]
+        if any(isinstance(one, int) and one.bit_length() > _MOST_BITS for one in parts):
+            return _TOO_LONG
+        # Each once: what holds itself would be many more on each level.
+        level = list({id(part): part for part in parts if _holds_parts(part)}.values())
+        if not level:
+            return ""
+    return TOO_DEEP_TO_READ
+
+
+def excess_in(row: Mapping[Any, Any]) -> str:
+    """Return which column of a row breaks the limits, and how; "" where none does.
+
+    The row is the first level.
+    """
+    if not excess(row):
+        return ""
+    found = ((name, excess([part])) for name, part in row.items())
+    name, reason = next((one for one in found if one[1]), ("", excess(row)))
+    return f"{name!r}: {reason}"
+
+
+_FLAT: Final = frozenset([str, float, bool, type(None)])
+_LISTS: Final = (list, tuple, set, frozenset)
+
+
+def _holds_parts(value: Any) -> bool:
+    # numpy's arrays of objects: pandas keeps lists in cells
+    return isinstance(value, (dict, *_LISTS, Mapping)) or _is_of_objects(value)
+
+
+def _is_of_objects(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "") == "O" and hasattr(value, "tolist")
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, _LISTS):
+        return value
+    if isinstance(value, Mapping):
+        return (*value.values(), *(key for key in value if type(key) is not str))
+    parts = value.tolist()
+    return parts if isinstance(parts, list) else [parts]
+
 
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten, unknown_name
 
 Search = Callable[[str, str, bool], bool]
+"""(pattern, text, ignore_case) -> whether the pattern is found in the text."""
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "object": (dict,),

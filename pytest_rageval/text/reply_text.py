@@ -6,11 +6,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pytest_rageval.text.limits import (
+from pytest_rageval.text.codec import (
     MAX_DEPTH,
     TOO_DEEP,
     TOO_DEEP_TO_READ,
@@ -43,20 +44,13 @@ class UnreadableReplyError(ValueError):
     """A reply does not contain what was asked for; the text says what was found instead."""
 
 
-def objects_in(text: str) -> Iterator[FoundJson]:
-    """Yield the complete outermost objects of a reply; UnreadableReplyError for a deep one."""
-    try:
-        yield from iter_json(text)
-    except LimitError:
-        raise UnreadableReplyError(f"its JSON is {TOO_DEEP}") from None
-
-
 def strip_thinking(text: str) -> str:
     """Return ``text`` without ``<think>`` blocks, even if one end of a block is missing.
 
     A reply that is JSON as a whole is returned unchanged: its texts may quote such a tag.
     """
-    if is_json(text):
+    with suppress(ValueError):
+        read_json(text)
         return text
     kept: list[str] = []
     is_thought, at = False, 0
@@ -153,8 +147,8 @@ class FoundJson:
     end: int
 
 
-def iter_json(text: str) -> Iterator[FoundJson]:
-    """Yield the complete outermost objects of ``text`` in order; raises LimitError at a deep one.
+def objects_in(text: str) -> Iterator[FoundJson]:
+    """Yield the complete outermost objects of ``text``; raises UnreadableReplyError at a deep one.
 
     Besides JSON, it accepts single and typographic quotes, keys without quotes, Python's constants,
     trailing and missing commas, and a quotation mark inside a string. NaN becomes None.
@@ -162,25 +156,16 @@ def iter_json(text: str) -> Iterator[FoundJson]:
     at = failures = 0
     while failures < _MOST_FAILURES and (start := text.find("{", at)) >= 0:
         try:
-            value, at = parse_json(text, start)
+            value, at = _parsed(text, start)
         except LimitError:  # a part of it is not what was said
-            raise
+            raise UnreadableReplyError(f"its JSON is {TOO_DEEP}") from None
         except ValueError:
             at, failures = start + 1, failures + 1
         else:
             yield FoundJson(value, start, at)
 
 
-def is_json(text: str) -> bool:
-    """Return whether the whole ``text`` is strict JSON."""
-    try:
-        read_json(text)
-    except ValueError:
-        return False
-    return True
-
-
-def parse_json(text: str, start: int) -> tuple[Any, int]:
+def _parsed(text: str, start: int) -> tuple[Any, int]:
     """Return the value that begins at ``start``, and its end; raises ValueError without one."""
     try:
         return read_json_at(_decoder(), text, start)

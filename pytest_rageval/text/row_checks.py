@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.text.json_shape import check_pattern, json_key, misfit, read_shape
-from pytest_rageval.text.limits import LimitError, read_json, read_json_at
-
-Search = Callable[[str, str, bool], bool]
-"""(pattern, text, ignore_case) -> whether the pattern is found in the text."""
+from pytest_rageval.text.codec import LimitError, read_json, read_json_at
+from pytest_rageval.text.json_shape import Search, check_pattern, json_key, misfit, read_shape
 
 KINDS: Final = (
     *("contains", "contains-any", "contains-all"),

@@ -1,4 +1,4 @@
-"""Splits a text into tokens: words, CJK characters, or the words that jieba finds.
+"""Splits texts into tokens, and normalises them before a comparison, each text once.
 
 Chinese and Japanese have no spaces between words, and Korean attaches particles to them. Split at
 white space, a whole sentence would be one token, and every overlap score 0 or 1.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import logging
 import re
+import string
+import sys
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from importlib import import_module
+from typing import TypeVar, cast
 
 from pytest_rageval import extras
 
@@ -83,3 +87,150 @@ TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
     "char": split_characters,
     "jieba": split_jieba,
 }
+
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+# UltraRAG adds these four quotation marks to ASCII punctuation, and turns each into a space.
+_ULTRARAG_PUNCTUATION = dict.fromkeys(map(ord, string.punctuation + "‘’´`"), " ")
+_SQUAD_PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
+
+
+def normalize_ultrarag(text: str) -> str:
+    """Return ``text`` as UltraRAG's evaluation server normalises it.
+
+    A text that is just ``True`` or ``False`` becomes ``yes`` or ``no``; then lower case,
+    punctuation to spaces, the articles a, an, the removed, runs of white space to one space.
+    Source: OpenBMB/UltraRAG, servers/evaluation.
+
+    >>> normalize_ultrarag("The 54 Mbit/s!")
+    '54 mbit s'
+    """
+    text = {"True": "yes", "False": "no"}.get(text, text)
+    text = text.lower().translate(_ULTRARAG_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def normalize_squad(text: str) -> str:
+    """Return ``text`` as the SQuAD evaluation normalises it (ALCE's definition is the same).
+
+    Lower case, ASCII punctuation deleted, the articles a, an, the removed, runs of white space to
+    one space. Source: Rajpurkar et al. 2016.
+
+    >>> normalize_squad("The 54 Mbit/s!")
+    '54 mbits'
+    """
+    text = text.lower().translate(_SQUAD_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def normalize_unicode(text: str) -> str:
+    """Return ``text`` folded for comparison in any script.
+
+    Unicode NFKC and case folding (full-width digits and letters become plain ones), every
+    punctuation mark and symbol of any script to a space, runs of white space to one space.
+    Articles are kept.
+
+    >>> normalize_unicode("ＲＡＧ，北京。")
+    'rag 北京'
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.translate(_unicode_punctuation()).split())
+
+
+@cache
+def _unicode_punctuation() -> dict[int, str]:
+    return {
+        code: " "
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code))[0] in "PS"
+    }
+
+
+NORMALIZERS: dict[str, Callable[[str], str]] = {
+    "ultrarag": normalize_ultrarag,
+    "squad": normalize_squad,
+    "unicode": normalize_unicode,
+}
+
+
+T = TypeVar("T")
+
+
+class PreparedText:
+    """A normalised text with its tokens and their counts, each made when first needed."""
+
+    # No functools.cached_property: before Python 3.12 its lock takes longer than most texts do.
+    __slots__ = ("_counts", "_tokens", "_vocabulary", "text", "tokenizer")
+
+    def __init__(self, text: str, tokenizer: str) -> None:
+        self.text = text
+        self.tokenizer = tokenizer
+        self._tokens: list[str] | None = None
+        self._vocabulary: frozenset[str] | None = None
+        self._counts: Counter[str] | None = None
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens in the order of the text."""
+        if self._tokens is None:
+            self._tokens = TOKENIZERS[self.tokenizer](self.text)
+        return self._tokens
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The different tokens."""
+        if self._vocabulary is None:
+            self._vocabulary = frozenset(self.tokens)
+        return self._vocabulary
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each token occurs."""
+        if self._counts is None:
+            self._counts = Counter(self.tokens)
+        return self._counts
+
+
+class SampleTexts:
+    """The prepared texts of one sample; each sample has its own."""
+
+    __slots__ = ("_auto_tokenizer", "_memory", "_normal", "_prepared")
+
+    def __init__(self) -> None:
+        self._normal: dict[tuple[str, str], str] = {}
+        self._prepared: dict[tuple[str, str, str], PreparedText] = {}
+        self._memory: dict[Hashable, object] = {}
+        self._auto_tokenizer: str | None = None
+
+    def prepare(self, text: str, normalizer: str, tokenizer: str) -> PreparedText:
+        """Return ``text`` normalised by ``normalizer``, to be split by ``tokenizer``."""
+        key = (text, normalizer, tokenizer)
+        found = self._prepared.get(key)
+        if found is None:
+            normal = self._normalize(text, normalizer)
+            found = self._prepared[key] = PreparedText(normal, tokenizer)
+        return found
+
+    def _normalize(self, text: str, normalizer: str) -> str:
+        key = (text, normalizer)
+        normal = self._normal.get(key)
+        if normal is None:
+            normal = self._normal[key] = NORMALIZERS[normalizer](text)
+        return normal
+
+    def resolve_tokenizer(self, tokenizer: str, texts: Iterable[str]) -> str:
+        """Return what ``auto`` means for this sample: ``char`` where CJK script occurs."""
+        if tokenizer != "auto":
+            return tokenizer
+        if self._auto_tokenizer is None:
+            self._auto_tokenizer = "char" if has_cjk("".join(texts)) else "word"
+        return self._auto_tokenizer
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return ``make()``, called for the first request of ``key`` only.
+
+        A key begins with a word that is unique to the caller.
+        """
+        if key not in self._memory:
+            self._memory[key] = make()
+        return cast("T", self._memory[key])

@@ -25,7 +25,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.base import RunFolder
 from pytest_rageval.reports.html import write_page
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import resolve_weight, weighted_mean
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import Diagnosis, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 CAUSES: list[Any] = ["retrieval", None, "retrieval", "unfaithful"]
 REASONS = [

@@ -23,7 +23,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 ATTACKS = (
     "</script><script>window.pwned = 1</script>",

@@ -20,7 +20,7 @@ from pytest_rageval.reports.labels.label_sheet import (
     label_page_chunks,
     sheet_csv,
 )
-from pytest_rageval.text.cells import csv_text
+from pytest_rageval.text.printable import csv_text
 
 ROWS = (
     LabelRow(

@@ -79,7 +79,7 @@ from pytest_rageval.scenario.schema import (
     TargetSpec,
 )
 from pytest_rageval.targets.base import TARGET_REGISTRY
-from pytest_rageval.text.normalize import NORMALIZERS
+from pytest_rageval.text.tokenize import NORMALIZERS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

@@ -12,10 +12,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.clients.accounting.call_context import Purpose
+from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message
-from pytest_rageval.clients.cache.keys import Key, chat_key
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache import Cache, Key, chat_key
 from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import BudgetError
 from pytest_rageval.clients.file_locks import ByteLocks

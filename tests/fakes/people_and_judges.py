@@ -11,7 +11,7 @@ from typing import Any
 from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
-from pytest_rageval.text.normalize import normalize_squad
+from pytest_rageval.text.tokenize import normalize_squad
 
 Both = list[tuple[float, float]]
 """What people say of each answer, and the judge's score."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_rageval.model import Contest, MetricColumn, SampleResult, ScenarioInfo, ScenarioResult
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 Scores = Sequence[float | None]
 

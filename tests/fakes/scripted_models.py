@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_rageval.clients.accounting.call_context import current_purpose
+from pytest_rageval.clients.accounting import current_purpose
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema, Vector
 from pytest_rageval.clients.errors import ClientError, InvalidOutputError
 

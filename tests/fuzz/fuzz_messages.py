@@ -18,7 +18,7 @@ from fuzz_values import key
 
 from pytest_rageval.clients.base import ChatRequest
 from pytest_rageval.clients.errors import ClientError, InvalidOutputError
-from pytest_rageval.clients.http.transport import HttpReply
+from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.clients.providers.openai_compatible import OpenAIChat, OpenAIEmbeddings
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import MissingExtraError, ScenarioError
@@ -32,11 +32,10 @@ from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.refusals import Door
 from pytest_rageval.serving.web.routes import make_app
-from pytest_rageval.targets.answers import answer_of
-from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.base import TargetError, answer_of
 from pytest_rageval.targets.dbgpt import read_answer, read_chunks, read_spaces
 from pytest_rageval.targets.http_service import ReplyReader
-from pytest_rageval.text.json_path import parse_path
+from pytest_rageval.text.json_value import parse_path
 
 # Requests to the app
 

@@ -13,7 +13,7 @@ from others_data import others_data
 
 from pytest_rageval.model import Agreement
 from pytest_rageval.stats.labels.agreement import Rated, agreement
-from pytest_rageval.stats.labels.kappa import kappa_influence, krippendorff_alpha
+from pytest_rageval.stats.labels.coefficients import kappa_influence, krippendorff_alpha
 
 # Our name of each figure by the reference's. irrCAC rounds to 5 digits.
 EXACT = {

@@ -14,7 +14,7 @@ from others_data import others_data
 
 from pytest_rageval import evaluate
 from pytest_rageval.model import SampleResult, ScenarioResult
-from pytest_rageval.text.normalize import normalize_squad
+from pytest_rageval.text.tokenize import normalize_squad
 
 OPENQA_EVAL = others_data("data/openqa-eval")
 OUTPUTS = OPENQA_EVAL / "original" / "model_outputs"

@@ -19,7 +19,7 @@ from others_data import others_data
 from ranked_variants import run_of
 
 from pytest_rageval.model import Contest, MetricColumn, Ranking
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 others_data("data/openqa-eval")
 

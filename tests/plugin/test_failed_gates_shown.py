@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.clients.cache import score_cache
+from pytest_rageval.clients import score_cache
 from pytest_rageval.metrics.ragas import judge as ragas_judge
 
 if TYPE_CHECKING:

@@ -129,7 +129,7 @@ def test_what_is_loaded_once_is_no_time_of_the_first_case(
         time.sleep(1.5)
         run(self, *args)
 
-    monkeypatch.setattr("pytest_rageval.text.normalize._unicode_punctuation", slow)
+    monkeypatch.setattr("pytest_rageval.text.tokenize._unicode_punctuation", slow)
     monkeypatch.setattr(BatchScores, "_run", slow_run)
     row = "answer: 巴黎, references: [巴黎], retrieved_ids: [x], reference_ids: [x]"
     project.scenario(

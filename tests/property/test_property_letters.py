@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_rageval.stats.ranking import letters_of
+from pytest_rageval.stats.variant_ranking import letters_of
 
 NAMES = [f"v{at}" for at in range(9)]
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
-from pytest_rageval.metrics.context_match import Hits, Match, find_hits
-from pytest_rageval.metrics.ranking import score_rankings
+from pytest_rageval.metrics.ranking import Hits, Match, find_hits, score_rankings
 from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.model import Sample
 

@@ -16,9 +16,8 @@ from pytest_rageval import compute_weighted_score, weighted_metric_means
 from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.run.transport import Message, decode, encode
 from pytest_rageval.results.layout import sample_dict
-from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.intervals import t_cdf, t_quantile
-from pytest_rageval.stats.summary import summarize, weighted_interval
+from pytest_rageval.stats.summary import summarize, summarize_scenario, weighted_interval
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.stats.weights import weighted_mean
 from pytest_rageval.text.codec import from_json, to_json

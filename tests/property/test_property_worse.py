@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import Baseline, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.summary import summarize_scenario, weighted_interval
 from pytest_rageval.stats.weights import weighted_mean
 
 UNIT = (0.0, 1.0)

@@ -11,7 +11,7 @@ from web_client import WebClient, served
 pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
 
 from pytest_rageval.serving.web.routes import DBGPT_ROUTES, ROUTES
-from pytest_rageval.text.limits import MAX_REQUEST_BYTES
+from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 
 GOOD_PATHS = {
     ("GET", "/"): "/",

@@ -13,7 +13,7 @@ import people_and_judges
 from people_and_judges import Both
 
 from pytest_rageval.stats.labels.agreement import Rated, agreement
-from pytest_rageval.stats.labels.rank_correlation import area_under_curve
+from pytest_rageval.stats.labels.coefficients import area_under_curve
 
 Groups = Sequence[Sequence[Rated]]
 

@@ -16,7 +16,7 @@ from simulated import fast_tests
 
 from pytest_rageval.model import Contest, Ranking, ScenarioResult
 from pytest_rageval.stats.paired import power_factor
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 _REPEATS = 4
 

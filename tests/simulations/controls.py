@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_rageval.stats.control_rows import ControlRule, slips_allowed
+from pytest_rageval.controls import ControlRule, slips_allowed
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 """The scores that a judge gives to so many rows, whatever they are."""

@@ -24,10 +24,9 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.stats import permutation
-from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.paired import compare_paired
-from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.summary import summarize_scenario, weighted_interval
 
 UNIT = (0.0, 1.0)
 WEIGHTS = (1.0, 1.5, 2.0)

@@ -13,7 +13,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 Write = Callable[..., Path]
 

@@ -10,14 +10,13 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from pytest_rageval.clients.accounting.call_context import current_purpose
-from pytest_rageval.clients.accounting.habits import Estimate, TokenGuess
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger, current_purpose
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import CallTimeoutError, NotAskedError
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.clients.tokens import Estimate, TokenGuess
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOT_ASKED
 
@@ -53,24 +52,11 @@ class LimitedCall:
         self.unusable = unusable
         self.was_late_alone = False
         """Whether a request timed out alone in flight; for a caller to act on, and to unset."""
-        self._limits = limits
-        self._retry = retry
+        self.limits = limits
+        self.retry = retry
         self._ledger = ledger
         self._guess = guess
         self._price = price
-
-    @property
-    def waiting(self) -> str:
-        """How long calls wait for what server that is starting, and why; "" if none does."""
-        return self._retry.waiting
-
-    def problem(self, role: str) -> str | None:
-        """Return what went wrong without failing a call, for the summary."""
-        return self._limits.problem(role)
-
-    def patience(self) -> Patience:
-        """Return what all requests of one call may spend together."""
-        return self._retry.patience()
 
     async def ask(
         self,
@@ -83,29 +69,29 @@ class LimitedCall:
         ``texts`` is what the request will send, for the estimate of its size. Raises ClientError.
         """
         parts = list(texts)
-        left = patience or self.patience()
+        left = patience or self.retry.patience()
         numbers = count()
 
         def attempt() -> Awaitable[tuple[AnswerT, Usage]]:
             self._ledger.sent_again += next(numbers) > 0
             return self._attempt(parts, send, left)
 
-        return await self._retry.run(attempt, left)
+        return await self.retry.run(attempt, left)
 
     async def _attempt(
         self, texts: list[str], send: Callable[[], Awaitable[AnswerT]], patience: Patience
     ) -> tuple[AnswerT, Usage]:
         order = current_purpose().order - (_LOST_FIRST if patience.is_lost else 0)
         async with (
-            self._limits.slot(order),
+            self.limits.slot(order),
             self._ledger.reserve(lambda: self._about(texts)),
         ):
             if (problem := self.unusable.problem()) is not None:
                 raise problem
             estimate = self._guess.make(texts)
-            start = await self._limits.start(estimate.total, patience)
+            start = await self.limits.start(estimate.total, patience)
             try:
-                with self._limits.pausing(patience), self._ledger.waiting():
+                with self.limits.pausing(patience), self._ledger.waiting():
                     answer = await send()
             except CallTimeoutError as late:  # the server has worked on it, nobody knows how long
                 self._count_lost(estimate)
@@ -116,7 +102,7 @@ class LimitedCall:
             self._ledger.is_estimate |= not answer.is_counted
         self._guess.learn(estimate, usage)
         used = usage.prompt_tokens + usage.completion_tokens
-        self._limits.correct(start, used - estimate.total)
+        self.limits.correct(start, used - estimate.total)
         return answer, usage
 
     def _count_lost(self, estimate: Estimate) -> None:

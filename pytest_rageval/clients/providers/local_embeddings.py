@@ -1,4 +1,7 @@
-"""What the embedding models that run in this process have in common."""
+"""Embedding models in this process: sentence-transformers, fastembed, or a function of the user's.
+
+The first two fetch their model at the first use.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,17 @@ import inspect
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
-from pytest_rageval.clients.base import Usage, Vector, Vectors
+from pytest_rageval import extras
+from pytest_rageval.clients.base import EmbeddingProvider, Usage, Vector, Vectors, missing_package
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.threads import ModelThread, Raised, is_ours
+from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
 
 Encode = Callable[[list[str]], Any]
 """From texts to rows of numbers, one a text; it may be an ``async def``."""
@@ -79,3 +85,59 @@ class LocalEmbeddings:
 def _to_vector(row: Iterable[Any]) -> Vector:
     # An array of numpy gives its numbers fastest as a list.
     return array("f", row.tolist() if hasattr(row, "tolist") else map(float, row))
+
+
+def _sentence_transformer(settings: ClientSettings) -> Encode:
+    """Return the model called ``settings.model``; ``extra_body`` goes to its constructor."""
+    name = "sentence-transformers"
+    library = extras.require("sentence_transformers", extra=name, purpose=f"the provider {name}")
+    model = library.SentenceTransformer(settings.model, **settings.extra_body)
+    return partial(model.encode, batch_size=settings.batch_size, show_progress_bar=False)
+
+
+def _fastembed(settings: ClientSettings) -> Encode:
+    """Return the ONNX model called ``settings.model``; ``extra_body`` goes to its constructor."""
+    library = extras.require("fastembed", extra="fastembed", purpose="the provider fastembed")
+    model = library.TextEmbedding(model_name=settings.model, **settings.extra_body)
+    return partial(model.embed, batch_size=settings.batch_size)
+
+
+def _user_function(settings: ClientSettings) -> Encode:
+    """Return the function called ``settings.model``; ``extra_body`` goes to it as keywords."""
+    try:
+        found = import_object(settings.model, settings.folders, settings.import_mode)
+    except ImportPathError as error:
+        raise LocalModelError(f"{settings.shown}: {error}") from error
+    return partial(cast("Encode", found), **settings.extra_body)
+
+
+def check_function(settings: ClientSettings) -> list[str]:
+    """Return what is wrong with the function's name; nothing is imported before it is needed."""
+    try:
+        split_path(settings.model)
+    except ImportPathError as error:
+        return [f"model: the provider python names a function: {error}"]
+    return []
+
+
+def _provider(
+    name: str,
+    load: Callable[[ClientSettings], Encode],
+    check: Callable[[ClientSettings], Sequence[str]],
+    *aliases: str,
+) -> EmbeddingProvider:
+    return EmbeddingProvider(
+        name, partial(LocalEmbeddings, load=load), check, aliases, is_local=True
+    )
+
+
+EMBEDDINGS = (
+    _provider(
+        "sentence-transformers",
+        _sentence_transformer,
+        partial(missing_package, "sentence_transformers", "sentence-transformers"),
+        "sbert",
+    ),
+    _provider("fastembed", _fastembed, partial(missing_package, "fastembed", "fastembed")),
+    _provider("python", _user_function, check_function, "callable"),
+)

@@ -12,7 +12,7 @@ from typing import Final, TextIO
 from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.text.cells import QUOTE_COLUMN, unquoted
+from pytest_rageval.text.printable import QUOTE_COLUMN, unquoted
 
 _MARKS: Final = ";\t|"
 """What may separate the cells of a ``.csv`` instead of a comma."""

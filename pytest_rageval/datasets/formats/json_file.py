@@ -17,14 +17,14 @@ from pytest_rageval.datasets.base import (
 )
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.errors import ScenarioError, shorten
-from pytest_rageval.text.json_value import json_kind, json_text
-from pytest_rageval.text.limits import (
+from pytest_rageval.text.codec import (
     MAX_FILE_BYTES,
     LimitError,
     excess_in,
     read_json,
     read_json_rows,
 )
+from pytest_rageval.text.json_value import json_kind, json_text
 
 
 def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:

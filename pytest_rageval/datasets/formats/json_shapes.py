@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any, Final
 
 from pytest_rageval.scenario.column_names import read_field
-from pytest_rageval.text.json_path import LostPathError, parse_path
-from pytest_rageval.text.json_value import json_kind
-from pytest_rageval.text.limits import MAX_DEPTH
+from pytest_rageval.text.codec import MAX_DEPTH
+from pytest_rageval.text.json_value import LostPathError, json_kind, parse_path
 
 _LISTED: Final = 5
 _NAMES_SEEN: Final = 200

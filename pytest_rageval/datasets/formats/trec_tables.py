@@ -17,7 +17,7 @@ from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.codec import read_json
 
 _QUERY: Final = frozenset({"queryid", "qid", "query", "topicid", "topic"})
 _DOCUMENT: Final = frozenset(

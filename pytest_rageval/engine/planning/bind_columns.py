@@ -15,7 +15,7 @@ from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES, OF_TRAINING
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
-from pytest_rageval.text.json_path import head_of
+from pytest_rageval.text.json_value import head_of
 
 NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
 """What messages call a field that is no column."""

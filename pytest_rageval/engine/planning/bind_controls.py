@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pytest_rageval.clients.cache.score_cache import define
-from pytest_rageval.controls.rows import (
+from pytest_rageval.clients.score_cache import define
+from pytest_rageval.controls import (
+    ControlRule,
     ControlSet,
     lacking_fields,
     language_of,
@@ -18,7 +19,6 @@ from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import ScenarioError, unknown_name
 from pytest_rageval.metrics.base import missing_fields
 from pytest_rageval.model import Case, Sample
-from pytest_rageval.stats.control_rows import ControlRule
 
 _TELLS: Final = {
     "faithfulness": "supported answers from invented ones",

@@ -36,7 +36,7 @@ from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.schema import HumanSpec
 from pytest_rageval.stats.labels.strata import is_on_record
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.json_path import LostPathError, head_of, path_in
+from pytest_rageval.text.json_value import LostPathError, head_of, path_in
 
 _SECTION = "human"
 

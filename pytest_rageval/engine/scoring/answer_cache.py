@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from pytest_rageval.clients.cache.keys import Key, answer_key
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache import Cache, Key, answer_key
 from pytest_rageval.clients.errors import ReplayMissError
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
 from pytest_rageval.clients.limits.single_flight import SingleFlight

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pytest_rageval.clients.accounting.habits import TokenGuess
 from pytest_rageval.clients.base import EMBEDDING_REGISTRY
 from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.tokens import TokenGuess
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.model import Case, Sample
 

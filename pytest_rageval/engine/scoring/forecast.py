@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, cycle, islice, product
 from typing import Any, Final, cast
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
-from pytest_rageval.clients.accounting.habits import Habits
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger, Purpose, asking, current_purpose
 from pytest_rageval.clients.base import (
     CHAT_REGISTRY,
     EMBEDDING_REGISTRY,
@@ -27,15 +25,14 @@ from pytest_rageval.clients.base import (
     ReplySchema,
     Vector,
 )
-from pytest_rageval.clients.cache.keys import Key, chat_key, vector_key
-from pytest_rageval.clients.cache.reply_cache import Cache
-from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.cache import Cache, Key, chat_key, vector_key
 from pytest_rageval.clients.chat import kept_calls, kept_reply, question_kind
 from pytest_rageval.clients.embed import kept_vector
 from pytest_rageval.clients.errors import NotAskedError
-from pytest_rageval.clients.providers.reply_format import in_words
-from pytest_rageval.clients.reply_example import instance
+from pytest_rageval.clients.reply_form import in_words, instance
+from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
 from pytest_rageval.engine.scoring.ask_target import filled

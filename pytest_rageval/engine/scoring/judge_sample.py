@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_rageval.clients.accounting.call_context import Purpose, Tally, asking
+from pytest_rageval.clients.accounting import Purpose, Tally, asking
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.engine.plan import BoundMetric

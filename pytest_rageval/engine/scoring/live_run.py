@@ -17,7 +17,7 @@ from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking
+from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.limits.limits import Limits, open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan, TargetPlan

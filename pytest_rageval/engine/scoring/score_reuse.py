@@ -10,7 +10,7 @@ from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.model import Sample
 
 if TYPE_CHECKING:
-    from pytest_rageval.clients.cache.score_cache import ScoreCache
+    from pytest_rageval.clients.score_cache import ScoreCache
     from pytest_rageval.engine.plan import Plan
     from pytest_rageval.metrics.base import CacheableMetric
 
@@ -26,7 +26,7 @@ class ScoreReuse:
 
     def key(self, bound: BoundMetric, sample: Sample, repeat: int) -> str | None:
         """Return the key of a score, None if the metric, or the sample's fields, allow none."""
-        from pytest_rageval.clients.cache.score_cache import score_key
+        from pytest_rageval.clients.score_cache import score_key
 
         definition = self._definitions.get(bound.column.name)
         if definition is None:
@@ -42,8 +42,8 @@ def preload(plan: Plan, run: RunSettings) -> None:
     """
     if plan.target is not None and plan.target.preload is not None and run.cache_mode != "replay":
         in_background(plan.target.preload)
-    from pytest_rageval.clients.cache.score_cache import cached_definitions
     from pytest_rageval.clients.clients import preload_clients
+    from pytest_rageval.clients.score_cache import cached_definitions
 
     preload_clients(plan.models.judge, plan.models.embedding, run)
     definitions = _definitions(plan)
@@ -55,7 +55,7 @@ def preload(plan: Plan, run: RunSettings) -> None:
 
 def _definitions(plan: Plan) -> dict[str, str]:
     """Return what makes up the scores of each metric that may keep them, as a digest."""
-    from pytest_rageval.clients.cache.score_cache import define
+    from pytest_rageval.clients.score_cache import define
 
     models, found = plan.models, {}
     for bound in plan.judged:

@@ -32,7 +32,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.scenario.fields import CHECK_FIELDS
 from pytest_rageval.stats.weights import DEFAULT_WEIGHT, resolve_weight, weighted_mean
-from pytest_rageval.text.limits import excess
+from pytest_rageval.text.codec import excess
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan

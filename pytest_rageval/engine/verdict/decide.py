@@ -305,7 +305,7 @@ def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -
     with_samples = [result for result in ordered if result.samples]
     if len(with_samples) > 1:
         # It imports numpy, which scenarios without variants need not load.
-        from pytest_rageval.stats.ranking import rank_variants
+        from pytest_rageval.stats.variant_ranking import rank_variants
 
         complete = not found.missing and all(result.complete for result in ordered)
         ranking = rank_variants(with_samples, info.contest, complete=complete)

@@ -1,16 +1,19 @@
-"""Makes a metric of a user's Python: a function of a sample, or an object with ``score``."""
+"""Makes a metric of a user's Python: a function of a sample, an object with ``score``, or DB-GPT's.
+
+Metrics written for DB-GPT's evaluation run unchanged, and DB-GPT need not be installed: they are
+recognised by the names of their base classes, its own or those of ``pytest_rageval.metrics.dbgpt``.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import MetricDefinition, NoOptions
-from pytest_rageval.metrics.custom import from_dbgpt
-from pytest_rageval.metrics.custom.call import Call, CustomCoroutine, CustomFunction
 from pytest_rageval.metrics.custom.declaration import (
     NO_DECLARATION,
     Declaration,
@@ -18,12 +21,23 @@ from pytest_rageval.metrics.custom.declaration import (
     info_of,
 )
 from pytest_rageval.metrics.custom.signature import (
+    Call,
     CallOptions,
+    CustomCoroutine,
+    CustomFunction,
     CustomMetricError,
     Signature,
+    as_score,
     read_constructor,
     read_signature,
 )
+from pytest_rageval.metrics.rubric import fill_prompt
+from pytest_rageval.model import PASSING, Sample, Score
+from pytest_rageval.text.tokenize import has_cjk
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import ChatClient
+
 
 DEFAULT_TIMEOUT_S: Final = 120.0
 """How long an async function may take for a sample. One that asks models has no limit but that of
@@ -52,8 +66,8 @@ def define_metric(
             "rename the parameter"
         )
     declared = declared.over(declaration_of(found))
-    if from_dbgpt.is_metric(found):
-        declared = declared.over(from_dbgpt.declaration(found))
+    if (kind := _dbgpt_kind(found)) is not None:
+        declared = declared.over(Declaration(needs=_NEEDS[kind]))
     info = info_of(declared, binding.signature, declared.name or name, shown)
     timeout_s = declared.timeout_s or (None if info.asks else DEFAULT_TIMEOUT_S)
     return MetricDefinition(
@@ -106,7 +120,7 @@ class _Binding:
 
 
 def _bind(found: object, shown: str) -> _Binding:
-    if from_dbgpt.is_metric(found):
+    if _dbgpt_kind(found) is not None:
         return _bind_dbgpt(found, shown)
     if inspect.isclass(found):
         return _bind_class(found, shown)
@@ -139,12 +153,12 @@ def _bind_class(found: type, shown: str) -> _Binding:
 
 
 def _bind_dbgpt(found: object, shown: str) -> _Binding:
-    scoring = from_dbgpt.scoring(found, shown)
+    scoring = _scoring(found, shown)
     if inspect.isclass(found):
-        options = read_constructor(found, shown, from_dbgpt.IGNORED)
+        options = read_constructor(found, shown, _IGNORED)
 
         def bind(given: CallOptions) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-            return scoring(from_dbgpt.constructed(found, given.keywords())), {}
+            return scoring(_constructed(found, given.keywords())), {}
 
         return _Binding(read_signature(scoring(None), shown), options, bind)
     function = scoring(found)
@@ -178,3 +192,143 @@ def _make(
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)
     return CustomFunction(label, call)
+
+
+_IGNORED: Final = ("llm_client", "model_name")
+"""Constructor parameters for DB-GPT's own model; here the judge takes its place."""
+
+_PARSE: Final = "_parse_evaluate_response"
+_RETRIEVER = "RetrieverEvaluationMetric"
+_LLM = "LLMEvaluationMetric"
+_ANY = "EvaluationMetric"
+
+_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    _RETRIEVER: ("contexts", "reference_contexts"),
+    _LLM: ("question", "answer"),
+    _ANY: ("answer",),
+}
+
+
+def _constructed(made: Callable[..., object], keywords: Mapping[str, Any]) -> object:
+    """Return an instance; parameters for DB-GPT's own model are None."""
+    parameters = inspect.signature(made).parameters
+    return made(**{name: None for name in _IGNORED if name in parameters}, **keywords)
+
+
+def _scoring(found: object, shown: str) -> Callable[[Any], Callable[..., Any]]:
+    """Return what makes a scoring function of an instance; raises CustomMetricError."""
+    kind, made = _dbgpt_kind(found), _class_of(found)
+    if kind == _LLM:
+        if _is_missing(made, _PARSE):
+            raise CustomMetricError(f"{shown} does not define '{_PARSE}(text)'")
+        return _judged
+    if not _is_missing(made, "sync_compute"):
+        return partial(_computed, is_retriever=kind == _RETRIEVER)
+    if not _is_missing(made, "compute"):
+        return partial(_awaited, is_retriever=kind == _RETRIEVER)
+    message = "'sync_compute(prediction, contexts, query)' nor an async 'compute'"
+    raise CustomMetricError(f"{shown} defines neither {message}")
+
+
+def _dbgpt_kind(found: object) -> str | None:
+    """Return which base class of DB-GPT a class, or its object, has; None for other metrics."""
+    names = [base.__name__ for base in inspect.getmro(_class_of(found))]
+    return next((kind for kind in (_RETRIEVER, _LLM, _ANY) if kind in names), None)
+
+
+def _class_of(found: object) -> type:
+    return found if inspect.isclass(found) else type(found)
+
+
+def _is_missing(made: type, method: str) -> bool:
+    """Return whether only the base classes define the method."""
+    owner = next((base for base in inspect.getmro(made) if method in vars(base)), None)
+    return owner is None or owner.__name__ in _NEEDS
+
+
+def _arguments(sample: Sample, *, is_retriever: bool) -> tuple[Any, ...]:
+    """Return prediction, contexts and query."""
+    if is_retriever:
+        found, expected = sample.contexts or (), sample.reference_contexts or ()
+        return list(found), list(expected), sample.question
+    # "contexts" is what the answer is compared with: the first field that the row has for it.
+    expected = sample.references or sample.reference_contexts or sample.contexts or ()
+    return sample.answer, list(expected), sample.question
+
+
+def _computed(metric: Any, *, is_retriever: bool) -> Callable[[Sample], Score]:
+    def score(sample: Sample) -> Score:
+        arguments = _arguments(sample, is_retriever=is_retriever)
+        return _dbgpt_score(_computed_by(metric.sync_compute, arguments))
+
+    return score
+
+
+def _awaited(metric: Any, *, is_retriever: bool) -> Callable[..., Any]:
+    async def ascore(sample: Sample) -> Score:
+        arguments = _arguments(sample, is_retriever=is_retriever)
+        return _dbgpt_score(await _computed_by(metric.compute, arguments))
+
+    return ascore
+
+
+def _computed_by(method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Call ``method`` with prediction, contexts and, if it takes one, the query."""
+    try:
+        inspect.signature(method).bind(*arguments)
+    except TypeError:
+        arguments = arguments[:2]
+    return method(*arguments)
+
+
+def _judged(metric: Any) -> Callable[..., Any]:
+    async def ascore(sample: Sample, judge: ChatClient) -> Score:
+        from pytest_rageval.clients.base import Message
+
+        prompt = _prompt(metric, sample)
+        reply = await judge.complete([Message("user", prompt)], accept=_accept(metric))
+        return _dbgpt_score(getattr(metric, _PARSE)(reply.text))
+
+    return ascore
+
+
+def _accept(metric: Any) -> Callable[[str], object]:
+    """Return a check that refuses unreadable replies, so that the judge is asked again."""
+
+    def accept(text: str) -> None:
+        try:
+            getattr(metric, _PARSE)(text)
+        except ValueError:
+            raise
+        except Exception:  # noqa: BLE001  (a defect of the metric, which another reply cannot fix)
+            return
+
+    return accept
+
+
+def _prompt(metric: Any, sample: Sample) -> str:
+    found = getattr(metric, "prompt_template", None) or getattr(metric, "prompt", None)
+    template = getattr(found, "template", found)
+    if not isinstance(template, str) or not template.strip():
+        raise CustomMetricError(
+            "has no 'prompt_template': a text with {query}, {context} and {answer}"
+        )
+    is_cjk = has_cjk((sample.question or "") + (sample.answer or ""))
+    return fill_prompt(template, sample, "", "zh" if is_cjk else "en")
+
+
+def _dbgpt_score(found: Any) -> Score:
+    """Return the score in a result object, or in a plain value."""
+    if isinstance(found, Score) or not hasattr(found, "score"):
+        return as_score("", found)
+    score = as_score("", found.score)
+    feedback, passing = getattr(found, "feedback", None), getattr(found, "passing", None)
+    if isinstance(passing, str):  # bool("False") would be True
+        return Score("", None, error=f"expected True or False for passing, found {passing!r}")
+    return Score(
+        "",
+        score.value,
+        reason=str(feedback) if feedback else score.reason,
+        details=None if passing is None else {PASSING: bool(passing)},
+        error=score.error,
+    )

@@ -1,17 +1,20 @@
-"""Reads the signature of a user's function: which models it takes, and which options."""
+"""Users' functions as metrics: which models and options they take, and how they are called."""
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import inspect
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
 
 from pydantic import ConfigDict, Field, create_model
 
-from pytest_rageval.errors import RagevalError
-from pytest_rageval.metrics.base import NoOptions, Role
-from pytest_rageval.model import json_plain
+from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.metrics.base import Models, NoOptions, Role, ScoringContext
+from pytest_rageval.model import Sample, Score, json_plain
 
 Given = Literal["models", "judge", "embedding", "context"]
 """What a parameter receives, besides the sample, by its name or annotation."""
@@ -93,7 +96,7 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
     gives: dict[str, Given] = {}
     roles: frozenset[Role] | None = frozenset()
     for parameter in rest:
-        given, asked = _given(parameter, names)
+        given, asked = _received(parameter, names)
         if given is not None:
             gives[parameter.name] = given
             roles = None if roles is None or asked is None else roles | asked
@@ -166,7 +169,7 @@ def _parameters(function: Callable[..., Any], shown: str) -> list[inspect.Parame
         raise CustomMetricError(f"the parameters of {shown} cannot be read: {error}") from error
 
 
-def _given(
+def _received(
     parameter: inspect.Parameter, names: Mapping[str, Any]
 ) -> tuple[Given | None, frozenset[Role] | None]:
     """Return what a parameter receives, and the models that it asks (None: not declared)."""
@@ -214,3 +217,123 @@ def _namespace(function: Callable[..., Any]) -> Mapping[str, Any]:
 def _is_async(function: Callable[..., Any]) -> bool:
     call = type(function).__call__
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function, its options as keywords, and its signature."""
+
+    function: Callable[..., Any]
+    keywords: Mapping[str, Any]
+    signature: Signature
+
+
+class CustomFunction:
+    """Scores by calling a user's function."""
+
+    def __init__(self, name: str, call: Call) -> None:
+        self._name = name
+        self._call = call
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's function."""
+        return self._call.function
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return the function's result as a score; its exceptions are raised."""
+        call = self._call
+        given = dict.fromkeys(call.signature.gives, context)
+        try:
+            found = call.function(own(sample), **given, **call.keywords)
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # sys.exit, pytest.skip: they concern this score alone
+            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
+        return as_score(self._name, found, says_bool=call.signature.says_bool)
+
+
+class CustomCoroutine:
+    """Scores by awaiting a user's async function; many samples at once, in one event loop."""
+
+    def __init__(self, name: str, call: Call, timeout_s: float | None) -> None:
+        self._name = name
+        self._call = call
+        self._timeout_s = timeout_s
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        """Return the function's result as a score; TimeoutError where it takes too long."""
+        call = self._call
+        given = {name: _argument(what, models) for name, what in call.signature.gives.items()}
+        try:
+            async with asyncio.timeout(self._timeout_s) as limit:
+                found = await call.function(own(sample), **given, **call.keywords)
+        except TimeoutError as error:
+            if limit.expired():
+                raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
+            raise
+        except Exception:
+            raise
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            # It would end the event loop of the whole run.
+            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
+        return as_score(self._name, found, says_bool=call.signature.says_bool)
+
+
+def own(sample: Sample) -> Sample:
+    """Return a copy that a user's function may change: reports and slices read the metadata."""
+    if not sample.metadata:
+        return sample
+    return replace(sample, metadata=copy.deepcopy(dict(sample.metadata)))
+
+
+def _argument(what: Given, models: Models) -> object:
+    if what == "models":
+        return models
+    return ScoringContext() if what == "context" else getattr(models, what)
+
+
+def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:
+    """Return ``value`` as the score of the metric ``name``.
+
+    A Score is returned unchanged; a number is its value, ``(number, reason)`` both, None unscored.
+    A boolean is 1.0 or 0.0 where the metric ``says_bool``, else an error. NaN and the range are
+    checked elsewhere.
+    """
+    if isinstance(value, Score):
+        return value
+    reason: str | None = None
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str | None):
+        value, reason = value
+    if value is None:
+        return Score(name, None, reason=reason or "the metric returned None")
+    if _is_bool(value):
+        if says_bool:
+            return Score(name, float(bool(value)), reason)
+        error = f"returned {value}, not a number (annotate it '-> bool' for 1 and 0)"
+        return Score(name, None, error=error)
+    if not _is_number(value):
+        return Score(name, None, error=_not_a_number(value))
+    number: Any = value  # it becomes a plain float where the range is checked
+    return Score(name, number, reason)
+
+
+def _not_a_number(value: object) -> str:
+    kind = type(value).__name__
+    if inspect.isawaitable(value):
+        if isinstance(value, Coroutine):
+            value.close()  # else Python warns later that it was never awaited
+        return f"returned a {kind} that is never awaited; declare the function 'async def'"
+    return f"returned {shorten(repr(value))} ({kind}), not a number or a Score"
+
+
+def _is_bool(value: object) -> bool:
+    # numpy's is not Python's: "bool_" before numpy 2, "bool" from then on.
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+
+
+def _is_number(value: object) -> bool:
+    """Return whether ``value`` is one number, also a scalar of numpy or torch; not an array."""
+    return hasattr(type(value), "__float__") and tuple(getattr(value, "shape", ())) == ()

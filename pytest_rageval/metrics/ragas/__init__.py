@@ -8,9 +8,12 @@ score in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
 
 from pytest_rageval.metrics.base import (
     JudgedMetric,
@@ -19,8 +22,196 @@ from pytest_rageval.metrics.base import (
     MetricInfo,
     NoOptions,
 )
-from pytest_rageval.metrics.ragas import options
 from pytest_rageval.metrics.similarity import COSINE_MARGIN, COSINE_RANGE
+from pytest_rageval.scenario.model_specs import check_language
+
+
+class RagasOptions(NoOptions):
+    """The option that all of them have."""
+
+    language: Annotated[str, AfterValidator(check_language)] | None = Field(
+        None,
+        description="of the prompts, the judge's when absent; auto: English, as ragas wrote "
+        "them; any other: the judge translates them",
+    )
+
+    passed: ClassVar[frozenset[str]] = frozenset()
+    """The options that ragas' class takes."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ragas' class."""
+        return self.model_dump(mode="json", include=set(self.passed))
+
+
+def _odd(times: int | None) -> int | None:
+    """Return ``times``; None for 1, which is the same as without the option."""
+    if times is not None and times % 2 == 0:
+        raise ValueError("an odd number, so that there is always a majority")
+    return None if times == 1 else times
+
+
+class VotedOptions(RagasOptions):
+    """How often the judge gives its verdicts."""
+
+    reproducibility: Annotated[
+        Annotated[int, Field(ge=1, le=21, strict=True)] | None, AfterValidator(_odd)
+    ] = Field(None, description="verdicts on each statement; the majority counts")
+
+
+class ReferenceOptions(RagasOptions):
+    """Which reference counts: ragas takes one."""
+
+    references: Literal["first", "best"] = Field(
+        "first", description="best: score each, at so many times the calls"
+    )
+
+
+class VotedReferenceOptions(ReferenceOptions, VotedOptions):
+    """Repeated verdicts, and the choice among references."""
+
+
+class RelevancyOptions(RagasOptions):
+    """How thoroughly the judge is asked."""
+
+    strictness: int = Field(
+        3, ge=1, le=20, strict=True, description="questions guessed from the answer"
+    )
+    passed = frozenset({"strictness"})
+
+
+def _some_weight(weights: tuple[float, float]) -> tuple[float, float]:
+    if not any(weights):
+        raise ValueError("one of the two weights must be above 0")
+    return weights
+
+
+_Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Beta = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class CorrectnessOptions(ReferenceOptions):
+    """The weights of claims and similarity."""
+
+    weights: Annotated[tuple[_Weight, _Weight], AfterValidator(_some_weight)] = Field(
+        (0.75, 0.25), description="of claims and of similarity; with 0 nothing is embedded"
+    )
+    beta: _Beta = Field(1.0, description="above 1 favours recall")
+    passed = frozenset({"weights", "beta"})
+
+    def adapt(self, info: MetricInfo) -> MetricInfo:
+        """Return the info, without the embedding model where similarity has weight 0."""
+        if self.weights[1]:
+            return info
+        return replace(info, asks=frozenset({"judge"}), range=(0.0, 1.0))
+
+
+class FactualOptions(VotedReferenceOptions):
+    """Which figure is the score, and how texts are split into claims."""
+
+    mode: Literal["precision", "recall", "f1"] = Field("f1", description="which figure it is")
+    beta: _Beta = Field(1.0, description="of f1; above 1 favours recall")
+    atomicity: Literal["low", "high"] = Field("low", description="how finely claims are cut")
+    coverage: Literal["low", "high"] = Field("low", description="how many claims are kept")
+    passed = frozenset({"mode", "beta", "atomicity", "coverage"})
+
+
+_NOISE = "the contexts whose wrong claims are counted"
+
+
+class NoiseOptions(VotedReferenceOptions):
+    """Which wrong claims are counted."""
+
+    mode: Literal["relevant", "irrelevant"] = Field("relevant", description=_NOISE)
+    passed = frozenset({"mode"})
+
+
+class IrrelevantNoiseOptions(NoiseOptions):
+    """The same, with the mode ``irrelevant`` by default."""
+
+    mode: Literal["relevant", "irrelevant"] = Field("irrelevant", description=_NOISE)
+
+
+_LEVEL = re.compile(r"score(\d+)_description")
+
+
+def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    if rubrics is None:
+        return None
+    for name in rubrics:
+        if not _LEVEL.fullmatch(name):
+            raise ValueError(f"{name!r} must be written as score1_description, score2_description")
+    if len(rubrics) < 2:
+        raise ValueError("rubrics describe two levels or more")
+    return rubrics
+
+
+_WITH_REFERENCE = "whether the judge sees the reference"
+
+
+class RubricsOptions(ReferenceOptions):
+    """The levels, and whether the judge sees the reference."""
+
+    rubrics: Annotated[dict[str, str] | None, AfterValidator(_levels)] = Field(
+        None, description="score1_description: text, and so on; ragas' five levels when absent"
+    )
+    with_reference: bool = Field(False, description=_WITH_REFERENCE)
+
+    @property
+    def scale(self) -> tuple[int, int]:
+        """The lowest and the highest mark."""
+        if self.rubrics is None:
+            return (1, 5)
+        marks = [int(name[len("score") : -len("_description")]) for name in self.rubrics]
+        return (min(marks), max(marks))
+
+    passed = frozenset({"rubrics", "with_reference"})
+
+    def adapt(self, info: MetricInfo) -> MetricInfo:
+        """Return the info with the range of the rubrics, and the reference where it counts."""
+        needs = info.needs | ({"references"} if self.with_reference else set())
+        low, high = self.scale
+        return replace(info, needs=needs, range=(float(low), float(high)))
+
+
+class RubricsWithReferenceOptions(RubricsOptions):
+    """The same, with the reference by default."""
+
+    with_reference: bool = Field(True, description=_WITH_REFERENCE)
+
+
+def _ascending(scale: tuple[int, int]) -> tuple[int, int]:
+    if scale[0] >= scale[1]:
+        raise ValueError("the lowest mark comes first, then a higher one")
+    return scale
+
+
+class InstanceRubricsOptions(ReferenceOptions):
+    """Where the rubrics of a row are."""
+
+    column: str = Field("rubrics", description="of the data, with the row's rubrics")
+    scale: Annotated[tuple[int, int], AfterValidator(_ascending)] = Field(
+        (1, 5), description="lowest and highest mark"
+    )
+
+    def adapt(self, info: MetricInfo) -> MetricInfo:
+        """Return the info with the range of the marks."""
+        low, high = self.scale
+        return replace(info, range=(float(low), float(high)))
+
+
+class TableOptions(NoOptions):
+    """What is counted of two tables, under ragas' names."""
+
+    mode: Literal["rows", "columns"] = Field("rows", description="what must be equal as a whole")
+    metric: Literal["precision", "recall", "f1"] = Field("f1", description="which figure it is")
+
+
+class SummaryOptions(RagasOptions):
+    """How much a short summary counts."""
+
+    length_penalty: bool = Field(True, description="whether a short summary is better")
+    coeff: float = Field(0.5, ge=0, le=1, description="how much that counts")
+    passed = frozenset({"length_penalty", "coeff"})
 
 
 def preload() -> None:
@@ -31,7 +222,7 @@ def preload() -> None:
 
 
 def _make(info: MetricInfo, fields: str, optional: str) -> Callable[[str, Any], JudgedMetric]:
-    def make(name: str, chosen: options.RagasOptions) -> JudgedMetric:
+    def make(name: str, chosen: RagasOptions) -> JudgedMetric:
         from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
         from pytest_rageval.metrics.ragas.metric_table import METRIC_TABLE
 
@@ -51,7 +242,7 @@ def _definition(
     name: str,
     needs: str,
     aliases: tuple[str, ...],
-    chosen: type[options.RagasOptions] = options.RagasOptions,
+    chosen: type[RagasOptions] = RagasOptions,
     optional: str = "",
     from_column: str = "",
     **known: Any,
@@ -103,13 +294,14 @@ _MARKS: dict[str, Any] = {
 }
 _WORSE: dict[str, Any] = {"higher_is_better": False}
 
+
 METRICS = (
-    _definition("faithfulness", "question answer contexts", (), options.VotedOptions),
+    _definition("faithfulness", "question answer contexts", (), VotedOptions),
     _definition(
         "answer_relevancy",
         "question answer",
         ("AnswerRelevancy", "response_relevancy", "ResponseRelevancy"),
-        options.RelevancyOptions,
+        RelevancyOptions,
         margin=COSINE_MARGIN,
         **_SIMILAR,
     ),
@@ -123,7 +315,7 @@ METRICS = (
             "llm_context_precision_with_reference",
             "LLMContextPrecisionWithReference",
         ),
-        options.VotedReferenceOptions,
+        VotedReferenceOptions,
     ),
     _definition(
         "context_utilization",
@@ -135,45 +327,45 @@ METRICS = (
             "llm_context_precision_without_reference",
             "LLMContextPrecisionWithoutReference",
         ),
-        options.VotedOptions,
+        VotedOptions,
     ),
     _definition(
         "context_recall",
         "question contexts references",
         ("ContextRecall", "llm_context_recall", "LLMContextRecall"),
-        options.VotedReferenceOptions,
+        VotedReferenceOptions,
     ),
     _definition(
         "context_entity_recall",
         "references contexts",
         ("ContextEntityRecall",),
-        options.ReferenceOptions,
+        ReferenceOptions,
     ),
     _definition(
         "answer_correctness",
         "question answer references",
         ("AnswerCorrectness",),
-        options.CorrectnessOptions,
+        CorrectnessOptions,
         **_SIMILAR,
     ),
     _definition(
         "factual_correctness",
         "answer references",
         ("FactualCorrectness",),
-        options.FactualOptions,
+        FactualOptions,
     ),
     _definition(
         "noise_sensitivity",
         "question answer references contexts",
         ("NoiseSensitivity", "noise_sensitivity_relevant"),
-        options.NoiseOptions,
+        NoiseOptions,
         **_WORSE,
     ),
     _definition(
         "noise_sensitivity_irrelevant",
         "question answer references contexts",
         (),
-        options.IrrelevantNoiseOptions,
+        IrrelevantNoiseOptions,
         **_WORSE,
     ),
     _definition(
@@ -186,21 +378,21 @@ METRICS = (
             "rubrics_score_without_reference",
             "RubricsScoreWithoutReference",
         ),
-        options.RubricsOptions,
+        RubricsOptions,
         **_MARKS,
     ),
     _definition(
         "rubrics_score_with_reference",
         "answer",
         ("RubricsScoreWithReference",),
-        options.RubricsWithReferenceOptions,
+        RubricsWithReferenceOptions,
         **_MARKS,
     ),
     _definition(
         "instance_specific_rubrics",
         "answer",
         ("InstanceSpecificRubrics", "instance_rubrics", "InstanceRubrics"),
-        options.InstanceRubricsOptions,
+        InstanceRubricsOptions,
         from_column="rubrics",
         **_MARKS,
     ),
@@ -208,7 +400,7 @@ METRICS = (
         "answer_accuracy",
         "question answer references",
         ("AnswerAccuracy", "nv_accuracy"),
-        options.ReferenceOptions,
+        ReferenceOptions,
     ),
     _definition(
         "context_relevance", "question contexts", ("ContextRelevance", "nv_context_relevance")
@@ -222,13 +414,13 @@ METRICS = (
         "summary_score",
         "reference_contexts answer",
         ("SummaryScore", "summarization_score", "SummarizationScore"),
-        options.SummaryOptions,
+        SummaryOptions,
     ),
     _definition(
         "sql_semantic_equivalence",
         "answer references",
         ("SQLSemanticEquivalence", "LLMSQLEquivalence", "llm_sql_equivalence_with_reference"),
-        options.ReferenceOptions,
+        ReferenceOptions,
         optional="reference_contexts",
     ),
     _of_texts("ragas.bleu", "BleuScore", "sacrebleu"),
@@ -237,6 +429,6 @@ METRICS = (
         "DataCompyScore",
         "datacompy",
         ("DataCompyScore", "data_compare_score"),
-        options.TableOptions,
+        TableOptions,
     ),
 )

@@ -11,26 +11,27 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking
+from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.base import ChatClient, Message
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, ragas_version, require_ragas
 from pytest_rageval.metrics.ragas.judge import (
     Embedder,
+    Finding,
     Judge,
     Prompt,
+    Request,
     Unscorable,
     read_reply,
     reply_schema,
     together,
 )
-from pytest_rageval.metrics.ragas.options import RagasOptions
-from pytest_rageval.metrics.ragas.request import Finding, Request
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.scenario.model_specs import ENGLISH, LANGUAGES
+from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, examples_in
-from pytest_rageval.text.limits import read_json
 
 Client = TypeVar("Client")
 

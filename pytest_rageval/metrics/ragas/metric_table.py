@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pytest_rageval.metrics.ragas.judge import Check, Unscorable, together
-from pytest_rageval.metrics.ragas.metric import Ask
-from pytest_rageval.metrics.ragas.request import (
+from pytest_rageval.metrics.ragas.judge import (
+    Check,
     Claim,
     Finding,
     Request,
+    Unscorable,
     brief,
     counted,
     quoted,
+    together,
     whole_number,
 )
+from pytest_rageval.metrics.ragas.metric import Ask
 
 _LISTED = 3
 

@@ -39,8 +39,7 @@ from pytest_rageval.plugin.run.items import CASE, JUDGE_SAMPLE, check_judged, ch
 from pytest_rageval.plugin.run.start_session import ensure_session
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.targets.answers import answer_of
-from pytest_rageval.targets.base import Answer, TargetError
+from pytest_rageval.targets.base import Answer, TargetError, answer_of
 from pytest_rageval.text.printable import printable
 
 

@@ -14,7 +14,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 Controls = Callable[[ScenarioInfo], Mapping[str, ControlVerdict]]
 MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]

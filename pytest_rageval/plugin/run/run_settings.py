@@ -98,7 +98,7 @@ def usage_so_far(
     folder = run_settings(config).shared_dir
     if folder is None or not folder.is_dir():
         return None
-    from pytest_rageval.clients.accounting.ledger import is_counted, run_usage, scenario_usage
+    from pytest_rageval.clients.accounting import is_counted, run_usage, scenario_usage
 
     if not is_counted(folder):  # only a target was asked, no model
         return None

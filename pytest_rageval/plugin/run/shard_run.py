@@ -44,9 +44,8 @@ from pytest_rageval.shards.shard_file import (
     shard_lines,
     started_file,
 )
-from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.codec import from_json, to_json
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import one_line, printable, wrapped
 
 _OUTPUT = "rageval_scenarios"
 """The key under which an xdist worker sends which cases were dealt out to its controller."""

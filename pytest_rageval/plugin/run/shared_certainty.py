@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from pytest_rageval.clients.cache.jsonl_log import read_bytes
+from pytest_rageval.clients.jsonl_log import read_bytes
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.verdict.certainty import Certainty
 from pytest_rageval.model import PASSING, SampleResult

@@ -32,8 +32,7 @@ from pytest_rageval.stats.wording import (
     figure,
     p_figure,
 )
-from pytest_rageval.text.cells import cells, pad
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import cells, one_line, pad
 
 _LISTED = 5
 

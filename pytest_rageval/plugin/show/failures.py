@@ -21,8 +21,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.stats.verdict import Refusal, Shortfall, does_not_apply, passing_of
-from pytest_rageval.text.cells import cells, cut, pad, wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, cut, one_line, pad, printable, wrapped
 
 YamlPath = tuple[str | int, ...]
 

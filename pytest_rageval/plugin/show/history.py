@@ -17,8 +17,7 @@ from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.wording import change, figure, interval
-from pytest_rageval.text.cells import cells, pad
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, one_line, pad, printable
 
 _LISTED = 10
 _DRAWN = 40

@@ -23,7 +23,7 @@ def label_lines(
     """
     info, human = drawn.wanted.info, drawn.wanted.human
     picked = len(drawn.drawing.ids)
-    labelled = sum(one.human is not None for one in drawn.population)
+    labelled = sum(one.is_labelled for one in drawn.population)
     what = f"{picked} of {counted(len(drawn.population), 'answer')} drawn for {human.metric}"
     yield one_line(f"{info.title}: {what}; {labelled} have a label")
     yield f"run   {shown(drawn.run)}"

@@ -15,7 +15,7 @@ from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.stats.aggregate import judge_failure
+from pytest_rageval.stats.summary import judge_failure
 from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
 

@@ -26,8 +26,7 @@ from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.run_view import MeanRow, RunView, gate_word
 from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.cells import cells, pad, wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cells, one_line, pad, printable, wrapped
 
 
 def say(text: str) -> None:

@@ -41,9 +41,11 @@ from pytest_rageval.results.draws import (
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
 from pytest_rageval.stats.labels.corrected import Judged
-from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw, labels_needed
+from pytest_rageval.stats.labels.drawing import Drawing, draw, labels_needed
 from pytest_rageval.stats.labels.strata import (
+    Member,
     Scale,
+    average,
     bearing_draws,
     column_of,
     digest_of,
@@ -55,7 +57,7 @@ from pytest_rageval.stats.weights import is_scored
 
 def population(
     info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
-) -> list[Candidate]:
+) -> list[Member]:
     """Return those of ``samples`` that have an answer and a score, in their order."""
     scores = {
         name: score
@@ -65,16 +67,19 @@ def population(
     scale = Scale.of(info, human)
     is_high = _verdict(info, human, scores.values())
     return [
-        Candidate(
+        Member(
             name,
-            digest := digest_of(samples[name]),
-            is_high(score),
-            samples[name].sample_weight,
-            _mean([scale.label(label.value) for label in drawn_labels(human, name, digest)]),
-            scale.score(score),
+            Judged(
+                scale.score(score),
+                average([scale.label(label.value) for label in drawn_labels(human, name, digest)]),
+                samples[name].sample_weight,
+                verdict=is_high(score),
+            ),
+            digest,
             human.labels.get(name, ()),
         )
         for name, score in scores.items()
+        for digest in [digest_of(samples[name])]
     ]
 
 
@@ -99,10 +104,6 @@ def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]
     """Return the labels of an answer, without those of people who chose what to label."""
     labels = human.labels.get(sample_id, ())
     return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 def _verdict(
@@ -162,10 +163,10 @@ class OtherRun:
             if not drawn_labels(self.human, name, row.digest):
                 yield row
 
-    def pairs(self, population: Sequence[Candidate]) -> Pairs:
+    def pairs(self, population: Sequence[Member]) -> Pairs:
         """Return the pairs of answers that differ, and which of them have labels."""
         differing = [one for one in population if self.differs(one.sample_id, one.digest)]
-        labelled = [one for one in differing if one.human is not None]
+        labelled = [one for one in differing if one.is_labelled]
         halves = {
             one.sample_id: drawn_labels(self.human, one.sample_id, one.digest)[0].drawn
             for one in labelled
@@ -238,7 +239,7 @@ class DrawnLabels:
 
     wanted: Wanted
     run: Path
-    population: Sequence[Candidate]
+    population: Sequence[Member]
     left_out: int
     drawing: Drawing
     records: Sequence[DrawRecord]
@@ -274,7 +275,7 @@ class _Source:
     wanted: Wanted
     run: Path
     samples: Mapping[str, SampleResult]
-    population: Sequence[Candidate]
+    population: Sequence[Member]
     draws: Sequence[DrawRecord]
     other: OtherRun | None
 
@@ -315,7 +316,6 @@ def draw_labels(
         question=human.question,
     )
     left_out = len(source.samples) - len(source.population)
-    pilot = [Judged(one.score, one.human, one.weight) for one in source.population]
     return DrawnLabels(
         wanted,
         source.run,
@@ -325,7 +325,7 @@ def draw_labels(
         records,
         sheet,
         folder,
-        labels_needed(pilot, HALF_WIDTH),
+        labels_needed([one.judged for one in source.population], HALF_WIDTH),
     )
 
 

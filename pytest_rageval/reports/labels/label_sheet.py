@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from pytest_rageval.reports.page.assemble import page_of
-from pytest_rageval.text.cells import csv_text, quoted
+from pytest_rageval.text.printable import csv_text, quoted
 
 COLUMNS: Final = (
     *("question", "contexts", "answer", "id"),

@@ -35,8 +35,8 @@ from pytest_rageval.reports.page.assemble import (
 )
 from pytest_rageval.reports.run_view import control_remarks
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.stats.aggregate import reply_counts
 from pytest_rageval.stats.comparison import paired_scores
+from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,

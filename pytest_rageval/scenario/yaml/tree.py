@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.text.limits import CUT_DEPTH, MAX_DEPTH, TOO_DEEP_TO_READ, blanked, excess
+from pytest_rageval.text.codec import CUT_DEPTH, MAX_DEPTH, TOO_DEEP_TO_READ, blanked, excess
 
 YamlPath = tuple[str | int, ...]
 

@@ -12,7 +12,7 @@ from typing import Any, Final, overload
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
+from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import Problem, UserError, shorten
 from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.reports.run_view import RunView, is_bad

@@ -23,7 +23,7 @@ from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
 from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
-from pytest_rageval.text.limits import excess_in, read_json
+from pytest_rageval.text.codec import excess_in, read_json
 
 _taken: tuple[int, int] | None = None
 

@@ -32,7 +32,7 @@ from pytest_rageval.serving.web.dbgpt_request import (
     read_request,
 )
 from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
-from pytest_rageval.text.limits import MAX_ROWS_REQUEST_BYTES
+from pytest_rageval.text.codec import MAX_ROWS_REQUEST_BYTES
 
 if TYPE_CHECKING:
     from pytest_rageval.serving.web.desk import Desk

@@ -17,7 +17,7 @@ from pytest_rageval.errors import shorten
 if TYPE_CHECKING:
     from aiohttp import web
 
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.codec import read_json
 
 BODY_S: Final = 60.0
 """How long a client on this machine may take to send a body."""

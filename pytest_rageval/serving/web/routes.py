@@ -15,7 +15,7 @@ from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.live_runs import Event
 from pytest_rageval.serving.web.page import page_files
 from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
-from pytest_rageval.text.limits import MAX_REQUEST_BYTES
+from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 
 _BEAT_S = 15.0
 _HISTORY = 50

@@ -12,23 +12,21 @@ from typing import Any, Final
 from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
 from pytest_rageval.stats.influence import Counted, Unit, table_interval
 from pytest_rageval.stats.intervals import t_quantile
-from pytest_rageval.stats.labels.kappa import (
+from pytest_rageval.stats.labels.coefficients import (
     ac_influence,
+    area_under_curve,
     ceiling_influence,
     cohen_kappa,
     coincidences,
+    curve_influence,
     gwet_ac,
     human_ceiling,
     kappa_influence,
+    kendall,
+    kendall_influence,
     krippendorff_alpha,
     majority,
     pair_units,
-)
-from pytest_rageval.stats.labels.rank_correlation import (
-    area_under_curve,
-    curve_influence,
-    kendall,
-    kendall_influence,
     spearman,
     spearman_influence,
 )

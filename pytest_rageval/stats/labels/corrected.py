@@ -42,6 +42,7 @@ from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
+from pytest_rageval.stats.influence import sum_of_squares
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
@@ -85,11 +86,11 @@ def corrected_mean(
     parts = _parts(strata)
     labels = sum(len(part.human) for part in parts)
     if labels < LEAST_LABELS:
-        return _no_mean(labels, f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}")
+        return no_mean(f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}", labels)
     lacking = [part for part in parts if part.lacks(2)]
     if lacking:
         found = counted(len(lacking[0].human), "labelled answer")
-        return _no_mean(labels, f"stratum {lacking[0].index} has {found}, fewer than 2")
+        return no_mean(f"stratum {lacking[0].index} has {found}, fewer than 2", labels)
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
     is_open = [bool(part.others.weights) or part.index not in known for part in parts]
     sizes = [part.weight for part in parts]
@@ -132,7 +133,7 @@ class _Rows:
         shares = self.shares
         if len(shares) == len(self.groups):
             return float(len(shares))
-        return 1.0 / _squares(shares.values())
+        return 1.0 / sum_of_squares(shares.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,7 @@ def _spread_of_labels(part: _Part) -> float:
     With groups it is larger by what they make of the variance.
     """
     deviations = _deviations(part.human, part.labelled)
-    return _squares(deviations.values()) * len(part.human)
+    return sum_of_squares(deviations.values()) * len(part.human)
 
 
 def _share(part: _Part) -> float:
@@ -246,7 +247,7 @@ def _share(part: _Part) -> float:
         return 0.0
     n, ratio = len(part.human), len(part.human) / len(others.judge)
     both = residuals(labelled.judge + others.judge, labelled.weights + others.weights)
-    spread = _squares(both) / (len(both) - 1)
+    spread = sum_of_squares(both) / (len(both) - 1)
     if spread < NO_VARIANCE:
         return 0.0
     human = residuals(part.human, labelled.weights)
@@ -276,13 +277,13 @@ def _error(part: _Part, share: float, weight: float) -> _Error:
     rest = [y - share * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
     ours = _deviations(rest, part.labelled)
     theirs = _deviations([share * f for f in part.others.judge], part.others) if share else {}
-    k, squares = part.labelled.units, _squares(ours.values())
+    k, squares = part.labelled.units, sum_of_squares(ours.values())
     variance = max(squares * k / (k - 1), (squares + weight / k**2) * k / (k + 1))
     if not theirs:
         return _Error(variance, ours)
     # Of others in uneven groups the variance is not known below k = 2; then each counts whole.
     others = max(part.others.units, 2.0)
-    variance += _squares(theirs.values()) * others / (others - 1)
+    variance += sum_of_squares(theirs.values()) * others / (others - 1)
     by_group = {**theirs, **{group: one + theirs.get(group, 0.0) for group, one in ours.items()}}
     shared = math.fsum(one * theirs[group] for group, one in ours.items() if group in theirs)
     # At least k/(k - 1) times the squares of the groups' deviations: never below 0.
@@ -314,7 +315,7 @@ def _result(
     if differences:
         half = quantile * math.sqrt(variance)
         return Corrected(mean, max(mean - half, low), min(mean + half, 1.0), share, labels, None)
-    size = 1.0 / _squares([math.fsum(one) for one in labelled])
+    size = 1.0 / sum_of_squares([math.fsum(one) for one in labelled])
     most = 2.0 * mean * (1.0 - mean) / size
     ends = wilson_interval(mean, min(variance, most), size, quantile)
     independent = units / sum(len(one.part.human) for one in drawn)
@@ -338,7 +339,7 @@ def _variance(drawn: Sequence[_Estimate]) -> float:
     )
     errors = _gathered((one.weight, one.error.by_group) for one in drawn)
     sizes = _gathered((one.mean - centre, one.held) for one in drawn)
-    shared = math.fsum(math.fsum(one) ** 2 - _squares(one) for one in errors if len(one) > 1)
+    shared = math.fsum(math.fsum(one) ** 2 - sum_of_squares(one) for one in errors if len(one) > 1)
     return inside + shared + math.fsum(math.fsum(one) ** 2 for one in sizes)
 
 
@@ -353,7 +354,8 @@ def _gathered(
     return found.values()
 
 
-def _no_mean(labels: int, why: str) -> Corrected:
+def no_mean(why: str, labels: int = 0) -> Corrected:
+    """Return that there is no mean, and why; ``labels`` there are."""
     return Corrected(None, None, None, None, labels, None, why)
 
 
@@ -371,10 +373,6 @@ def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable,
     for value, group in zip(values, groups, strict=True):
         found[group].append(value)
     return {group: math.fsum(terms) for group, terms in found.items()}
-
-
-def _squares(values: Collection[float]) -> float:
-    return math.fsum(value * value for value in values)
 
 
 _MOST: Final = 10**9

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from pytest_rageval.model import CHOSEN, Baseline, Corrected, HumanLabels, Label, ScenarioResult
 from pytest_rageval.stats.comparison import paired_scores
 from pytest_rageval.stats.labels.agreement import agreement_of
-from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, corrected_mean, plain_labels
+from pytest_rageval.stats.labels.corrected import (
+    LEAST_LABELS,
+    Judged,
+    corrected_mean,
+    no_mean,
+    plain_labels,
+)
 from pytest_rageval.stats.labels.strata import (
     Key,
     Member,
@@ -50,7 +56,7 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
     low, high = column_of(result.info, human.metric).range
     if not math.isfinite(high - low):
         end = "upper" if math.isinf(high) else "lower"
-        return _no_mean(f"{human.metric} has no {end} end: its mean cannot be corrected")
+        return no_mean(f"{human.metric} has no {end} end: its mean cannot be corrected")
     members = list(members_of(result, human, scale))
     strata = strata_of(members, human, saved_draws(result.info))
     labelled = sum(one.is_labelled for one in members)
@@ -59,7 +65,7 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
         strata = f"{counted(labelled, 'label')}, fewer than {LEAST_LABELS}; {unscored} more are of "
         strata += "samples without a score"
     if isinstance(strata, str):
-        return _no_mean(strata, labelled)
+        return no_mean(strata, labelled)
     parts = [[one.judged for one in part] for part in strata]
     found = verdict_mean(parts, confidence) if len(human.levels) == 2 else None
     found = found or corrected_mean(parts, confidence=confidence)
@@ -69,10 +75,6 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
 def pilot_of(result: ScenarioResult, human: HumanLabels) -> list[Judged]:
     """Return the population with its labels, to tell how many more of them are needed."""
     return [one.judged for one in members_of(result, human, Scale.of(result.info, human))]
-
-
-def _no_mean(why: str, labels: int = 0) -> Corrected:
-    return Corrected(None, None, None, None, labels, None, why)
 
 
 def _scaled(found: Corrected, low: float, span: float) -> Corrected:
@@ -97,15 +99,15 @@ def corrected_difference(
     changed = [one for one in pairs if one.digest != baseline.digests[one.sample_id]]
     labelled = sum(one.is_labelled for one in changed)
     if not pairs:
-        return _no_mean(f"no sample has a {human.metric} and an answer in both runs")
+        return no_mean(f"no sample has a {human.metric} and an answer in both runs")
     saved = saved_draws(result.info)
     lost = without_record(changed, [*human.draws, *saved])
     if lost:
-        return _no_mean(lost, labelled)
+        return no_mean(lost, labelled)
     parts = parts_of(changed, human, saved)
     lacking = _lacking_pairs(parts, labelled, len(pairs), baseline.name) or lacking_stratum(parts)
     if lacking:
-        return _no_mean(lacking, labelled)
+        return no_mean(lacking, labelled)
     strata = [[one.judged for one in part] for part in parts.values()]
     strata += [equal] if equal else []
     exact = (len(parts),)  # equal answers are no sample of others

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pytest_rageval.model import Draw, Label
-from pytest_rageval.stats.influence import Z_95
+from pytest_rageval.model import Draw
+from pytest_rageval.stats.influence import Z_95, dot
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, residuals
-from pytest_rageval.stats.labels.strata import CHANGED, code_in
+from pytest_rageval.stats.labels.strata import CHANGED, Member, code_in
 from pytest_rageval.stats.summary import group_sums
 
 FIRST: Final = 30
@@ -26,24 +26,6 @@ HIGH: Final = "high"
 LOW: Final = "low"
 SEVERAL: Final = "several"
 """Kinds of strata besides CHANGED: by the judge's verdict, and such as were put together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An answer of the population; ``is_high`` is the judge's verdict, ``weight`` its sample's.
-
-    ``human`` is what people say of it, from 0 to 1: None without labels that were drawn. So is
-    ``score`` what the judge says; no draw depends on it. ``labels`` are all of its sample, also of
-    other answers.
-    """
-
-    sample_id: str
-    digest: str
-    is_high: bool
-    weight: float = 1.0
-    human: float | None = None
-    score: float = 0.0
-    labels: Sequence[Label] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +56,7 @@ class Drawing:
 
 
 def draw(
-    population: Sequence[Candidate],
+    population: Sequence[Member],
     n: int,
     seed: int,
     bearing: Sequence[Draw] = (),
@@ -92,7 +74,7 @@ def draw(
     rng, kinds = random.Random(seed), kinds or {}
     parts = _parts(population, bearing, kinds, apart)
     if not parts:
-        free = [one.sample_id for one in population if one.human is None]
+        free = [one.sample_id for one in population if not one.is_labelled]
         return Drawing(rng.sample(free, min(n, len(free))))
     counts = allocation([part.plan for part in parts], n)
     total = math.fsum(part.weight for part in parts) or 1.0
@@ -101,7 +83,7 @@ def draw(
     of: dict[str, str] = {}
     for part, count in zip(parts, counts, strict=True):
         code = _code(rng, kinds.keys() | strata.keys())
-        free = [one.sample_id for one in part.members if one.human is None]
+        free = [one.sample_id for one in part.members if not one.is_labelled]
         ids += rng.sample(free, count)
         of |= dict.fromkeys((one.sample_id for one in part.members), code)
         size = len(part.members)
@@ -114,15 +96,15 @@ class _Part:
     """Samples of the population from which a draw is uniform."""
 
     kind: str
-    members: Sequence[Candidate]
+    members: Sequence[Member]
 
     @property
     def labels(self) -> Sequence[float]:
-        return [one.human for one in self.members if one.human is not None]
+        return [label for one in self.members if (label := one.judged.human) is not None]
 
     @property
     def weight(self) -> float:
-        return math.fsum(one.weight for one in self.members)
+        return math.fsum(one.judged.weight for one in self.members)
 
     @property
     def least(self) -> int:
@@ -146,7 +128,7 @@ class _Part:
 
 
 def _parts(
-    population: Sequence[Candidate],
+    population: Sequence[Member],
     bearing: Sequence[Draw],
     kinds: Mapping[str, str],
     apart: Collection[str],
@@ -156,17 +138,17 @@ def _parts(
     They are those within which a corrected mean takes labels for drawn uniformly. Where these are
     too many, some that have their labels are drawn from together.
     """
-    found: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    found: defaultdict[tuple[str, ...], list[Member]] = defaultdict(list)
     has_strata = any(one.strata for one in bearing)
     for one in population:
         key = [code_in(earlier, one) for earlier in bearing]
         if one.sample_id in apart:
             key.append(CHANGED)
         elif CHANGED not in key and not has_strata:
-            key.append(HIGH if one.is_high else LOW)
+            key.append(HIGH if one.judged.verdict else LOW)
         found[tuple(key)].append(one)
     parts = [_Part(_kind(key, kinds), found[key]) for key in sorted(found)]
-    labelled = sum(one.human is not None for one in population)
+    labelled = sum(one.is_labelled for one in population)
     if labelled < FIRST and not has_strata and {one.kind for one in parts} <= {HIGH, LOW}:
         return []
     while len(parts) > MOST_STRATA:
@@ -230,7 +212,7 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     k = len(human)
     if k < 2:
         return None
-    variance = _dot(human, human) / n * k / (k - 1) or 1.0 / (n + 1)
+    variance = dot(human, human) / n * k / (k - 1) or 1.0 / (n + 1)
     few, many = sorted(
         _smallest(variance, max(rho, 0.0), size, half_width) for rho in _fisher(human, judge)
     )
@@ -266,10 +248,10 @@ def _urgency(stratum: StratumNeed, labelled: int) -> tuple[float, ...]:
 
 def _fisher(human: Sequence[float], judge: Sequence[float]) -> tuple[float, float]:
     """Return the ends of the 95 % interval of the correlation of residuals."""
-    spread = math.sqrt(_dot(human, human) * _dot(judge, judge))
+    spread = math.sqrt(dot(human, human) * dot(judge, judge))
     if spread == 0.0:
         return 0.0, 0.0
-    rho = _dot(human, judge) / spread
+    rho = dot(human, judge) / spread
     centre = math.atanh(min(max(rho, -_LARGEST_CORRELATION), _LARGEST_CORRELATION))
     half = Z_95 / math.sqrt(max(len(human) - 3, 1))
     return math.tanh(centre - half), math.tanh(centre + half)
@@ -281,7 +263,3 @@ def _smallest(variance: float, rho: float, size: int, half_width: float) -> int:
         return t_quantile(0.975, n - 1) ** 2 * left <= half_width * half_width
 
     return LEAST_LABELS + bisect_left(range(LEAST_LABELS, size + 1), True, key=is_enough)
-
-
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return math.fsum(a * b for a, b in zip(one, other, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from pytest_rageval.model import (
     CHOSEN,
@@ -36,20 +36,14 @@ Key = tuple[str, ...]
 """The codes of an answer's strata, one for each draw."""
 
 
-class HasLabels(Protocol):
-    """An answer with all labels of its sample, also those of other answers."""
-
-    @property
-    def sample_id(self) -> str: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def labels(self) -> Sequence[Label]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A sample of the population that a corrected mean is of."""
+    """A sample of the population that a corrected mean is of, or that a draw is from.
+
+    ``judged`` has the judge's figure, and what people say of the answer with this ``digest``; a
+    draw looks at the judge's verdict alone. ``labels`` are all of the sample, also those of other
+    answers.
+    """
 
     sample_id: str
     judged: Judged
@@ -96,7 +90,7 @@ def is_on_record(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
 
 
 def bearing_draws(
-    members: Sequence[HasLabels], human: HumanLabels, saved: Sequence[Draw]
+    members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
 ) -> list[Draw]:
     """Return the draws that labels of present answers come from.
 
@@ -117,7 +111,7 @@ def bearing_draws(
     return [draw for draw in human.draws if _bears(draw, members, is_current=False)]
 
 
-def code_in(draw: Draw, member: HasLabels) -> str:
+def code_in(draw: Draw, member: Member) -> str:
     """Return the code of an answer's stratum in a draw, CHANGED if it was another answer then."""
     if draw.digests.get(member.sample_id) != member.digest:
         return CHANGED
@@ -215,7 +209,7 @@ def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
     )
 
 
-def _bears(draw: Draw, members: Sequence[HasLabels], *, is_current: bool) -> bool:
+def _bears(draw: Draw, members: Sequence[Member], *, is_current: bool) -> bool:
     """Return whether labels of this draw are used: of present answers, or of earlier ones.
 
     A code is of one draw alone, also where the label is about the answer of a saved run that came

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking
-from pytest_rageval.clients.accounting.ledger import run_usage, scenario_usage
+from pytest_rageval.clients.accounting import Purpose, asking, run_usage, scenario_usage
 from pytest_rageval.clients.base import Accept, ChatClient, Message, Reply, ReplySchema, Usage
 from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import (

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking
+from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Message, Usage
 from pytest_rageval.clients.clients import Clients, check_chat, check_embedding
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI, vector_of
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger, Purpose, asking, current_purpose
 from pytest_rageval.clients.base import Usage, Vectors
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError, ServerError

@@ -16,8 +16,8 @@ import pytest
 from fake_openai import FakeOpenAI
 
 from pytest_rageval.clients import file_locks as locks
-from pytest_rageval.clients.accounting.ledger import run_usage
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.accounting import run_usage
+from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import ClientSettings, RunSettings

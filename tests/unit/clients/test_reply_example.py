@@ -8,10 +8,10 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from pytest_rageval.clients.accounting.call_context import Purpose
+from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message, ReplySchema
-from pytest_rageval.clients.cache.keys import chat_key
-from pytest_rageval.clients.reply_example import gives_back, shown_example
+from pytest_rageval.clients.cache import chat_key
+from pytest_rageval.clients.reply_form import gives_back, shown_example
 from pytest_rageval.clients.settings import ClientSettings, ReplyForm
 
 

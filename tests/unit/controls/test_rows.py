@@ -17,14 +17,20 @@ import pytest
 from judged_scoring import input_of, metric
 from scripted_models import ScriptedJudge, nli
 
+from pytest_rageval import controls
 from pytest_rageval.clients.base import Vector
-from pytest_rageval.controls import rows
-from pytest_rageval.controls.rows import Language, lacking_fields, language_of, own_rows, read_rows
+from pytest_rageval.controls import (
+    ControlRule,
+    Language,
+    lacking_fields,
+    language_of,
+    own_rows,
+    read_rows,
+)
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import MetricInfo, Models, missing_fields
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
-from pytest_rageval.stats.control_rows import ControlRule
 
 USERS_OWN = {
     "rubric",
@@ -88,10 +94,10 @@ def test_metrics_without_rows_have_an_empty_set() -> None:
     assert not any(own_rows(name, "en").rows for name in (*USERS_OWN, "f1", "my_metric"))
 
 
-@pytest.mark.parametrize("number", rows.SETS)
+@pytest.mark.parametrize("number", controls.SETS)
 def test_a_set_is_never_edited(number: int) -> None:
     found = {}
-    for name in rows._plans(number):
+    for name in controls._plans(number):
         said = [
             [row.expect, _said(row.sample)]
             for language in LANGUAGES
@@ -126,7 +132,7 @@ def test_no_row_repeats_an_example_of_the_prompts() -> None:
         pytest.skip("ragas is not installed")
     folder = Path(spec.submodule_search_locations[0]) / "metrics" / "collections"
     prompts = {run for file in folder.rglob("*.py") for run in _runs(file.read_text("utf-8"))}
-    for topic in rows._topics(1, "en"):
+    for topic in controls._topics(1, "en"):
         assert not prompts & {run for text in topic.values() for run in _runs(text)}
 
 
@@ -159,7 +165,7 @@ class Honest(ScriptedJudge):
             "rubric_score": self._rated,
         }
         super().__init__(replies)
-        self.topics = rows._topics(1, language)
+        self.topics = controls._topics(1, language)
         self.facts: dict[str, set[str]] = {}
         for at, topic in enumerate(self.topics):
             for key, said in SAYS.items():

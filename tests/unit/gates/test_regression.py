@@ -22,7 +22,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     SignificanceTest,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 Scores = Sequence[float | None]
 

@@ -137,12 +137,12 @@ def test_an_unknown_option_or_value_is_refused() -> None:
 
 
 def test_metrics_of_one_sample_share_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_rageval.text import normalize
+    from pytest_rageval.text import tokenize
 
     calls: list[str] = []
-    original = normalize.TOKENIZERS["word"]
+    original = tokenize.TOKENIZERS["word"]
     monkeypatch.setitem(
-        normalize.TOKENIZERS, "word", lambda text: calls.append(text) or original(text)
+        tokenize.TOKENIZERS, "word", lambda text: calls.append(text) or original(text)
     )
     context = ScoringContext()
     sample = Sample("s", answer="x y", references=("x", "z"))

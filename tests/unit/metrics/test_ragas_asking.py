@@ -13,12 +13,12 @@ import pytest
 from judged_scoring import NLI, SAMPLE, STATEMENTS, input_of, metric, score
 from scripted_models import ScriptedEmbeddings, ScriptedJudge, nli
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
+from pytest_rageval.clients.accounting import Purpose, asking, current_purpose
 from pytest_rageval.clients.base import Reply
 from pytest_rageval.clients.errors import InvalidOutputError, ServerError
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import load_ragas
-from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 

@@ -10,12 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_rageval.clients.accounting.habits import Habits
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.errors import NotAskedError
-from pytest_rageval.clients.providers.reply_format import in_words
-from pytest_rageval.clients.reply_example import shown_example
+from pytest_rageval.clients.reply_form import in_words, shown_example
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.engine.scoring.forecast import forecast
 from pytest_rageval.metrics.base import JudgedMetric, Models

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from pytest_rageval.metrics.ragas.judge import check_reply, read_reply
-from pytest_rageval.metrics.ragas.request import counted, quoted, whole_number
+from pytest_rageval.metrics.ragas.judge import (
+    check_reply,
+    counted,
+    quoted,
+    read_reply,
+    whole_number,
+)
 
 
 class Judged(BaseModel):

@@ -13,9 +13,9 @@ from scripted_models import ScriptedJudge, nli
 from pytest_rageval.clients.base import Reply
 from pytest_rageval.clients.errors import CallTimeoutError, InvalidOutputError, RateLimitError
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.ragas import RagasOptions
+from pytest_rageval.metrics.ragas.judge import Finding, Request
 from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
-from pytest_rageval.metrics.ragas.options import RagasOptions
-from pytest_rageval.metrics.ragas.request import Finding, Request
 
 pytest.importorskip("ragas")
 

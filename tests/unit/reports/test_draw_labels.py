@@ -288,7 +288,7 @@ def test_scores_are_taken_to_one_scale(project: Project) -> None:
     """1 of 0..5 is 0.2: how many labels are needed depends on it."""
     project.ran()
     found = project.drawn(metrics=(MetricColumn("f1", ends=(0.0, 5.0)),))
-    assert {one.score for one in found.population} == {0.2}
+    assert {one.judged.judge for one in found.population} == {0.2}
 
 
 def test_draws_beside_the_labels_are_taken_over(project: Project) -> None:

@@ -18,7 +18,7 @@ from pytest_rageval.reports.labels.label_sheet import (
     sheet_csv,
 )
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.text.cells import unquoted
+from pytest_rageval.text.printable import unquoted
 
 HOSTILE = "</script><script>x()</script>\u2028<!-- {{policy}} {{data}}"
 ROWS = (

@@ -30,7 +30,7 @@ from pytest_rageval.reports.run_view import (
     ranking_lines,
     ranking_rows,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.wording import corrected_figures
 
 

@@ -21,8 +21,8 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.pages import VARIANT_SCRIPTS, variants_page
-from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.summary import summarize_scenario
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 
 def made(name: str, scores: Mapping[str, float], **fields: Any) -> ScenarioResult:

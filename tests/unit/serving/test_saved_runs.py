@@ -18,7 +18,7 @@ from pytest_rageval.reports.write_run import save_baseline, write_run
 from pytest_rageval.results.layout import comparison_dict
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.saved_runs import compare_saved, find_run, read_run
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 HEAD = "name: s\nmetrics: [f1, em]\n"
 GOOD, HALF, BAD = "yes it is", "it", "no"  # f1 1, 1/2 (P 1, R 1/3) and 0; em 1, 0 and 0

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_rageval.model import Counts, MetricColumn, SampleResult, ScenarioResult
-from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.summary import summarize_scenario, weighted_interval
 
 F1 = MetricColumn("f1", weight=2.0)
 Result = Callable[..., ScenarioResult]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.stats.labels.kappa import human_ceiling, krippendorff_alpha, majority
+from pytest_rageval.stats.labels.coefficients import human_ceiling, krippendorff_alpha, majority
 
 LIKERT = (1.0, 2.0, 3.0, 4.0, 5.0)
 # Krippendorff 2011, Computing Krippendorff's alpha-reliability, part C: four observers, 12 units.

@@ -18,8 +18,8 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.comparison import compare_runs, interval_of_fall, paired_scores
+from pytest_rageval.stats.summary import summarize_scenario
 
 
 def run_of(

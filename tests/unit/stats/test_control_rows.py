@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from pytest_rageval.stats.control_rows import ControlRule, slips_allowed
+from pytest_rageval.controls import ControlRule, slips_allowed
 
 RULE = ControlRule(0.3)
 SIX = [1.0] * 6

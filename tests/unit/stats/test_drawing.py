@@ -11,13 +11,22 @@ from itertools import combinations
 import pytest
 
 from pytest_rageval.model import Draw
-from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw
+from pytest_rageval.stats.labels.corrected import Judged
+from pytest_rageval.stats.labels.drawing import Drawing, draw
+from pytest_rageval.stats.labels.strata import Member
 
 
-def answers(count: int, *, labelled: int = 0, high: Collection[int] = ()) -> list[Candidate]:
-    """Return candidates ``a0`` to ``a<count - 1>``: the first have labels, 1 and 0 in turn."""
+def answer(
+    at: int, digest: str, is_high: bool, human: float | None = None, weight: float = 1.0
+) -> Member:
+    """Return the answer ``a<at>`` with the judge's verdict and, where there is one, its label."""
+    return Member(f"a{at}", Judged(0.0, human, weight, verdict=is_high), digest, ())
+
+
+def answers(count: int, *, labelled: int = 0, high: Collection[int] = ()) -> list[Member]:
+    """Return answers ``a0`` to ``a<count - 1>``: the first have labels, 1 and 0 in turn."""
     return [
-        Candidate(f"a{at}", f"d{at}", at in high, human=float(at % 2) if at < labelled else None)
+        answer(at, f"d{at}", at in high, float(at % 2) if at < labelled else None)
         for at in range(count)
     ]
 
@@ -60,8 +69,7 @@ def test_from_30_labels_on_the_verdict_makes_strata() -> None:
     more up to m = 61 (.0000658), not at 62 (.0000637): 47 labels, then one for the high ones.
     """
     population = [
-        Candidate(f"a{at}", "d", at % 2 == 0, human=None if at >= 30 else float(at % 4 != 1))
-        for at in range(200)
+        answer(at, "d", at % 2 == 0, None if at >= 30 else float(at % 4 != 1)) for at in range(200)
     ]
     for n, expected in ((47, 0), (48, 1)):
         found = draw(population, n, 7)
@@ -75,8 +83,7 @@ def test_strata_have_the_share_of_weight() -> None:
     """Weights 3 and 1: the high half has 3/4 of all; without any weight there is no share."""
     for weight, share in ((1.0, 0.75), (0.0, 0.0)):
         population = [
-            Candidate(f"a{at}", "d", at < 20, weight * (3.0 if at < 20 else 1.0), 1.0)
-            for at in range(40)
+            answer(at, "d", at < 20, 1.0, weight * (3.0 if at < 20 else 1.0)) for at in range(40)
         ]
         found = draw(population, 5, 1)
         shares = {one.kind: one.share for one in found.strata.values()}
@@ -150,7 +157,7 @@ def test_there_are_three_strata_at_most() -> None:
     assert [(one.size, one.drawn) for one in changed] == [(1, 1), (12, 10)]
     assert sizes(found)["several"] == (48 + 39, 0, 2)
     labelled = [
-        Candidate(one.sample_id, one.digest, one.is_high, human=1.0 if at < 12 else None)
+        answer(at, one.digest, bool(one.judged.verdict), 1.0 if at < 12 else None)
         for at, one in enumerate(population)
     ]
     assert sizes(draw(labelled, 13, 1, [last], kinds))["several"] == (12 + 39, 12, 0)

@@ -9,22 +9,20 @@ from functools import partial
 import pytest
 
 from pytest_rageval.stats.influence import Counted, Measure, Table, table_interval
-from pytest_rageval.stats.labels.kappa import (
+from pytest_rageval.stats.labels.coefficients import (
     ac_influence,
+    area_under_curve,
     ceiling_influence,
     cohen_kappa,
     coincidences,
+    curve_influence,
     gwet_ac,
     human_ceiling,
     kappa_influence,
-    krippendorff_alpha,
-    pair_units,
-)
-from pytest_rageval.stats.labels.rank_correlation import (
-    area_under_curve,
-    curve_influence,
     kendall,
     kendall_influence,
+    krippendorff_alpha,
+    pair_units,
     spearman,
     spearman_influence,
 )

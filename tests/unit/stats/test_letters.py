@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from pytest_rageval.stats.ranking import letters_of
+from pytest_rageval.stats.variant_ranking import letters_of
 
 
 @pytest.mark.parametrize(

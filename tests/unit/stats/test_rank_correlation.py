@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pytest_rageval.stats.labels.rank_correlation import area_under_curve, kendall, spearman
+from pytest_rageval.stats.labels.coefficients import area_under_curve, kendall, spearman
 
 A = [1.0, 1.0, 2.0, 3.0]
 B = [1.0, 2.0, 2.0, 3.0]

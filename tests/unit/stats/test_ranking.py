@@ -20,8 +20,8 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.summary import summarize_scenario
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 ONES, ZEROS = [1.0] * 8, [0.0] * 8
 SEVEN = [1.0] * 7 + [0.0]

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from pydantic import BaseModel
 
-from pytest_rageval.targets.answers import MOST_CHARACTERS, answer_of
-from pytest_rageval.targets.base import Answer, TargetError
+from pytest_rageval.targets.base import MOST_CHARACTERS, Answer, TargetError, answer_of
 
 
 @dataclass

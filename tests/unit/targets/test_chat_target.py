@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 
-from pytest_rageval.clients.accounting.ledger import run_usage
+from pytest_rageval.clients.accounting import run_usage
 from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import ClientSettings, RunSettings

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.http.transport import HttpReply
+from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.targets.base import Answer, TargetError
 from pytest_rageval.targets.http_service import ReplyReader
-from pytest_rageval.text.json_path import parse_path
+from pytest_rageval.text.json_value import parse_path
 
 
 def reply(kind: str, text: str) -> HttpReply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.text.cells import cells, cut, pad, wrapped
+from pytest_rageval.text.printable import cells, cut, pad, wrapped
 
 MIXED = (
     "gate 退款政策.pdf: 0.4875 < 0.5000 aVeryLongNameThatFillsMoreThanOneLine 会员等级如何计算？"

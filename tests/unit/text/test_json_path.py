@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.text.json_path import LostPathError, head_of, parse_path, path_in
+from pytest_rageval.text.json_value import LostPathError, head_of, parse_path, path_in
 
 REPLY: dict[str, Any] = {
     "data": {"answer": "Paris", "hits": [{"text": "a", "tags": ["x"]}, {"text": "b", "tags": []}]},

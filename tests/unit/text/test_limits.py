@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from pytest_rageval.text.limits import (
+from pytest_rageval.text.codec import (
     MAX_DEPTH,
     LimitError,
     cut_json,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.text.normalize import (
+from pytest_rageval.text.tokenize import (
     NORMALIZERS,
     normalize_squad,
     normalize_ultrarag,

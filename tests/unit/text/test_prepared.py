@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.text import normalize
-from pytest_rageval.text.normalize import PreparedText, SampleTexts
+from pytest_rageval.text import tokenize
+from pytest_rageval.text.tokenize import PreparedText, SampleTexts
 
 
 def test_a_text_is_normalised_and_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +19,8 @@ def test_a_text_is_normalised_and_split_once(monkeypatch: pytest.MonkeyPatch) ->
         calls.append("split")
         return text.split()
 
-    monkeypatch.setitem(normalize.NORMALIZERS, "squad", lower)
-    monkeypatch.setitem(normalize.TOKENIZERS, "word", split)
+    monkeypatch.setitem(tokenize.NORMALIZERS, "squad", lower)
+    monkeypatch.setitem(tokenize.TOKENIZERS, "word", split)
     texts = SampleTexts()
     first = texts.prepare("A B a", "squad", "word")
     second = texts.prepare("A B a", "squad", "word")
@@ -34,7 +34,7 @@ def test_a_text_is_normalised_and_split_once(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_another_tokenizer_shares_the_normalised_text(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    monkeypatch.setitem(normalize.NORMALIZERS, "squad", lambda text: calls.append(text) or text)
+    monkeypatch.setitem(tokenize.NORMALIZERS, "squad", lambda text: calls.append(text) or text)
     texts = SampleTexts()
     assert texts.prepare("x", "squad", "word").tokens == ["x"]
     assert texts.prepare("x", "squad", "char").tokens == ["x"]

@@ -15,7 +15,7 @@ from pytest_rageval.text.reply import (
     read_verdict,
     strip_thinking,
 )
-from pytest_rageval.text.reply_text import iter_json
+from pytest_rageval.text.reply_text import objects_in
 
 
 def _why_no_score(reply: str, low: float = 0, high: float = 5) -> str:
@@ -436,7 +436,7 @@ def test_what_is_no_object_is_none(reply: str) -> None:
 
 def test_json_says_where_it_stands() -> None:
     text = 'a {"b": 1} c [2]'
-    assert [text[found.start : found.end] for found in iter_json(text)] == ['{"b": 1}']
+    assert [text[found.start : found.end] for found in objects_in(text)] == ['{"b": 1}']
 
 
 @pytest.mark.parametrize(

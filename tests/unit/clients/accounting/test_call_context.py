@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pytest_rageval.clients.accounting.call_context import (
+from pytest_rageval.clients.accounting import (
     Purpose,
     asking,
     count_answer,

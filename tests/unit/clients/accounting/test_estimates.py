@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.clients.accounting.habits import TokenGuess, estimate_tokens
 from pytest_rageval.clients.base import Usage
+from pytest_rageval.clients.tokens import TokenGuess, estimate_tokens
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_rageval.clients.accounting.habits import Habits, KeptCall, token_parts
+from pytest_rageval.clients.tokens import Habits, KeptCall, token_parts
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking
-from pytest_rageval.clients.accounting.ledger import Ledger, run_usage, scenario_usage
+from pytest_rageval.clients.accounting import Ledger, Purpose, asking, run_usage, scenario_usage
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import BudgetError
 

@@ -7,7 +7,7 @@ import random
 import time
 from pathlib import Path
 
-from pytest_rageval.clients.cache.jsonl_log import JsonlLog
+from pytest_rageval.clients.jsonl_log import JsonlLog
 
 ONE, TWO = "1" * 64, "2" * 64
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.call_context import Purpose
+from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message, ReplySchema
-from pytest_rageval.clients.cache.keys import Key, chat_key, explain_difference, nearest, vector_key
+from pytest_rageval.clients.cache import Key, chat_key, explain_difference, nearest, vector_key
 from pytest_rageval.clients.settings import ClientSettings
 
 SETTINGS = ClientSettings("m", base_url="http://host/v1", extra_body={"top_p": 1})

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.call_context import Purpose
+from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message
-from pytest_rageval.clients.cache.keys import Key, chat_key
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache import Cache, Key, chat_key
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 
 VALUE = {"text": "yes", "model": "m"}

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients import score_cache as scores
+from pytest_rageval.clients.accounting import Ledger
 from pytest_rageval.clients.base import Usage
-from pytest_rageval.clients.cache import score_cache as scores
-from pytest_rageval.clients.cache.reply_cache import Cache
-from pytest_rageval.clients.cache.score_cache import (
+from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.score_cache import (
     ScoreCache,
     cached_definitions,
     define,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI, bomb
 
+from pytest_rageval.clients import http
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.clients import Clients, check_chat
 from pytest_rageval.clients.errors import (
@@ -24,8 +25,8 @@ from pytest_rageval.clients.errors import (
     RateLimitError,
     ServerError,
 )
-from pytest_rageval.clients.http import json_endpoint, transport
 from pytest_rageval.clients.limits import retry
+from pytest_rageval.clients.providers import openai_compatible
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
 KEY = "sk-live-0123456789abcdef"
@@ -255,7 +256,7 @@ def test_https_at_a_server_without_it_is_said_once(
     server: FakeOpenAI, settings: Any, within: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[R4] It waits for more of what is no HTTP; 15 s are 0.2 here. The next call fails at once."""
-    monkeypatch.setattr("pytest_rageval.clients.http.transport._CONNECT_S", 0.2)
+    monkeypatch.setattr("pytest_rageval.clients.http._CONNECT_S", 0.2)
     https = server.base_url.replace("http:", "https:")
 
     async def work(clients: Clients) -> list[str]:
@@ -351,9 +352,9 @@ def test_a_proxy_of_the_environment_never_sees_a_key_in_the_clear(
         assert ask().text
         assert proxy.connections == 0
         settings = ClientSettings("m", base_url="https://judge.test/v1")
-        assert transport.proxy_for(settings.base_url) == address
+        assert http.proxy_for(settings.base_url) == address
         monkeypatch.setenv("no_proxy", "judge.test")
-        assert transport.proxy_for(settings.base_url) is None
+        assert http.proxy_for(settings.base_url) is None
 
 
 def test_connections_are_kept_and_as_many_as_requests_in_flight(
@@ -393,13 +394,13 @@ def test_a_query_goes_along_and_is_not_shown(server: FakeOpenAI, ask: Ask) -> No
 def test_the_time_to_wait_is_read_in_all_its_forms(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert transport.retry_after(headers) == seconds
+    assert http.retry_after(headers) == seconds
 
 
 def test_a_date_to_wait_for_is_turned_into_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """1445412480 is 07:28:00 GMT of that day."""
     monkeypatch.setattr(time, "time", lambda: 1445412480.0 - 30.0)
-    assert transport.retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 30.0
+    assert http.retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 30.0
 
 
 @pytest.mark.parametrize(
@@ -417,7 +418,7 @@ def test_a_date_to_wait_for_is_turned_into_seconds(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_what_a_server_says_is_found_in_any_form(raw: bytes, words: str) -> None:
-    assert json_endpoint._server_says(raw) == words
+    assert openai_compatible._server_says(raw) == words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.errors import BadRequestError
-from pytest_rageval.clients.providers.reply_format import ReplyFormats, in_words, response_format
+from pytest_rageval.clients.reply_form import ReplyFormats, in_words, response_format
 
 REFUSED = BadRequestError("no", "response_format.type json_schema is not supported")
 SCHEMA: dict[str, Any] = {

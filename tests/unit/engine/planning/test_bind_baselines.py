@@ -19,7 +19,7 @@ from pytest_rageval.model import Comparison, RunInfo, ScenarioResult
 from pytest_rageval.reports.write_run import save_baseline
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.summary import summarize_scenario
 
 Files = Mapping[str, str]
 

@@ -11,13 +11,11 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger, Purpose, asking, current_purpose
 from pytest_rageval.clients.base import Reply
-from pytest_rageval.clients.cache.keys import chat_key
-from pytest_rageval.clients.cache.reply_cache import Cache
-from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.cache import Cache, chat_key
 from pytest_rageval.clients.clients import check_chat
+from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.call_context import Purpose, current_purpose, in_flight
+from pytest_rageval.clients.accounting import Purpose, current_purpose, in_flight
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.errors import (
     AuthError,

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.call_context import count_answer, current_purpose
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger, count_answer, current_purpose
 from pytest_rageval.clients.base import Usage
-from pytest_rageval.clients.cache.reply_cache import Cache
-from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.errors import AuthError, BudgetError, ReplayMissError
+from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.engine.plan import BoundMetric, ModelPlan, Plan
 from pytest_rageval.engine.scoring.judge_sample import judge_sample

@@ -206,17 +206,17 @@ def test_a_text_is_normalised_and_tokenised_once_per_sample(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D1: eight metrics, one answer and two references in each of two rows."""
-    from pytest_rageval.text import normalize
+    from pytest_rageval.text import tokenize
 
     calls: list[tuple[str, str]] = []
-    before, split = normalize.NORMALIZERS["ultrarag"], normalize.TOKENIZERS["word"]
+    before, split = tokenize.NORMALIZERS["ultrarag"], tokenize.TOKENIZERS["word"]
     monkeypatch.setitem(
-        normalize.NORMALIZERS,
+        tokenize.NORMALIZERS,
         "ultrarag",
         lambda text: calls.append(("normalize", text)) or before(text),
     )
     monkeypatch.setitem(
-        normalize.TOKENIZERS, "word", lambda text: calls.append(("split", text)) or split(text)
+        tokenize.TOKENIZERS, "word", lambda text: calls.append(("split", text)) or split(text)
     )
     result = run(
         "name: s\nmetrics: [em, acc, stringem, coverem, f1, rouge-1, rouge-2, rouge-l]\n"

@@ -10,7 +10,7 @@ from ranked_variants import contest_of, run_of
 
 from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.model import GateResult, MetricColumn, Ranking, ScenarioResult
-from pytest_rageval.stats.ranking import rank_variants
+from pytest_rageval.stats.variant_ranking import rank_variants
 
 ONES, ZEROS = [1.0] * 8, [0.0] * 8
 SEVEN = [1.0] * 7 + [0.0]

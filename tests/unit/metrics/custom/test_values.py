@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pytest_rageval.engine.scoring.score_sample import checked_score
-from pytest_rageval.metrics.custom.call import as_score, own
+from pytest_rageval.metrics.custom.signature import as_score, own
 from pytest_rageval.model import MetricColumn, Sample, Score
 
 

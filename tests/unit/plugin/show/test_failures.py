@@ -20,7 +20,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.plugin.show.failures import failure_text, gate_text, low_line, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 LONG = "退款需要多少天才能到账？如果订单使用了优惠券，会如何处理？以及发票应当如何开具？"
 

@@ -16,7 +16,7 @@ from pytest_rageval.model import Counts, MetricSummary, RunInfo, WeightedSummary
 from pytest_rageval.plugin.show.history import history_lines, print_history, sparkline
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.results.run_point import RunPoint
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 COUNTS = Counts(1, 1, 1, 1, 0, 0, 0, 0, 0)
 

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from pytest_rageval.plugin.show.terminal import named, plain, prose
-from pytest_rageval.text.cells import cut, wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import cut, one_line, printable, wrapped
 
 PARTS = (
     ":",

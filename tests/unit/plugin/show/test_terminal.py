@@ -23,7 +23,7 @@ from pytest_rageval.plugin.show.terminal import (
     verdict_lines,
 )
 from pytest_rageval.reports.run_view import RunView
-from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import cells
 
 ROOT = Path("/work")
 

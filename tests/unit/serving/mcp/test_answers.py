@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.accounting.habits import estimate_tokens
+from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import GateResult, Outcome, SampleResult
 from pytest_rageval.run_paths import RunPaths

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.serving.web.refusals import Refused, read_object
-from pytest_rageval.text.limits import MAX_REQUEST_BYTES
+from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 
 
 class Leaving:

@@ -16,13 +16,19 @@ from typing import Any
 from msgspec import ValidationError, convert
 
 from pytest_rageval import __version__
-from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.accounting import Ledger
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
-from pytest_rageval.clients.cache.jsonl_log import read_bytes
-from pytest_rageval.clients.cache.keys import KEY_FORMAT, chat_identity, digest, vector_identity
-from pytest_rageval.clients.cache.reply_cache import Cache, known_counts
+from pytest_rageval.clients.cache import (
+    KEY_FORMAT,
+    Cache,
+    chat_identity,
+    known_counts,
+    vector_identity,
+)
+from pytest_rageval.clients.jsonl_log import read_bytes
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.model import Count, Score, Value, json_plain
+from pytest_rageval.text.json_value import digest
 
 _HEAD_DIGITS = 16
 _CHECKS = 2

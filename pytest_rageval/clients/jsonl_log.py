@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.codec import read_json
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _HEAD = b'{"sha256": "'

@@ -1,1 +1,0 @@
-"""What calls cost: tokens, prices, budgets, and what each call was for."""

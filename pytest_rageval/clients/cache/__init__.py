@@ -1,1 +1,0 @@
-"""What models and targets replied, on disk: keys, replies, scores."""

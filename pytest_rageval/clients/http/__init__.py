@@ -1,1 +1,0 @@
-"""JSON over HTTP: sessions, time limits, sizes, errors in plain words."""
