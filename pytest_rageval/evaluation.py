@@ -17,7 +17,7 @@ from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
-from pytest_rageval.executors.base import GivenWorkers, Workers
+from pytest_rageval.executors.base import UserWorkers, Workers
 from pytest_rageval.model import ScenarioResult, title_of
 from pytest_rageval.notebooks.frames import given_rows, is_frame, library_of
 from pytest_rageval.notebooks.progress import shown_progress
@@ -99,7 +99,7 @@ def workers_of(executor: Executor | None) -> Workers | None:
         kind = type(executor).__name__
         message = f"expected an Executor of concurrent.futures, found a value of type {kind}"
         raise OptionError([Problem("executor", message)])
-    return GivenWorkers(executor)
+    return UserWorkers(executor)
 
 
 def evaluate_planned(

@@ -9,7 +9,7 @@ from operator import methodcaller
 from pytest_rageval.engine.planning.bind_keys import find_problems
 from pytest_rageval.engine.planning.binding import metric_name
 from pytest_rageval.errors import UserError
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.scenario import patch
 from pytest_rageval.scenario.in_memory import Changes
 

@@ -130,7 +130,8 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         known = {_bare(secret) for secret in secrets}
         # The longest first: one may contain another.
-        ordered = sorted((one for one in known if len(one) >= SHORTEST_SECRET), key=len)[::-1]
+        long = (secret for secret in known if len(secret) >= SHORTEST_SECRET)
+        ordered = sorted(long, key=len, reverse=True)
         self._secrets = tuple((one, _normal(one), _plain_run(one)) for one in ordered)
 
     def __call__(self, text: str) -> str:
@@ -302,7 +303,7 @@ def _placed(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
             begin.extend([starts[first]] * length)
             stop.extend([ends[at - 1]] * length)
         text, starts, ends = decoded, begin + starts[at:], stop + ends[at:]
-    normal = [one.translate(_DROPPED).casefold() for one in text]
+    normal = [character.translate(_DROPPED).casefold() for character in text]
     spread = [at for at, one in enumerate(normal) for _ in one]
     return "".join(normal), [starts[at] for at in spread], [ends[at] for at in spread]
 

@@ -200,10 +200,10 @@ def scenario_usage(shared_dir: Path, scenario: str) -> Usage | None:
 class Ledger:
     """Counts what this process uses and keeps all processes of the run within the budget.
 
-    Each process writes a file of its own in ``folder`` and reads those of the others, so nothing
-    is locked and what a killed process spent stays counted. The estimated cost of each request in
-    flight is reserved. What a process reserved before it was killed counts as spent, to be on the
-    safe side; so does what it reserved if the system cannot tell whether it is alive.
+    Each process writes a file of its own in ``folder`` and reads the files of the others, so
+    nothing is locked and what a killed process spent stays counted. The estimated cost of each
+    request in flight is reserved. What a process reserved before it was killed counts as spent, to
+    be on the safe side; so does what it reserved if the system cannot tell whether it is alive.
     """
 
     def __init__(self, budget_usd: float | None = None, folder: Path | None = None) -> None:

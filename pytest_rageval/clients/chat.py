@@ -39,7 +39,7 @@ from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.reply_form import gives_back
 from pytest_rageval.clients.settings import JUDGE_TOKENS, SHORT_TOKENS, ClientSettings
-from pytest_rageval.clients.tokens import KeptCall
+from pytest_rageval.clients.tokens import CachedCall
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import USABLE
 from pytest_rageval.text.reply_text import repeats_itself
@@ -115,10 +115,10 @@ class CachedChat:
         return reply
 
     def _look(self, key: Key, accept: Accept | None) -> Reply | None:
-        return kept_reply(self._cache, key, accept)
+        return cached_reply(self._cache, key, accept)
 
     def _miss(self, key: Key, accept: Accept | None) -> ClientError:
-        kept = _from_plain(self._cache.get("reply", key.sha256))
+        kept = _from_entry(self._cache.get("reply", key.sha256))
         if kept is not None:
             return self._unusable(kept, _refusal(kept, accept), Counter(kept.faults))
         purpose = current_purpose()
@@ -132,7 +132,7 @@ class CachedChat:
     async def _ask_and_cache(self, key: Key, request: ChatRequest, accept: Accept | None) -> Reply:
         reply = await self._ask(request, accept)
         if self._cache.writes:
-            self._cache.put("reply", key, _to_plain(reply), current_purpose().sample)
+            self._cache.put("reply", key, _to_entry(reply), current_purpose().sample)
         return reply
 
     async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
@@ -271,24 +271,26 @@ class DirectChat:
         return reply
 
 
-def kept_reply(cache: Cache, key: Key, accept: Accept | None) -> Reply | None:
+def cached_reply(cache: Cache, key: Key, accept: Accept | None) -> Reply | None:
     """Return the reply in the cache; None also for one that is not acceptable any more."""
-    reply = _from_plain(cache.get("reply", key.sha256))
+    reply = _from_entry(cache.get("reply", key.sha256))
     return None if reply is None or _refusal(reply, accept) else reply
 
 
-def kept_calls(cache: Cache, settings: ClientSettings) -> Iterator[KeptCall]:
+def cached_calls(cache: Cache, settings: ClientSettings) -> Iterator[CachedCall]:
     """Yield what replies of a model in the cache used, whatever its parameters were then."""
     identity = chat_identity(settings)
     wanted = {name: identity[name] for name in ("provider", "endpoint", "model")}
     for key, value in cache.recent("reply", wanted) if cache.reads else ():
         tokens = [value.get(name) for name in ("prompt_tokens", "completion_tokens")]
-        prompt, completion = (one if type(one) is int and one < _MOST else 0 for one in tokens)
+        prompt, completion = (
+            token if type(token) is int and token < _MOST else 0 for token in tokens
+        )
         with suppress(TypeError, ValueError):  # a key that somebody has edited
             texts = tuple(str(content) for _, content in key["messages"])
             if prompt > 0 and completion >= 0:
                 is_first = value.get("calls", 1) == 1
-                yield KeptCall(question_kind(key), texts, prompt, completion, is_first)
+                yield CachedCall(question_kind(key), texts, prompt, completion, is_first)
 
 
 def question_kind(key: Mapping[str, Any]) -> str:
@@ -346,7 +348,7 @@ def _shared(reply: Reply) -> Reply:
     return replace(reply, cached=True, usage=_FROM_CACHE)
 
 
-def _to_plain(reply: Reply) -> dict[str, Any]:
+def _to_entry(reply: Reply) -> dict[str, Any]:
     return {
         "text": reply.text,
         "model": reply.model,
@@ -358,7 +360,7 @@ def _to_plain(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _from_plain(plain: Mapping[str, Any] | None) -> Reply | None:
+def _from_entry(plain: Mapping[str, Any] | None) -> Reply | None:
     if plain is None or not isinstance(plain.get("text"), str):
         return None
     model, latency_s = str(plain.get("model", "")), plain.get("latency_s", 0.0)

@@ -29,9 +29,9 @@ from pytest_rageval.clients.base import (
 )
 from pytest_rageval.clients.cache import Cache, has_replies
 from pytest_rageval.clients.chat import CachedChat, DirectChat
-from pytest_rageval.clients.credentials import NOT_SET
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
+from pytest_rageval.clients.http import NOT_SET
 from pytest_rageval.clients.limits.limited_call import LimitedCall, UnusableReplies
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.limits.retry import Retry
@@ -81,7 +81,7 @@ def preload_clients(
 def _offline(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
     if run.cache_mode == "replay":
         return ()
-    return [one for one in problems if not (run.is_dry and one.endswith(NOT_SET))]
+    return [problem for problem in problems if not (run.is_dry and problem.endswith(NOT_SET))]
 
 
 def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:

@@ -49,7 +49,8 @@ class CachedEmbeddings:
         """Return one vector for each text; see EmbeddingClient."""
         if not all(texts):
             raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
-        keys = {text: self._key(text) for text in texts}
+        is_local = self._call is None
+        keys = {text: vector_key(self._settings, text, is_local=is_local) for text in texts}
         found = {text: vector for text, key in keys.items() if (vector := self._look(key))}
         missing = [text for text in keys if text not in found]
         if missing and self._cache.mode == "replay":
@@ -75,15 +76,12 @@ class CachedEmbeddings:
             self._ledger.count(answer.usage)
         return answer.vectors
 
-    def _key(self, text: str) -> Key:
-        return vector_key(self._settings, text, is_local=self._call is None)
-
     def _look(self, key: Key) -> Vector | None:
-        return kept_vector(self._cache, key) if self._cache.reads else None
+        return cached_vector(self._cache, key) if self._cache.reads else None
 
     def _keep(self, key: Key, vector: Vector) -> None:
         if self._cache.writes:
-            self._cache.put("vector", key, _to_plain(vector))
+            self._cache.put("vector", key, _to_entry(vector))
 
     def _miss(self, key: Key, count: int) -> ReplayMissError:
         purpose = current_purpose()
@@ -135,7 +133,7 @@ class _Batches:
         """Return the vectors of texts, given with their keys."""
         wanted = [self._want(text, key) for text, key in texts.items()]
         try:
-            return {one.text: await asyncio.shield(one.vector) for one in wanted}
+            return {entry.text: await asyncio.shield(entry.vector) for entry in wanted}
         finally:
             for one in wanted:
                 self._leave(one)
@@ -148,8 +146,8 @@ class _Batches:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for one in list(self._wanted.values()):
-            one.vector.cancel()
+        for entry in list(self._wanted.values()):
+            entry.vector.cancel()
 
     def _want(self, text: str, key: Key) -> _Wanted:
         one = self._wanted.get(text)
@@ -171,7 +169,7 @@ class _Batches:
         batch = self._running.get(one.batch, ())
         if not any(other.waiting for other in batch):
             one.batch.cancel()
-            for other in batch:  # a later caller asks for these anew
+            for other in batch:  # a later caller asks for these again
                 self._forget(other)
 
     def _send_soon(self) -> None:
@@ -185,8 +183,8 @@ class _Batches:
             self._timer.cancel()
             self._timer = None
         batches: dict[str, list[_Wanted]] = {}
-        for one in self._queue:
-            batches.setdefault(one.scenario, []).append(one)
+        for entry in self._queue:
+            batches.setdefault(entry.scenario, []).append(entry)
         self._queue = []
         for scenario, batch in batches.items():
             self._start(scenario, batch)
@@ -197,12 +195,12 @@ class _Batches:
         task = loop.create_task(self._run(batch), context=context_for(scenario))
         self._running[task] = batch
         task.add_done_callback(self._finished)
-        for one in batch:
-            one.batch = task
+        for entry in batch:
+            entry.batch = task
 
     async def _run(self, batch: list[_Wanted]) -> None:
         try:
-            vectors = await self._ask([one.text for one in batch])
+            vectors = await self._ask([entry.text for entry in batch])
         except BadRequestError as error:
             if len(batch) == 1:
                 self._fail(batch, error)
@@ -222,9 +220,9 @@ class _Batches:
         await self._run(batch[middle:])
 
     def _fail(self, batch: list[_Wanted], error: Exception) -> None:
-        for one in batch:
-            one.vector.set_exception(error)
-            one.vector.exception()  # retrieved, so that asyncio does not warn where no caller waits
+        for entry in batch:
+            entry.vector.set_exception(error)
+            entry.vector.exception()  # retrieved, or asyncio would warn where no caller waits
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         for one in self._running.pop(task):
@@ -237,16 +235,16 @@ class _Batches:
             del self._wanted[one.text]
 
 
-def kept_vector(cache: Cache, key: Key) -> Vector | None:
+def cached_vector(cache: Cache, key: Key) -> Vector | None:
     """Return the vector in the cache, None without one."""
-    return _from_plain(cache.get("vector", key.sha256))
+    return _from_entry(cache.get("vector", key.sha256))
 
 
-def _to_plain(vector: Vector) -> dict[str, Any]:
+def _to_entry(vector: Vector) -> dict[str, Any]:
     return {"float32": base64.b64encode(little_endian(vector).tobytes()).decode("ascii")}
 
 
-def _from_plain(plain: Mapping[str, Any] | None) -> Vector | None:
+def _from_entry(plain: Mapping[str, Any] | None) -> Vector | None:
     """Return the vector of an entry, or None for an entry that holds none."""
     try:
         return vector_in((plain or {})["float32"]) or None

@@ -55,17 +55,13 @@ class ClientError(RagevalError):
         self.may_be_starting = False
         self.status = 0
         self.names = ""
-        self.last_resort: Callable[[], bool] = _no_last_resort
+        self.last_resort: Callable[[], bool] = lambda: False
 
     def __str__(self) -> str:
         if self.attempts == 1 and not self.gave_up:
             return self.message
         count = f"{self.attempts} attempt{'s' if self.attempts > 1 else ''}"
         return f"{self.message} ({'; '.join(filter(None, [count, self.gave_up]))})"
-
-
-def _no_last_resort() -> bool:
-    return False
 
 
 class AuthError(ClientError):

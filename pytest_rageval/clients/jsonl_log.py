@@ -28,9 +28,9 @@ class JsonlLog:
     """The lines of all files ``*.<kind>.jsonl`` in a folder.
 
     Of lines with the same digest the one in the newest file counts. The names of this process's
-    files begin with ``name``, those of the whole run contain ``peers``. What the run's other
-    processes have added is read for each line that is not found; with ``only_peers`` no files of
-    other runs count.
+    files begin with ``name``; the names of all files of the run contain ``peers``. What the run's
+    other processes have added is read for each line that is not found; with ``only_peers`` no files
+    of other runs count.
     """
 
     def __init__(self, folder: Path, kind: str, name: str, peers: str, *, only_peers: bool) -> None:
@@ -47,7 +47,7 @@ class JsonlLog:
         self._size = 0
 
     def find(self, sha256: str) -> dict[str, Any] | None:
-        """Return the line with this digest as it is now, None where there is none that is whole."""
+        """Return the line with this digest as it is now; None without one that is whole."""
         places = self._places if self._places is not None else self._load()
         if sha256 not in places:
             self._follow_peers(places)

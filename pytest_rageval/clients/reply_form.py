@@ -172,7 +172,7 @@ def in_words(
 ) -> Sequence[Message]:
     """Return the messages with an example of a reply, unless the form carries the schema.
 
-    A JSON Schema in a prompt, such as those of ragas, gives way to it.
+    It replaces a JSON Schema in the prompt, such as ragas writes.
     """
     if form == "json_schema":
         return messages

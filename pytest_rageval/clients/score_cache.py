@@ -41,8 +41,9 @@ def define(
     """Return the definition made of ``parts``, which are JSON-plain, and of the models asked.
 
     The models count as they do in the keys of their replies. So does the version of this package:
-    the wording of reasons may change in any. Scores of replies that were checked less are made anew
-    from these replies, which the cache has: nothing is asked, and what is refused now gives none.
+    the wording of reasons may change in any. Scores of replies that were checked less are made
+    again from the replies in the cache: nothing is asked, and a reply that is refused now gives no
+    score.
     """
     material = {
         "checks": _CHECKS,
@@ -64,7 +65,9 @@ def cached_definitions(run: RunSettings, definitions: Iterable[str]) -> set[str]
     """Return the definitions that the cache holds scores of, if the run may take them from it."""
     if run.cache_dir is None or run.cache_mode in ("off", "refresh"):
         return set()
-    wanted = {one: f'{{"sha256": "{one}'.encode("ascii") for one in definitions}
+    wanted = {
+        definition: f'{{"sha256": "{definition}'.encode("ascii") for definition in definitions
+    }
     found: set[str] = set()
     for path in run.cache_dir.glob("*.score.jsonl"):
         raw = read_bytes(path)
@@ -90,7 +93,7 @@ class ScoreCache:
         In mode refresh, a miss makes the scores of older runs count no more: else the next run
         would prefer them to newer replies if this run gets no score.
         """
-        found = _from_plain(self._cache.get("score", key))
+        found = _from_entry(self._cache.get("score", key))
         if found is None:
             if self._cache.mode == "refresh":
                 self._cache.put_score(key, None)
@@ -102,7 +105,7 @@ class ScoreCache:
     def keep(self, key: str, score: Score, answers: int) -> None:
         """Keep a score without an error; it was made of so many replies."""
         if self._cache.writes and score.error is None:
-            self._cache.put_score(key, _to_plain(score, answers))
+            self._cache.put_score(key, _to_entry(score, answers))
 
 
 def _chat(settings: ClientSettings) -> Mapping[str, Any]:
@@ -115,7 +118,7 @@ def _vectors(settings: ClientSettings) -> Mapping[str, Any]:
     return {**vector_identity(settings, is_local=provider.is_local), "provider": provider.name}
 
 
-def _to_plain(score: Score, answers: int) -> dict[str, Any]:
+def _to_entry(score: Score, answers: int) -> dict[str, Any]:
     return {
         "value": score.value,
         "reason": score.reason,
@@ -133,7 +136,7 @@ class _Entry(Value, frozen=True):
     replies: dict[str, Any] | None = None
 
 
-def _from_plain(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
+def _from_entry(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
     """Return a score, which has no name yet, and of how many replies; None for a damaged entry."""
     try:
         entry = convert(plain, _Entry)

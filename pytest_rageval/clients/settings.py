@@ -115,10 +115,11 @@ class RunSettings:
     ``cache_dir`` outlives the run; without one the mode counts as off. ``shared_dir`` is a folder
     for this run alone, the same for all of its processes: limits, claims and the ledger. Without
     one, or on a system without file locks, limits are divided by ``processes`` and a budget holds
-    for one process. ``shards`` run at once, elsewhere and unknown to each other: limits are divided
-    by their number, too, and ``budget_usd`` is the part of this one. ``started_at`` (seconds since
-    1970) must be the same in all processes; with the folder it names the run, so that refresh knows
-    what the run itself has asked. The budget covers all calls, embeddings included.
+    for one process. ``shards`` run at once on other machines and do not know each other: limits are
+    divided by their number, too, and ``budget_usd`` is the part of this one. ``started_at``
+    (seconds since 1970) must be the same in all processes; with the folder it names the run, so
+    that refresh knows what the run itself has asked. The budget covers all calls, embeddings
+    included.
 
     Raises OptionError for an unknown mode: a misspelled replay must not send requests.
     """

@@ -24,7 +24,7 @@ _ROUNDS: Final = 100
 
 
 def token_parts(text: str) -> tuple[float, float]:
-    """Return about how many tokens a text has: those of its ASCII characters, and the others.
+    """Return about how many tokens a text has: of ASCII characters, and of all others.
 
     A token each: up to nine letters, two digits or three marks, and a line's end with the spaces
     that follow; a Chinese character is one, a Cyrillic or accented letter half of one. For the
@@ -38,7 +38,7 @@ def token_parts(text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCall:
+class CachedCall:
     """One call that the cache has: what kind of question it was, its texts and its tokens."""
 
     kind: str
@@ -52,9 +52,9 @@ class KeptCall:
 class Habits:
     """How many tokens a model counts for a text and writes in a reply, by what the cache has."""
 
-    def __init__(self, calls: Iterable[KeptCall] = (), max_tokens: int | None = None) -> None:
+    def __init__(self, calls: Iterable[CachedCall] = (), max_tokens: int | None = None) -> None:
         kept = list(calls)
-        self._scales = _scales([one for one in kept if one.is_first])
+        self._scales = _scales([call for call in kept if call.is_first])
         self._lengths: dict[str, list[int]] = {}
         for one in kept:
             self._lengths.setdefault(one.kind, []).append(one.completion_tokens)
@@ -104,7 +104,7 @@ class _Scales:
     kinds: Mapping[str, float]
 
 
-def _scales(calls: Iterable[KeptCall]) -> _Scales:
+def _scales(calls: Iterable[CachedCall]) -> _Scales:
     """Return the scales with the least squares of the relative errors, each drawn towards 1."""
     sums: dict[str, list[float]] = {}
     for one in calls:

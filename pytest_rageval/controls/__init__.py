@@ -131,7 +131,7 @@ class ControlSet:
     rows: tuple[ControlRow, ...] = ()
 
 
-def own_rows(metric: str, language: str, number: int = SETS[0]) -> ControlSet:
+def built_in_rows(metric: str, language: str, number: int = SETS[0]) -> ControlSet:
     """Return our rows for a metric, by its own name; none for a metric that has no such rows.
 
     ``language`` is ``zh``, or any other one, which means English. Rubrics and metrics of users, and
@@ -156,7 +156,7 @@ def language_of(samples: Iterable[Sample]) -> Language:
 
     The texts are questions and answers, as in prompts whose language is ``auto``.
     """
-    texts = [(one.question or "") + (one.answer or "") for one in samples]
+    texts = [(sample.question or "") + (sample.answer or "") for sample in samples]
     said = [text for text in texts if text.strip()]
     return "zh" if said and 2 * sum(map(has_cjk, said)) >= len(said) else "en"
 
@@ -189,7 +189,7 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
     return {metric: ControlSet(OF_A_FILE, _in_turn(given)) for metric, given in rows.items()}
 
 
-def lacking_fields(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
+def row_problems(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
     """Yield a problem for each row without a field that its metric needs, or no answer to judge."""
     for row in rows:
         if info.empty_is_worst and row.sample.answer is not None and not row.sample.answer.strip():

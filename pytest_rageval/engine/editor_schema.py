@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pytest_rageval.gates.base import GATE_REGISTRY, GateKind
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import TYPE_BY_KEY

@@ -34,7 +34,7 @@ class Workers(Protocol):
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
         """Have a worker call a function of a module.
 
-        An engine that can be made anew after a worker was lost does so here.
+        An engine that can be started again after a worker was lost is started here.
         """
         ...
 
@@ -78,7 +78,7 @@ def executor_kind(url: str) -> tuple[ExecutorKind, str]:
         raise EngineError(str(error)) from error
 
 
-class GivenWorkers:
+class UserWorkers:
     """The workers of an executor that Python code handed over, and closes itself."""
 
     def __init__(self, executor: Executor) -> None:
@@ -137,7 +137,7 @@ class SchedulerWatch:
             # As client.nthreads() does, which would wait for a scheduler that has stopped.
             found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
         except Exception as error:  # noqa: BLE001  (whatever Dask and its network raise)
-            return f"the scheduler does not answer: {said(error)}"
+            return f"the scheduler does not answer: {error_text(error)}"
         if found:
             self._alone_since = None
             return ""
@@ -146,6 +146,6 @@ class SchedulerWatch:
         return f"no worker is left, for {_PATIENCE_S:.0f} s" if is_over else ""
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return an error of Dask in one line."""
     return f"{type(error).__name__}: {shorten(' '.join(str(error).split()), 200)}"

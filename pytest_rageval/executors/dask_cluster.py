@@ -8,7 +8,13 @@ from contextlib import suppress
 from typing import Any
 
 from pytest_rageval import extras
-from pytest_rageval.executors.base import EngineError, ExecutorKind, SchedulerWatch, Workers, said
+from pytest_rageval.executors.base import (
+    EngineError,
+    ExecutorKind,
+    SchedulerWatch,
+    Workers,
+    error_text,
+)
 from pytest_rageval.redaction import without_credentials
 
 _CONNECT_S = 5.0
@@ -37,7 +43,7 @@ class DaskWorkers:
 
     def close(self) -> None:
         """Cancel what is under way, and leave the cluster unless it is our own."""
-        with suppress(Exception):  # of a scheduler that is gone, which the report has said
+        with suppress(Exception):  # of a scheduler that is gone, which the report has error_text
             self._executor.shutdown(wait=False)
         with suppress(Exception):
             self._client.close(timeout=_CONNECT_S)
@@ -58,8 +64,9 @@ def _open(place: str) -> Workers:
         client = distributed.Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError, TypeError) as error:
         raise EngineError(
-            f"no scheduler of Dask answers at {without_credentials(address)} ({said(error)}); "
-            "start one with 'dask scheduler', or give the address that it prints"
+            f"no scheduler of Dask answers at {without_credentials(address)} "
+            f"({error_text(error)}); start one with 'dask scheduler', or give the address that it "
+            "prints"
         ) from error
     return _with_workers(client, f"dask://{without_credentials(place)}")
 
@@ -70,7 +77,8 @@ def _with_workers(client: Any, shown: str) -> DaskWorkers:
     except Exception as error:
         client.close()
         raise EngineError(
-            f"the scheduler has no workers ({said(error)}); start some with 'dask worker ADDRESS'"
+            f"the scheduler has no workers ({error_text(error)}); "
+            "start some with 'dask worker ADDRESS'"
         ) from error
     return DaskWorkers(client, shown)
 

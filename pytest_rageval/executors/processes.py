@@ -31,7 +31,7 @@ class _Context(SpawnContext):
 
 
 class ProcessWorkers:
-    """The processes of a pool, which is made anew after it broke."""
+    """The processes of a pool; one that broke is replaced by a new one."""
 
     def __init__(self, count: int) -> None:
         self.count = count

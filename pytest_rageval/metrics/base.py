@@ -1,17 +1,21 @@
-"""The interface of metrics: what each must provide, and what it receives.
+"""The interface of metrics, their registry, and the notation of their names, such as ndcg@10.
 
 To add metrics, write a module here with ``METRICS = (MetricDefinition(...), ...)``.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict
 
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import Sample, Score, Value
+from pytest_rageval.registry import Registry
 from pytest_rageval.text.tokenize import SampleTexts
 
 if TYPE_CHECKING:
@@ -22,8 +26,7 @@ Role = Literal["judge", "embedding"]
 """The part that a model plays in a scenario."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricInfo:
+class MetricInfo(Value, frozen=True):
     """What is known about a metric before it scores anything.
 
     ``needs`` are fields of Sample that must not be None; if ``or_needs`` is not empty, those fields
@@ -32,8 +35,8 @@ class MetricInfo:
     ``version`` changes whenever the same sample may get another score. ``keeps_scores``: it is a
     CacheableMetric, and the cache keeps its scores; not for code that may change without a new
     version. ``is_async``: it is a coroutine although it asks no model (a user's async function).
-    ``of_row``: those of the fields by which a row asks for the metric itself: where they are
-    missing it does not apply, which is no error. ``empty_is_worst``: an empty answer gets the worst
+    ``of_row``: the fields by which a row itself asks for the metric. Without them the metric does
+    not apply to the row, which is no error. ``empty_is_worst``: an empty answer gets the worst
     score without a request, unless the scenario says otherwise. ``as_is``: its scores enter the
     weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
     judge must tell good control rows from bad ones.
@@ -61,8 +64,7 @@ class MetricInfo:
         return self.is_async or bool(self.asks)
 
 
-@dataclass(slots=True)
-class ScoringContext:
+class ScoringContext(Struct):
     """What the metrics of one sample share: its texts, prepared once.
 
     ``latency_s`` is the time that its answer took, None where it was not asked for now.
@@ -80,8 +82,7 @@ class Metric(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Value, frozen=True):
     """The models that a judged metric may ask; they cache, limit and retry by themselves.
 
     A model that the metric's info does not name under ``asks`` may be None. ``language`` is that of
@@ -123,8 +124,7 @@ class CacheableMetric(JudgedMetric, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LevelGuide:
+class LevelGuide(Value, frozen=True):
     """What a judge is told of its levels: people who label follow it, too.
 
     A metric that has words for its levels keeps it as its attribute ``guide``. ``question`` may be
@@ -171,8 +171,7 @@ BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Scor
 """(metrics, samples) -> for each metric the score of each sample, in their orders."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricDefinition:
+class MetricDefinition(Value, frozen=True):
     """A metric as the registry holds it: its info, the model of its options, and how to make it.
 
     ``make(name, options)`` returns the metric; ``name`` is the name of its scores. ``batch`` is for
@@ -218,5 +217,89 @@ def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:
 
 
 def absent_fields(sample: Sample, needs: Iterable[str]) -> list[str]:
-    """Return those of the fields that the sample lacks, sorted."""
+    """Return the fields that the sample lacks, sorted."""
     return sorted(need for need in needs if getattr(sample, need) is None)
+
+
+def _adopt(loaded: Any, point: EntryPoint) -> Iterable[MetricDefinition]:
+    """Return the metrics of an entry point; a bare function takes the entry's name."""
+    # Imported here: most runs need no metric of another distribution.
+    from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
+
+    if isinstance(loaded, MetricDefinition | tuple):
+        return define_metrics(loaded, f"entry point {point.name!r}")
+    return [define_metric(loaded, point.name, point.value)]
+
+
+METRIC_REGISTRY: Registry[MetricDefinition] = Registry(
+    "metric", "pytest_rageval.metrics", "METRICS", group="pytest_rageval.metrics", adopt=_adopt
+)
+
+
+MAX_CUTOFF = 2**31 - 1
+"""The largest cutoff that trec_eval can hold."""
+
+_MAX_LENGTH = 200
+_NAME = re.compile(r"(?P<base>[^@()]+)(?P<parameters>\([^@]*\))?(?:@(?P<cutoff>[^@]*))?")
+
+
+class NotationError(ValueError):
+    """A name with ``@`` or ``(`` that is not in the notation."""
+
+
+class Notation(Value, frozen=True):
+    """The parts of a metric's name; ``options`` holds the parameters, and ``k`` for the cutoff."""
+
+    base: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_notation(name: str) -> Notation:
+    """Return the parts of ``name``; a plain name has no options.
+
+    Raises NotationError for another form, and for a cutoff that is not a whole number >= 1: a
+    cutoff of 0 aborts trec_eval, and with it the whole process.
+
+    >>> parse_notation("P(rel=2)@5")
+    Notation(base='P', options={'rel': 2, 'k': 5})
+    """
+    if "@" not in name and "(" not in name:
+        return Notation(name)
+    found = _NAME.fullmatch(name.strip()) if len(name) <= _MAX_LENGTH else None
+    if found is None:
+        raise NotationError("write it as 'ndcg@10' or 'precision(rel=2)@5'")
+    options = _parameters(found["parameters"] or "()")
+    if found["cutoff"] is not None:
+        if "k" in options:
+            raise NotationError("the cutoff is given twice: as parameter 'k' and after '@'")
+        options["k"] = _cutoff(found["cutoff"])
+    return Notation(found["base"].strip(), options)
+
+
+def _cutoff(text: str) -> int:
+    cutoff = int(text) if text.isascii() and text.isdecimal() else 0
+    if not 1 <= cutoff <= MAX_CUTOFF:
+        most = f" and <= {MAX_CUTOFF}" if cutoff > MAX_CUTOFF else ""
+        raise NotationError(f"the cutoff must be a whole number >= 1{most}, found '@{text}'")
+    return cutoff
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Return the parameters in the parentheses, which are Python keyword arguments."""
+    try:
+        call = ast.parse(f"f{text}", mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise NotationError(f"cannot read the parameters {text!r}") from error
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        raise NotationError(f"the parameters {text!r} must be written as (name=value)")
+    options: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None or keyword.arg in options:
+            raise NotationError(f"the parameters {text!r} must have different names")
+        try:
+            options[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError as error:
+            raise NotationError(
+                f"the value of {keyword.arg!r} must be a literal, such as 2 or True"
+            ) from error
+    return options

@@ -61,7 +61,7 @@ class MustSatisfy:
         """Return the share in 0..1; raises ClientError without a usable reply to each question."""
         criteria = sample.must_satisfy or ()
         scores = await asyncio.gather(
-            *(_Criterion(self._name, one).judge(sample, models) for one in criteria)
+            *(_Criterion(self._name, criterion).judge(sample, models) for criterion in criteria)
         )
         for score in scores:
             if score.value is None:
@@ -70,8 +70,10 @@ class MustSatisfy:
             {"criterion": one, "met": score.value == 1.0, "reason": score.reason}
             for one, score in zip(criteria, scores, strict=True)
         ]
-        failed = [one for one in said if not one["met"]]
-        listed = "; ".join(f"{shorten(str(one['criterion']))!r}: {one['reason']}" for one in failed)
+        failed = [verdict for verdict in said if not verdict["met"]]
+        listed = "; ".join(
+            f"{shorten(str(verdict['criterion']))!r}: {verdict['reason']}" for verdict in failed
+        )
         reason = f"{len(failed)} of {len(said)} not met: {listed}" if failed else None
         share = (len(said) - len(failed)) / len(said)
         return Score(self._name, share, reason, {"criteria": said})

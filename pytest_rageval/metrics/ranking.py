@@ -17,8 +17,13 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
-from pytest_rageval.metrics.registry import MAX_CUTOFF
+from pytest_rageval.metrics.base import (
+    MAX_CUTOFF,
+    MetricDefinition,
+    MetricInfo,
+    NoOptions,
+    ScoringContext,
+)
 from pytest_rageval.model import MAX_GRADE, Sample, Score
 from pytest_rageval.text.tokenize import normalize_unicode
 

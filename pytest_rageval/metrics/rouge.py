@@ -37,7 +37,10 @@ class RougeMetric:
         prediction = _tokens(context, answer)
         return Score(
             self._name,
-            max(_figure(self._measure, _tokens(context, one), prediction) for one in references),
+            max(
+                _figure(self._measure, _tokens(context, reference), prediction)
+                for reference in references
+            ),
         )
 
 
@@ -63,7 +66,8 @@ class RougeScoreMetric:
         split = split_characters if any(map(has_cjk, (answer, *references))) else _stem
         prediction, chosen = split(answer), self._options
         found = (
-            _figure(chosen.rouge_type, split(one), prediction, chosen.mode) for one in references
+            _figure(chosen.rouge_type, split(reference), prediction, chosen.mode)
+            for reference in references
         )
         return Score(self._name, max(found))
 

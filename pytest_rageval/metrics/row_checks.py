@@ -14,7 +14,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from pydantic import Field
 
@@ -31,18 +32,18 @@ class CaseOptions(NoOptions):
 
 
 class RowChecks:
-    """Applies the checks that a row has in one of its fields."""
+    """Applies the checks that a row has in one of its fields: ``checks(row, ignore_case)``."""
 
     def __init__(
-        self, name: str, checks: Callable[[Sample], Sequence[Check]], ignore_case: bool = False
+        self, name: str, options: NoOptions, checks: Callable[[Sample, bool], Sequence[Check]]
     ) -> None:
         self._name = name
         self._checks = checks
-        self._ignore_case = ignore_case
+        self._ignore_case: bool = getattr(options, "ignore_case", False)
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the share in 0..1 by weight, with the checks that the answer fails."""
-        checks, answer = self._checks(sample), sample.answer or ""
+        checks, answer = self._checks(sample, self._ignore_case), sample.answer or ""
         try:
             passed = [check.passes(answer, self._search, context.latency_s) for check in checks]
         except SlowPatternError as error:
@@ -69,45 +70,33 @@ def _said(check: Check, latency_s: float | None) -> str:
     return f"{check} (took {latency_s:.2f} s with its queue; target.concurrency: 1 has none)"
 
 
-def _must_include(name: str, options: CaseOptions) -> RowChecks:
-    ignore_case = options.ignore_case
-    return RowChecks(
-        name,
-        lambda row: included(row.must_include or (), is_not=False, ignore_case=ignore_case),
-    )
-
-
-def _must_not_include(name: str, options: CaseOptions) -> RowChecks:
-    ignore_case = options.ignore_case
-    return RowChecks(
-        name,
-        lambda row: included(row.must_not_include or (), is_not=True, ignore_case=ignore_case),
-    )
-
-
-def _must_match(name: str, options: CaseOptions) -> RowChecks:
-    def checks(row: Sample) -> list[Check]:
-        return [Check("regex", pattern) for pattern in row.must_match or ()]
-
-    return RowChecks(name, checks, options.ignore_case)
-
-
-def _answer_checks(name: str, _: NoOptions) -> RowChecks:
-    return RowChecks(name, lambda row: checks_of(row.answer_checks or ()))
-
-
 def _definition(
-    name: str, make: Callable[[str, Any], RowChecks], options: type[NoOptions] = CaseOptions
+    name: str,
+    checks: Callable[[Sample, bool], Sequence[Check]],
+    options: type[NoOptions] = CaseOptions,
 ) -> MetricDefinition:
-    own = frozenset({name})
-    return MetricDefinition(MetricInfo(name, needs=own | {"answer"}, of_row=own), make, options)
+    fields = frozenset({name})
+    info = MetricInfo(name, needs=fields | {"answer"}, of_row=fields)
+    return MetricDefinition(info, partial(RowChecks, checks=checks), options)
 
 
 METRICS = (
-    _definition("must_include", _must_include),
-    _definition("must_not_include", _must_not_include),
-    _definition("must_match", _must_match),
-    _definition("answer_checks", _answer_checks, NoOptions),
+    _definition(
+        "must_include",
+        lambda row, ignore_case: included(
+            row.must_include or (), is_not=False, ignore_case=ignore_case
+        ),
+    ),
+    _definition(
+        "must_not_include",
+        lambda row, ignore_case: included(
+            row.must_not_include or (), is_not=True, ignore_case=ignore_case
+        ),
+    ),
+    _definition(
+        "must_match", lambda row, _: [Check("regex", pattern) for pattern in row.must_match or ()]
+    ),
+    _definition("answer_checks", lambda row, _: checks_of(row.answer_checks or ()), NoOptions),
 )
 
 

@@ -42,7 +42,9 @@ def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
     """Return the metric of the most similar reference; two empty texts are equal."""
     similarity = SIMILARITIES[options.distance_measure]
     return StringMetric(
-        name, options, lambda answer, of: max(similarity(answer, one) for one in of or ("",))
+        name,
+        options,
+        lambda answer, of: max(similarity(answer, reference) for reference in of or ("",)),
     )
 
 
@@ -212,7 +214,7 @@ class OverlapMetric:
 
     def _table(self, retrieved: Sequence[str], expected: Sequence[str]) -> Table:
         similarity = SIMILARITIES[self._options.distance_measure]
-        return [[similarity(one, other) for other in expected] for one in retrieved]
+        return [[similarity(context, other) for other in expected] for context in retrieved]
 
 
 def precision(table: Table, threshold: float) -> tuple[float, str]:

@@ -35,7 +35,7 @@ from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.children import OUTPUT, PARENT
-from pytest_rageval.text.codec import plain
+from pytest_rageval.text.codec import as_json
 
 EVERY_S: Final = 0.2
 """How often counts are written at most."""
@@ -282,5 +282,5 @@ class Progress(Problems):
             _write("result", **named, **{key: str(folder)})
         for contest in self._config.stash.get(CONTESTS, ()):
             ranking = None if contest.ranking is None else ranking_dict(contest.ranking)
-            gate = None if contest.gate is None else plain(contest.gate)
+            gate = None if contest.gate is None else as_json(contest.gate)
             _write("contest", name=contest.info.name, ranking=ranking, gate=gate)

@@ -32,7 +32,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.weights import count_groups
-from pytest_rageval.text.codec import from_json, plain, to_json
+from pytest_rageval.text.codec import as_json, from_json, to_json
 
 RESULTS_SCHEMA: Final = 1
 """The version that is written, and the newest that is read."""
@@ -174,10 +174,10 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         **_causes(result),
         **_groups(result),
         "metrics": {
-            name: {**plain(summary), **_corrected(result, name), **_replies(result, name)}
+            name: {**as_json(summary), **_corrected(result, name), **_replies(result, name)}
             for name, summary in result.metrics.items()
         },
-        "weighted_score": {**plain(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
+        "weighted_score": {**as_json(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": comparison_dict(result.comparison),
@@ -217,7 +217,7 @@ def _agreement(result: ScenarioResult) -> dict[str, Any]:
         return {}
     return {
         "agreement": {
-            name: {**plain(found), "cells": _cells(found, result)}
+            name: {**as_json(found), "cells": _cells(found, result)}
             for name, found in result.agreement.items()
         }
     }
@@ -242,7 +242,7 @@ def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:
     """Return a comparison in the layout of the file, with UltraRAG's names for the two means."""
     if comparison is None:
         return None
-    found: dict[str, Any] = plain(comparison)
+    found: dict[str, Any] = as_json(comparison)
     for metric in found["metrics"].values():
         if metric["groups"] is None:
             del metric["groups"]
@@ -251,7 +251,7 @@ def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:
 
 def gate_dict(gate: GateResult) -> dict[str, Any]:
     """Return a gate in the layout of the file."""
-    found: dict[str, Any] = plain(gate)
+    found: dict[str, Any] = as_json(gate)
     del found["margin"]
     return found
 

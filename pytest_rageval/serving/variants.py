@@ -11,7 +11,7 @@ from msgspec import convert
 
 from pytest_rageval.model import Count, GateResult, Value, VariantPair
 from pytest_rageval.reports.write_run import RANKING
-from pytest_rageval.text.codec import from_json, plain
+from pytest_rageval.text.codec import as_json, from_json
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def contest_of(ranking: Mapping[str, Any]) -> dict[str, Any]:
     Variants are a list, best first; ``gate`` is None where nothing asks for ``best``. Raises
     ValueError for a file of another kind.
     """
-    found: dict[str, Any] = plain(convert(ranking, _Contest))
+    found: dict[str, Any] = as_json(convert(ranking, _Contest))
     return {
         **found,
         "variants": [{"name": name, **one} for name, one in found["variants"].items()],

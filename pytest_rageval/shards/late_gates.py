@@ -16,7 +16,7 @@ from pytest_rageval.engine.planning.snapshot import dumped
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.errors import OptionError, Problem
 from pytest_rageval.gates.base import GateOptionError, each_gate
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.short_forms import metric_step

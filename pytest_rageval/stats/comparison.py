@@ -37,7 +37,7 @@ def compare_runs(
     judged: Collection[str] | None = None,
     shifts: Mapping[str, float] = NOTHING,
 ) -> Comparison:
-    """Return A (``result``) against B (``baseline``) for those of ``metrics`` that B has.
+    """Return A (``result``) against B (``baseline``) for each of ``metrics`` that B has, too.
 
     A sample counts for a metric when both sides scored it, with its weight in A. Samples in a group
     (``group_by``) are tested together. p-values are adjusted over the metrics in ``judged``, or
@@ -93,8 +93,8 @@ def paired_scores(
     if name != WEIGHTED_SCORE or ours is None or theirs is None:
         return ours, theirs
     known = baseline.scores
-    counted = [one for one in info.metrics if one.weight > 0.0 and one.name in known]
-    before = {one.name: known[one.name].get(sample.sample_id) for one in counted}
+    counted = [metric for metric in info.metrics if metric.weight > 0.0 and metric.name in known]
+    before = {column.name: known[column.name].get(sample.sample_id) for column in counted}
     first, second = weighted_alike(counted, (sample.scores, before), (ours, theirs))
     return first, second
 
@@ -127,7 +127,7 @@ def _shifted(
     scores: list[float | None], shifts: Mapping[str, float], name: str
 ) -> list[float | None]:
     by = shifts.get(name, 0.0)
-    return scores if by == 0.0 else [None if one is None else one - by for one in scores]
+    return scores if by == 0.0 else [None if score is None else score - by for score in scores]
 
 
 _Scores = Sequence[float | None]
@@ -138,13 +138,13 @@ _Row = Mapping[str, float | None]
 class Common:
     """The samples that count: those with a score in every run that has any.
 
-    ``total`` counts the samples of which some run was to have a score, ``lacking`` by run those of
-    them that it has none of. ``scores`` are those of each run that has any, by variant. ``partly``
-    counts the samples whose weighted scores leave out a metric that applies in only some runs.
+    ``total`` counts the samples that some run was to score, ``missing`` how many of them each run
+    did not score. ``scores`` are by variant, of each run that has any. ``partly`` counts the
+    samples whose weighted scores leave out a metric that applies in only some runs.
     """
 
     total: int
-    lacking: Mapping[str, int]
+    missing: Mapping[str, int]
     scores: Mapping[str, Sequence[float]]
     weights: Sequence[float]
     groups: Groups
@@ -153,7 +153,7 @@ class Common:
     @property
     def count(self) -> int:
         """How many samples all runs scored: none, if one has no score at all."""
-        return len(self.weights) if len(self.scores) == len(self.lacking) else 0
+        return len(self.weights) if len(self.scores) == len(self.missing) else 0
 
 
 def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str) -> Common:
@@ -167,14 +167,17 @@ def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str
     some = {variant: found for variant, found in scored.items() if found}
     leads = scored[leading.info.variant] or next(iter(some.values()), {})
     columns = _counted(results, leading.info) if metric == WEIGHTED_SCORE else ()
-    anew = bool(columns) and len({tuple(weights_of(one.info).items()) for one in results}) > 1
+    weights = {tuple(weights_of(result.info).items()) for result in results}
+    reweigh = bool(columns) and len(weights) > 1
     kept: list[SampleResult] = []
     table: list[Sequence[float]] = []
     partly = 0
     for name in leads:
         samples = [found[name] for found in some.values() if name in found]
-        rows = [one.scores for one in samples]
-        scores = weighted_alike(columns, rows, [score_of(one, metric) for one in samples], anew)
+        rows = [sample.scores for sample in samples]
+        scores = weighted_alike(
+            columns, rows, [score_of(sample, metric) for sample in samples], reweigh
+        )
         found = list(filter(is_scored, scores))
         if len(found) == len(some):
             kept.append(leads[name])
@@ -182,7 +185,7 @@ def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str
             partly += apply_unlike(columns, rows)
     return Common(
         total=total,
-        lacking={variant: total - len(found) for variant, found in scored.items()},
+        missing={variant: total - len(found) for variant, found in scored.items()},
         scores={variant: [row[at] for row in table] for at, variant in enumerate(some)},
         weights=[sample.sample_weight for sample in kept],
         groups=group_numbers(leading.info, kept),
@@ -209,17 +212,17 @@ def weights_of(info: ScenarioInfo) -> dict[str, float]:
 
 
 def weighted_alike(
-    columns: Sequence[MetricColumn], rows: Sequence[_Row], own: _Scores, anew: bool = False
+    columns: Sequence[MetricColumn], rows: Sequence[_Row], own: _Scores, reweigh: bool = False
 ) -> _Scores:
     """Return the weighted scores of a sample in several runs, over the same metrics in each.
 
     ``rows`` are its scores in each run, ``own`` its weighted scores: it has one in every run. A
-    metric that applies in only some is left out of all. ``anew``: the runs weigh differently, and
-    all are weighed as ``columns`` say.
+    metric that applies in only some is left out of all. ``reweigh``: the runs have other weights,
+    and those of ``columns`` count for all.
     """
-    if not (anew or apply_unlike(columns, rows)):
+    if not (reweigh or apply_unlike(columns, rows)):
         return own
-    common = [one for one in columns if all(row.get(one.name) is not None for row in rows)]
+    common = [column for column in columns if all(row.get(column.name) is not None for row in rows)]
     return [weighted_mean(_weighed(common, row)) for row in rows]
 
 
@@ -232,12 +235,12 @@ def _weighed(columns: Sequence[MetricColumn], row: _Row) -> Iterator[tuple[float
 
 def apply_unlike(columns: Sequence[MetricColumn], rows: Sequence[_Row]) -> bool:
     """Return whether one of the metrics has a score in some of the runs only."""
-    return any(len({row.get(one.name) is None for row in rows}) > 1 for one in columns)
+    return any(len({row.get(column.name) is None for row in rows}) > 1 for column in columns)
 
 
 def _counted(results: Sequence[ScenarioResult], info: ScenarioInfo) -> list[MetricColumn]:
     """Return the metrics with a weight that all runs have."""
-    known = [{column.name for column in one.info.metrics} for one in results]
+    known = [{column.name for column in result.info.metrics} for result in results]
     return [
         column
         for column in info.metrics
@@ -266,12 +269,14 @@ def differences(
         yield from _of_runs(infos, "weights", map(_weights, infos), instead)
         measured = list(weights_of(infos[0]))
     for name in measured:
-        yield from _of_runs(infos, name, (_definitions(one).get(name) for one in results), instead)
-    yield from _of_runs(infos, "qrels", (one.judgements_sha256[:12] for one in infos), _ANYWAY)
+        yield from _of_runs(
+            infos, name, (_definitions(result).get(name) for result in results), instead
+        )
+    yield from _of_runs(infos, "qrels", (info.judgements_sha256[:12] for info in infos), _ANYWAY)
     for setting in SETTINGS:
         if setting.refuses and not setting.of_variants:
             yield from _of_runs(infos, setting.name, map(partial(_set, setting), infos), _ANYWAY)
-    yield from _of_runs(infos, "group_by", (one.group_by or "nothing" for one in infos), _ANYWAY)
+    yield from _of_runs(infos, "group_by", (info.group_by or "nothing" for info in infos), _ANYWAY)
     if weighed:
         yield from _changed(results, "another weight", lambda one: one.sample_weight)
     for what, value_of in _readers(results):
@@ -283,7 +288,7 @@ def metrics_in_all(results: Sequence[ScenarioResult]) -> list[str]:
     return [
         column.name
         for column in results[0].info.metrics
-        if all(column.name in _definitions(one) for one in results)
+        if all(column.name in _definitions(result) for result in results)
     ]
 
 
@@ -292,7 +297,7 @@ def _same_metrics(results: Sequence[ScenarioResult]) -> list[str]:
     return [
         name
         for name in metrics_in_all(results)
-        if len({_definitions(one)[name] for one in results} - {""}) < 2
+        if len({_definitions(result)[name] for result in results} - {""}) < 2
     ]
 
 
@@ -326,9 +331,9 @@ def _readers(results: Sequence[ScenarioResult]) -> Iterator[tuple[str, _ValueOf]
     """Yield what must be the same in all runs of a sample, in words, and how to read it."""
     yield "another question", lambda one: one.question
     yield "other references", lambda one: None if one.references is None else list(one.references)
-    if not any(one.info.judgements_sha256 for one in results):  # else compared as a whole
+    if not any(result.info.judgements_sha256 for result in results):  # else compared as a whole
         for field in sorted(
-            {name for one in results for row in one.samples for name in row.judged_by}
+            {name for result in results for row in result.samples for name in row.judged_by}
         ):
             yield f"other {field}", partial(_digest, field)
     if results[0].info.group_by is not None:

@@ -107,7 +107,7 @@ def table_interval(
     if units is not None:
         apart, found = (
             found,
-            size / (size - 1.0) * sum_of_squares(_moved(cells, one) for one in units),
+            size / (size - 1.0) * sum_of_squares(_moved(cells, unit) for unit in units),
         )
         # 1 if each is wholly of one kind.
         added *= min(max(found / apart, counted.apart), 1.0)

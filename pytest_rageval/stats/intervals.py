@@ -11,8 +11,8 @@ from functools import lru_cache
 from operator import mul
 from typing import Final
 
-# From so many scores on, those of each weight are spread over a grid. Whether they are depends on
-# their number alone, so that the ends move with the scores and never jump.
+# From so many scores on, the scores of each weight are spread over a grid. Whether they are depends
+# on their number alone, so that the ends move with the scores and never jump.
 _MANY: Final = 200
 _GRID: Final = 200
 _LEAST_GRID: Final = 20

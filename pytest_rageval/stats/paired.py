@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_rageval.model import Correction, MetricComparison, TestName
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import Groups, mean_error, weighted_interval
-from pytest_rageval.stats.weights import tame, weighted_mean
+from pytest_rageval.stats.weights import rescale, weighted_mean
 from pytest_rageval.stats.wording import counted
 
 # Modules with numpy are imported in functions: numpy takes longer to load than this package.
@@ -165,7 +165,7 @@ def _column(a: Scores, b: Scores, weights: Sequence[float], groups: Groups) -> _
 
     differences = paired_differences(a, b)
     weighted = weigh(differences, weights)
-    sizes = tame(list(weights))
+    sizes = rescale(list(weights))
     rows = [
         (x, y, difference, sizes[at], at)
         for at, (x, y, difference) in enumerate(zip(a, b, differences.tolist(), strict=True))
@@ -248,7 +248,7 @@ class _Reach:
             needed = 2
             while self._counts_signs and times * _least_p(needed) >= self.alpha:
                 needed += 1
-            pairs = counted(units, self._pairs)
+            pairs = counted(units, "pair" if self.unit == "sample" else "group")
             over = f" over {times} metrics" if times > 1 else ""
             return (
                 f"{pairs} cannot reach p < {self.alpha:g}{over}, whatever the scores; {needed} can"
@@ -258,10 +258,6 @@ class _Reach:
             resamples = f"{self.n_resamples} resamples"
             return f"{resamples} cannot reach p < {self.alpha:g}; {needed} can"
         return ""
-
-    @property
-    def _pairs(self) -> str:
-        return "pair" if self.unit == "sample" else "group"
 
     @property
     def _counts_signs(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pytest_rageval.stats.weights import tame
+from pytest_rageval.stats.weights import rescale
 
 Array = NDArray[np.float64]
 
@@ -157,7 +157,7 @@ def weigh(differences: Array, weights: Sequence[float]) -> Array:
     """Return weight times difference, NaN where the weight is 0; weights may be rescaled."""
     if len(weights) != len(differences):
         raise ValueError(f"{len(differences)} pairs of scores have {len(weights)} weights")
-    sizes = np.array(tame(list(weights)), dtype=np.float64)
+    sizes = np.array(rescale(list(weights)), dtype=np.float64)
     return np.where(sizes > 0.0, sizes * differences, np.nan)
 
 

@@ -27,7 +27,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, mean_bounds, t_quantile
 from pytest_rageval.stats.verdict import has_failed
-from pytest_rageval.stats.weights import group_numbers, is_scored, tame, weighted_mean
+from pytest_rageval.stats.weights import group_numbers, is_scored, rescale, weighted_mean
 
 # The relative error of a running sum of a million weights is at most 1e-10.
 _ROUNDING = 1e-9
@@ -116,7 +116,7 @@ def weighted_quantile(
     >>> weighted_quantile([0.2, 0.4, 0.9], [1.0, 1.0, 2.0], 0.5, side="upper")
     0.9
     """
-    pairs = sorted(pair for pair in zip(values, tame(list(weights)), strict=True) if pair[1] > 0)
+    pairs = sorted(pair for pair in zip(values, rescale(list(weights)), strict=True) if pair[1] > 0)
     if not pairs:
         return None
     wanted = q * math.fsum(weight for _, weight in pairs)
@@ -144,7 +144,7 @@ def weighted_interval(
     With ``groups`` a group counts as one score, of the sum of its weights. Unbounded ranges: the t
     interval of the ratio estimator, None where fewer than two samples hold most of the weight.
     """
-    tamed = tame(list(weights))
+    tamed = rescale(list(weights))
     of = None if groups is None else [groups[at] for at, weight in enumerate(tamed) if weight > 0]
     pairs = [pair for pair in zip(values, tamed, strict=True) if pair[1] > 0]
     if (len(pairs) if of is None else len(set(of))) < 2:
@@ -178,8 +178,8 @@ class MeanError:
 def mean_error(pairs: Sequence[tuple[float, float]], groups: Groups = None) -> MeanError | None:
     """Return the error of the weighted mean of (value, weight > 0), linearised as a ratio.
 
-    The degrees are those of the effective number k of samples or groups, (Σw)²/Σw² - 1. None where
-    k is below 2 (by more than rounding): too few say how far they spread.
+    The degrees of freedom are k - 1, k = (Σw)²/Σw² the effective number of samples or groups. None
+    where k is below 2 (by more than rounding): too few say how far they spread.
     """
     sizes = group_sums([weight for _, weight in pairs], groups)
     count = math.fsum(sizes) ** 2 / math.fsum(size * size for size in sizes)

@@ -58,24 +58,31 @@ def rank_variants(
     score has no mean and ranks last.
     """
     ordered = sorted(results, key=lambda one: contest.names.index(one.info.variant))
-    leading = next((one for one in ordered if one.info.variant == contest.reference), ordered[0])
+    leading = next(
+        (result for result in ordered if result.info.variant == contest.reference), ordered[0]
+    )
     unlike = list(differences(ordered, contest.of))
     common = join(ordered, leading, contest.of)
-    upwards = _is_upwards(leading.info, contest.of)
+    metrics = [metric for metric in leading.info.metrics if metric.name == contest.of]
+    upwards = all(metric.higher_is_better for metric in metrics)
     ranked = _ranked(ordered, contest.of, common, upwards)
     pairs: tuple[VariantPair, ...] = ()
     reach, crowded = "", list[str]()
     if contest.anyway or not unlike:
-        pairs, reach = _pairs([one.name for one in ranked if one.n], common, contest, upwards)
+        pairs, reach = _pairs(
+            [variant.name for variant in ranked if variant.n], common, contest, upwards
+        )
     reasons = [*([] if contest.anyway else unlike), *_lacking(ordered, contest, common)]
     undecided = "; ".join(reasons) or reach
     if undecided:
         pairs = tuple(map(_untested, pairs))
     else:
         apart = [(pair.a, pair.b) for pair in pairs if pair.significant]
-        letters = letters_of([one.name for one in ranked], apart)
+        letters = letters_of([variant.name for variant in ranked], apart)
         crowded = [] if letters is not None else [_CROWDED]
-        ranked = [replace(one, letters=(letters or {}).get(one.name, "")) for one in ranked]
+        ranked = [
+            replace(variant, letters=(letters or {}).get(variant.name, "")) for variant in ranked
+        ]
     return Ranking(
         scenario=leading.info.name,
         metric=contest.of,
@@ -92,21 +99,17 @@ def rank_variants(
     )
 
 
-def _is_upwards(info: ScenarioInfo, metric: str) -> bool:
-    return all(one.higher_is_better for one in info.metrics if one.name == metric)
-
-
 def _ranked(
     results: Sequence[ScenarioResult], metric: str, common: Common, upwards: bool
 ) -> list[RankedVariant]:
     """Return the variants by their means, equal ones as the file has them."""
-    found = [_figures(one.info, metric, common) for one in results]
+    found = [_figures(result.info, metric, common) for result in results]
     sign = -1.0 if upwards else 1.0
     return sorted(found, key=lambda one: math.inf if one.mean is None else sign * one.mean)
 
 
 def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
-    """Return a variant's figures over the common samples, made as those of its own run."""
+    """Return a variant's figures over the common samples, made as in its own run."""
     scores = common.scores.get(info.variant, ())
     weights = common.weights[: len(scores)]
     ranges = {column.name: column.range for column in info.metrics}
@@ -169,27 +172,27 @@ def _wins(a: Sequence[float], b: Sequence[float], upwards: bool) -> tuple[int, i
 
 
 def _untested(pair: VariantPair) -> VariantPair:
-    """Return a pair that shows nothing: its samples are too few, or not those of the data set."""
+    """Return a pair that shows nothing: its samples are too few, or unlike the data set."""
     return replace(pair, p_value=None, p_adjusted=None, significant=False, method="none")
 
 
 def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> Iterator[str]:
     """Yield why the samples in common say nothing of the data set."""
-    names = [one.info.variant for one in results]
+    names = [result.info.variant for result in results]
     metric = contest.of
     if len(names) < 2:
         yield f"only {', '.join(names)} ran, and there is nothing to compare it with"
         return
     known = (WEIGHTED_SCORE, *metrics_in_all(results))
     if metric not in known:
-        without = [one.info.variant for one in results if metric not in one.metrics]
+        without = [result.info.variant for result in results if metric not in result.metrics]
         has = "has" if len(without) == 1 else "have"
         yield (
             f"{', '.join(without)} {has} no {metric}; rank by what all have: "
             f"{', '.join(known)} ('best: {{of: {known[-1]}}}')"
         )
         return
-    if not frozenset.intersection(*(frozenset(wanted_samples(one)) for one in results)):
+    if not frozenset.intersection(*(frozenset(wanted_samples(result)) for result in results)):
         yield (
             f"no sample is in the data of all of {', '.join(names)}; rows are joined by their id "
             "(key_map: {id: ...})"
@@ -215,7 +218,7 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
 
 def _who_lacks(common: Common) -> str:
     """Return how many samples each variant lacks, the one that lacks most first."""
-    lacking = sorted(common.lacking.items(), key=lambda one: -one[1])
+    lacking = sorted(common.missing.items(), key=lambda one: -one[1])
     found = ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
     return found or "no metric applies to them in every variant"
 
@@ -306,10 +309,10 @@ def _joined(column: _Column) -> Iterator[frozenset[int]]:
 def cause_changes(
     results: Sequence[ScenarioResult], reference: ScenarioResult
 ) -> Iterator[CauseChange]:
-    """Yield for each other run and cause how many low answers it mends and adds.
+    """Yield for each other run and cause how many low answers it fixes and adds.
 
-    Samples count that both runs judged: where a score is missing, an answer is neither low nor
-    mended. Nothing of runs that do not look for causes.
+    Only samples that both runs judged count: without a score, an answer is neither low nor fixed.
+    Runs that do not look for causes give nothing.
     """
     before = _causes(reference)
     for result in results:
@@ -317,11 +320,11 @@ def cause_changes(
             continue
         now = _causes(result)
         shared = [(before[name], now[name]) for name in before if name in now]
-        mended = Counter(was for was, found in shared if found is None)
+        fixed = Counter(was for was, found in shared if found is None)
         new = Counter(found for was, found in shared if was is None)
         for cause in CAUSES:
             yield CauseChange(
-                result.info.variant, reference.info.variant, cause, mended[cause], new[cause]
+                result.info.variant, reference.info.variant, cause, fixed[cause], new[cause]
             )
 
 

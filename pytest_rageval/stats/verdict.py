@@ -67,7 +67,7 @@ def is_judged(result: ScenarioResult) -> bool:
     """Return whether a gate, a threshold, a test function or a metric could have failed the run."""
     if result.gates or result.info.thresholds or not result.info.is_of_file:
         return True
-    of_metrics = (passing_of(one, name) for one in result.samples for name in one.details)
+    of_metrics = (passing_of(sample, name) for sample in result.samples for name in sample.details)
     return any(passing is not None for passing in of_metrics)
 
 

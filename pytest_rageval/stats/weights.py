@@ -129,14 +129,14 @@ def weighted_mean(pairs: Iterable[tuple[float | None, float]]) -> float | None:
         if value is not None and not math.isnan(value):
             values.append(value)
             weights.append(weight)
-    weights = tame(weights)
+    weights = rescale(weights)
     total = math.fsum(weights)
     if total == 0.0:
         return None
     return math.fsum(map(mul, values, weights)) / total
 
 
-def tame(weights: list[float]) -> list[float]:
+def rescale(weights: list[float]) -> list[float]:
     """Return weights in the same proportions whose sums and squares do not overflow.
 
     Weights of a usual size are returned unchanged.

@@ -58,7 +58,7 @@ class Target(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close whatever was opened. A target that is asked again after that opens it anew."""
+        """Close whatever was opened. A target that is asked after that opens it again."""
         ...
 
 
@@ -133,7 +133,7 @@ class TargetOptions(BaseModel):
         """Whether only the scenario's path tells which system this is."""
         return self.pytest_fixture is not None
 
-    def asked(self, limits: ClientSettings) -> ClientSettings:
+    def priced(self, limits: ClientSettings) -> ClientSettings:
         """Return the limits of the target, with what a model under test costs, if it is one."""
         return limits
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ChatOptions(ModelSpec, TargetOptions):
-    """The options of ``type: chat``: those of a model, and its prompts.
+    """The options of ``type: chat``: a model's own, and the prompts.
 
     Options of every target, such as ``concurrency`` and ``retries``, are options of the target.
     """
@@ -58,7 +58,7 @@ class ChatOptions(ModelSpec, TargetOptions):
         """The fields of a row that the model is shown."""
         return Template([self.system, self.prompt]).fields
 
-    def asked(self, limits: ClientSettings) -> ClientSettings:
+    def priced(self, limits: ClientSettings) -> ClientSettings:
         """Return the limits with the price of the model, and the most tokens of an answer."""
         own = self.settings(limits)
         return replace(limits, price=own.price, max_tokens=own.max_tokens)

@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlencode, urljoin, urlsplit
 
 from pytest_rageval import redaction
-from pytest_rageval.clients.credentials import Credentials
 from pytest_rageval.clients.errors import (
     AuthError,
     BadRequestError,
@@ -23,6 +22,7 @@ from pytest_rageval.clients.errors import (
 )
 from pytest_rageval.clients.http import (
     BodyError,
+    Credentials,
     HttpReply,
     Transport,
     UnsendableError,

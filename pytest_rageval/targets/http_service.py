@@ -249,7 +249,7 @@ _STREAMED = tuple(
 
 
 class ReplyReader:
-    """Reads replies; ``paths`` are those of ``answer``, ``contexts``, ... that the scenario names.
+    """Reads replies; ``paths`` are what the scenario names for ``answer``, ``contexts`` and so on.
 
     Fields without a path are taken from the top of the reply, by the names that data sets use.
     Everything else at the top becomes ``extra``.

@@ -35,9 +35,9 @@ class Template:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.fields = frozenset(_field(found["name"]) for found in places(value) if found["name"])
+        self.fields = frozenset(_field(place["name"]) for place in places(value) if place["name"])
         self.variables = frozenset(
-            found["variable"] for found in places(value) if found["variable"]
+            place["variable"] for place in places(value) if place["variable"]
         )
 
     def fill(
@@ -116,7 +116,7 @@ def _value(sample: Sample, name: str) -> Any:
     """Return what a row has in a place, as JSON can say it."""
     field = _field(name)
     if field == "question":
-        return asked(sample)
+        return question_of(sample)
     if field.startswith(METADATA):
         return _metadata(sample, field.removeprefix(METADATA))
     found = getattr(sample, field)
@@ -164,7 +164,7 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions in C do not say
-        return lambda sample: ([asked(sample)], dict(options))
+        return lambda sample: ([question_of(sample)], dict(options))
     _check_options(signature, options)
     sources = _sources([part for name, part in signature.parameters.items() if name not in options])
 
@@ -181,7 +181,7 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
     return arguments
 
 
-def asked(sample: Sample) -> str:
+def question_of(sample: Sample) -> str:
     """Return the question of a sample; TargetError where it has none."""
     if sample.question is None:
         raise TargetError("not asked: the row has no question")
@@ -220,12 +220,12 @@ def _source(parameter: inspect.Parameter) -> str | None:
 
 def _argument(sample: Sample, source: str) -> Any:
     if source == "question":
-        return asked(sample)
+        return question_of(sample)
     return sample if source == SAMPLE else getattr(sample, source)
 
 
 def _check_options(signature: inspect.Signature, options: Mapping[str, Any]) -> None:
-    kinds = [found.kind for found in signature.parameters.values()]
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
     if inspect.Parameter.VAR_KEYWORD in kinds:
         return
     for name in options:

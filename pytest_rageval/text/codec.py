@@ -158,7 +158,7 @@ def excess(value: Any, depth: int = MAX_DEPTH) -> str:
     level: list[Any] = [[value]]
     for _ in range(depth + 1):
         parts = [part for one in level for part in _parts(one) if type(part) not in _FLAT]
-        if any(isinstance(one, int) and one.bit_length() > _MOST_BITS for one in parts):
+        if any(isinstance(part, int) and part.bit_length() > _MOST_BITS for part in parts):
             return _TOO_LONG
         # Each once: what holds itself would be many more on each level.
         level = list({id(part): part for part in parts if _holds_parts(part)}.values())
@@ -215,11 +215,11 @@ def to_json(value: object, indent: int | None = None) -> str:
         encoded = _ENCODER.encode(value)
     except UnicodeEncodeError:
         blanks = (",", ":") if indent is None else None
-        return json.dumps(json_plain(plain(value)), indent=indent or None, separators=blanks)
+        return json.dumps(json_plain(as_json(value)), indent=indent or None, separators=blanks)
     return (encoded if indent is None else msgspec.json.format(encoded, indent=indent)).decode()
 
 
-def plain(value: object) -> Any:
+def as_json(value: object) -> Any:
     """Return a value as mappings, lists, texts and numbers."""
     return msgspec.to_builtins(value, enc_hook=_plain, str_keys=True)
 

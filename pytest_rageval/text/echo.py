@@ -29,8 +29,8 @@ class RepeatedExampleError(ValueError):
 class Examples:
     """What the examples of a prompt say, as rows of tokens, and the words that tell of them.
 
-    ``words`` are those of the examples' inputs, or of all where an example has no input. ``pairs``
-    has the words of each example that has an input, of input and output together.
+    ``words`` are the words of the inputs; of an example without an input, of all its texts.
+    ``pairs`` has the words of each example that has an input, of input and output together.
     """
 
     rows: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def examples_in(prompt: str, *, has_inputs: bool = False) -> Examples:
 
     With ``has_inputs``, the first and every other one of them is the input of an example.
     """
-    found = [one for one in find_objects(prompt) if "properties" not in one]
+    found = [part for part in find_objects(prompt) if "properties" not in part]
     if not has_inputs:
         return Examples.of(found)
     pairs = zip_longest(found[::2], found[1::2], fillvalue=())
@@ -145,7 +145,7 @@ def _names(text: str) -> set[str]:
     """Return the words with a capital or a figure, but for a capital at the beginning."""
     pieces = text.split()[0 if _ENTRY in text else 1 :]
     figures = {word for word in _telling([text]) if word.isdecimal()}
-    return figures.union(_telling(one for one in pieces if one != one.lower()))
+    return figures.union(_telling(piece for piece in pieces if piece != piece.lower()))
 
 
 def texts_in(value: Any) -> Iterator[str]:

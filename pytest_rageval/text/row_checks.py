@@ -63,7 +63,7 @@ class Check:
             return _equals(answer, self.value)
         values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
         return any(
-            found is not _NO_JSON and misfit(found, self.value, search) is None for found in values
+            value is not _NO_JSON and misfit(value, self.value, search) is None for value in values
         )
 
     def _is_in(self, answer: str) -> bool:
@@ -216,9 +216,7 @@ def _pattern(place: str, value: Any) -> str:
 
 def _expected(place: str, value: Any) -> Any:
     """Return what the answer is to equal: a text, or a list or object in JSON."""
-    return (
-        value if isinstance(value, list | dict) else value if value == "" else _text(place, value)
-    )
+    return value if isinstance(value, list | dict) or value == "" else _text(place, value)
 
 
 def _shape(place: str, value: Any) -> Any:

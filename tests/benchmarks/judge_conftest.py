@@ -6,8 +6,7 @@ import os
 import zlib
 
 from pytest_rageval.clients.base import Message
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, Models
 from pytest_rageval.model import Sample, Score
 
 # Other prompts have other latencies.

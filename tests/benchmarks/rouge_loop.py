@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.metrics.base import ScoringContext
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.metrics.lexical import LexicalOptions
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.controls import own_rows
+from pytest_rageval.controls import built_in_rows
 
 TESTS = Path(__file__).parents[1]
 EXAMPLE = TESTS.parent / "examples" / "judge"
@@ -45,7 +45,7 @@ CONTROLS = {
 def reply_to(body: Mapping[str, Any]) -> str:
     """Return the reply to the prompt about one of the rows, which is found by its texts."""
     prompt = body["messages"][-1]["content"]
-    for row in own_rows("llm_answer_relevancy", "zh").rows:
+    for row in built_in_rows("llm_answer_relevancy", "zh").rows:
         question, answer = row.sample.question, row.sample.answer
         if question and answer and question in prompt and answer in prompt:
             return _reply(*CONTROLS[row.expect])

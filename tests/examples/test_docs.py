@@ -38,9 +38,8 @@ from pytest_rageval.gates.agreement import AgreementSpec
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.gates.no_regression import RegressionSpec
 from pytest_rageval.gates.regression import Mode, Undecided
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import Tokenizer
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
     FAULTS,
     NO_CONTROLS,

@@ -22,8 +22,7 @@ from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.clients.providers.openai_compatible import OpenAIChat, OpenAIEmbeddings
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import MissingExtraError, ScenarioError
-from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import Redactor, named_secrets, shown_option, shown_text, shown_url
 from pytest_rageval.scenario.yaml.tree import refuse_depth

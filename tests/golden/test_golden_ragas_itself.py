@@ -21,10 +21,9 @@ from fake_judge import judge, share
 from scripted_models import ScriptedEmbeddings, ScriptedJudge
 
 from pytest_rageval.clients.base import Vector
-from pytest_rageval.metrics.base import Models, ScoringContext
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Models, ScoringContext
 from pytest_rageval.metrics.ragas.backend import ragas_version
 from pytest_rageval.metrics.ragas.judge import reply_schema
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 pytest.importorskip("ragas")

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from scripted_models import ScriptedEmbeddings
 
-from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
 from pytest_rageval.model import Sample, Score
 
 Reference = Callable[[str], Any]

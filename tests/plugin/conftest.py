@@ -20,7 +20,7 @@ from loop_back import LoopBack
 import pytest_rageval
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.reports.base import REPORT_REGISTRY
 
 # pytester drops what an inner run imported. To import it again for each run costs more than the run
@@ -44,7 +44,7 @@ BROKEN_METRICS = """
     import os
     import pytest
     from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
-    from pytest_rageval.metrics.registry import METRIC_REGISTRY
+    from pytest_rageval.metrics.base import METRIC_REGISTRY
     from pytest_rageval.model import Score
 
     class Metric:

@@ -14,7 +14,7 @@ ODD_METRIC = """
     import pathlib
     import numpy
     from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
-    from pytest_rageval.metrics.registry import METRIC_REGISTRY
+    from pytest_rageval.metrics.base import METRIC_REGISTRY
     from pytest_rageval.model import Score
 
     DETAILS = {

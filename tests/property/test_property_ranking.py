@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
+from pytest_rageval.metrics.base import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.metrics.ranking import Hits, Match, find_hits, score_rankings
-from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.model import Sample
 
 Files = Callable[[Mapping[str, bytes]], Path]

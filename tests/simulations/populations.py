@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_rageval.metrics.base import ScoringContext
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.model import Sample
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"

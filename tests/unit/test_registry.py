@@ -16,7 +16,7 @@ import pytest
 
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.reports.base import REPORT_REGISTRY
 

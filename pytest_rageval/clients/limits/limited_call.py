@@ -148,7 +148,7 @@ class UnusableReplies:
         self._file = folder / name if folder is not None else None
 
     def add_usable(self) -> None:
-        """Note a reply that can be used: the next ones are counted anew."""
+        """Note a reply that can be used: counting begins again."""
         self._count = 0
         if self._most is not None and self._file is not None and self._file.exists():
             self._append(_YES)

@@ -28,7 +28,7 @@ class Windows:
 
     The sum over any ``window_s`` seconds never exceeds a capacity: whole bins are counted, so the
     window is up to a sixtieth longer than it says. A booking is never before an earlier one.
-    Each capacity is one of so many ``parts`` of a whole, which others use up elsewhere.
+    Each capacity is one of ``parts`` equal parts of a limit; other processes use up the rest.
     """
 
     def __init__(

@@ -23,7 +23,6 @@ from pytest_rageval.clients.base import (
     missing_package,
     vector_in,
 )
-from pytest_rageval.clients.credentials import Credentials, missing_credentials, read_credentials
 from pytest_rageval.clients.errors import (
     AskAgain,
     AuthError,
@@ -37,10 +36,13 @@ from pytest_rageval.clients.errors import (
 )
 from pytest_rageval.clients.http import (
     BodyError,
+    Credentials,
     HttpReply,
     Transport,
     UnsendableError,
+    missing_credentials,
     preload,
+    read_credentials,
     retry_after,
 )
 from pytest_rageval.clients.reply_form import (
@@ -426,7 +428,9 @@ def _stated(answer: Mapping[str, Any], *names: str) -> list[int | None]:
     """Return these counts of tokens; None for one that is missing, or that no call can use."""
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
-    return [one if type(one) is int and 0 <= one <= _MOST_TOKENS else None for one in counts]
+    return [
+        count if type(count) is int and 0 <= count <= _MOST_TOKENS else None for count in counts
+    ]
 
 
 def check(settings: ClientSettings) -> list[str]:

@@ -18,7 +18,7 @@ from pytest_rageval.engine.plan import BoundMetric, MetricSource, Plan
 from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
 from pytest_rageval.model import Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
-from pytest_rageval.text.codec import plain
+from pytest_rageval.text.codec import as_json
 
 Remark = tuple[str | None, Any, str | None]
 """Of a score: its reason, details and error."""
@@ -107,7 +107,7 @@ class Scored:
 
 def _remark(score: Score) -> Remark:
     """Return reason, details and error as plain objects, whatever a user's metric made them of."""
-    details = None if score.details is None else plain(json_plain(score.details))
+    details = None if score.details is None else as_json(json_plain(score.details))
     reason = None if score.reason is None else str(score.reason)
     return reason, details, None if score.error is None else str(score.error)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
+
+from msgspec import Struct, field
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
@@ -78,8 +80,7 @@ def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sa
         )
 
 
-@dataclass(slots=True)
-class _Columns:
+class _Columns(Struct):
     """The columns of the data, the fields that are ``present``, and those that were missed."""
 
     binding: Binding

@@ -9,10 +9,10 @@ from pytest_rageval.clients.score_cache import define
 from pytest_rageval.controls import (
     ControlRule,
     ControlSet,
-    lacking_fields,
+    built_in_rows,
     language_of,
-    own_rows,
     read_rows,
+    row_problems,
 )
 from pytest_rageval.engine.plan import BoundMetric, Controlled, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding
@@ -50,9 +50,9 @@ def bind_controls(
     language = language_of(case for case in cases if isinstance(case, Sample))
     found = {}
     for name, metric in asked.items():
-        rows = given.get(name) or own_rows(metric.info.name, language)
+        rows = given.get(name) or built_in_rows(metric.info.name, language)
         if name in given:
-            binding.problems += lacking_fields(rows.rows, metric.info)
+            binding.problems += row_problems(rows.rows, metric.info)
         # Options may make a metric need what our rows have not.
         if rows.rows and not any(missing_fields(row.sample, metric.info) for row in rows.rows):
             found[name] = _controlled(metric, rows, models)

@@ -19,8 +19,13 @@ from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.import_path import ImportPathError, find_file, import_object, split_path
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
-from pytest_rageval.metrics.registry import NotationError, parse_notation
+from pytest_rageval.metrics.base import (
+    MetricDefinition,
+    MetricInfo,
+    NoOptions,
+    NotationError,
+    parse_notation,
+)
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError

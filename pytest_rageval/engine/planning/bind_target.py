@@ -145,7 +145,7 @@ def _plan(
     return TargetPlan(
         shown=options.shown,
         provides=options.provides,
-        settings=options.asked(limits),
+        settings=options.priced(limits),
         fixture=options.pytest_fixture,
         is_remote=definition.is_remote,
         limits_itself=definition.limits_itself,

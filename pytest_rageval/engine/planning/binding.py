@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import (
+    METRIC_REGISTRY,
     MetricDefinition,
+    NotationError,
+    parse_notation,
 )
-from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.model import Sample, ScenarioView, title_of
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.run_paths import RunPaths
@@ -35,8 +37,7 @@ def _unchanged(
     return samples, []
 
 
-@dataclass
-class Binding:
+class Binding(Struct):
     """A scenario while its names are bound; collects everything that is wrong with it."""
 
     loaded: LoadedScenario

@@ -60,7 +60,7 @@ class AnswerCache:
 
     def find(self, key: Key) -> Answer | None:
         """Return the cached answer, None where the mode reads none, or there is none."""
-        return _from_plain(self._cache.get("answer", key.sha256)) if self._cache.reads else None
+        return _from_entry(self._cache.get("answer", key.sha256)) if self._cache.reads else None
 
     def close(self) -> None:
         """Close the files."""
@@ -73,7 +73,7 @@ class AnswerCache:
     ) -> Answer:
         answer = await ask()
         if self._cache.writes:
-            self._cache.put("answer", key, _to_plain(answer), sample.id)
+            self._cache.put("answer", key, _to_entry(answer), sample.id)
         return answer
 
     def _miss(self, key: Key, sample: Sample) -> ReplayMissError:
@@ -124,7 +124,7 @@ def _shared(answer: Answer) -> Answer:
     return answer
 
 
-def _to_plain(answer: Answer) -> dict[str, Any]:
+def _to_entry(answer: Answer) -> dict[str, Any]:
     return {
         "text": answer.text,
         "contexts": answer.contexts,
@@ -134,7 +134,7 @@ def _to_plain(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _from_plain(plain: Mapping[str, Any] | None) -> Answer | None:
+def _from_entry(plain: Mapping[str, Any] | None) -> Answer | None:
     """Return a cached answer, None for a missing or damaged entry."""
     if plain is None:
         return None

@@ -26,8 +26,8 @@ from pytest_rageval.clients.base import (
     Vector,
 )
 from pytest_rageval.clients.cache import Cache, Key, chat_key, vector_key
-from pytest_rageval.clients.chat import kept_calls, kept_reply, question_kind
-from pytest_rageval.clients.embed import kept_vector
+from pytest_rageval.clients.chat import cached_calls, cached_reply, question_kind
+from pytest_rageval.clients.embed import cached_vector
 from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.reply_form import in_words, instance
 from pytest_rageval.clients.score_cache import ScoreCache
@@ -324,7 +324,7 @@ def _canonical(settings: ClientSettings) -> ClientSettings:
 
 
 def _habits(cache: Cache, settings: ClientSettings) -> Habits:
-    return Habits(islice(kept_calls(cache, settings), _MOST_LEARNED), settings.max_tokens)
+    return Habits(islice(cached_calls(cache, settings), _MOST_LEARNED), settings.max_tokens)
 
 
 class _Judge:
@@ -346,7 +346,7 @@ class _Judge:
     ) -> Reply:
         cache = self._known.cache
         key = chat_key(self._use.settings, messages, schema, current_purpose())
-        kept = kept_reply(cache, key, accept) if cache.reads else None
+        kept = cached_reply(cache, key, accept) if cache.reads else None
         if kept is not None:
             self._use.cached += 1
             return kept
@@ -437,4 +437,4 @@ class _Embedding:
         return [found[text] or made_up for text in texts]
 
     def _kept(self, key: Key) -> Vector | None:
-        return kept_vector(self._known.cache, key) if self._known.cache.reads else None
+        return cached_vector(self._known.cache, key) if self._known.cache.reads else None

@@ -115,7 +115,9 @@ def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> typ
     constructor: Any = inspect.getattr_static(made, "__init__")
     if constructor is object.__init__ and inspect.getattr_static(made, "__new__") is object.__new__:
         return call_options([], {}, shown)
-    parameters = [found for found in _parameters(made, shown) if found.name not in given]
+    parameters = [
+        parameter for parameter in _parameters(made, shown) if parameter.name not in given
+    ]
     return call_options(parameters, _namespace(constructor), shown)
 
 
@@ -151,7 +153,7 @@ def _model(
         )
         for option in options
     }
-    takes_any = any(found.kind is inspect.Parameter.VAR_KEYWORD for found in parameters)
+    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     base: type[CallOptions] = _OpenOptions if takes_any else CallOptions
     return create_model("Options", __base__=base, **fields)
 
@@ -300,7 +302,7 @@ def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:
 
     A Score is returned unchanged; a number is its value, ``(number, reason)`` both, None unscored.
     A boolean is 1.0 or 0.0 where the metric ``says_bool``, else an error. NaN and the range are
-    checked elsewhere.
+    checked by the caller.
     """
     if isinstance(value, Score):
         return value

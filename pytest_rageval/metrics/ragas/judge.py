@@ -108,7 +108,7 @@ def majority(replies: Sequence[M]) -> M:
     merged = {
         name: [
             _as_most_say(parts)
-            for parts in zip(*(getattr(one, name) for one in replies), strict=True)
+            for parts in zip(*(getattr(reply, name) for reply in replies), strict=True)
         ]
         for name in judged
     }
@@ -288,7 +288,7 @@ class Embedder:
         self._vectors: dict[str, Sequence[float]] = {}
 
     async def fetch(self, texts: Sequence[str]) -> None:
-        """Embed those of ``texts`` that are not embedded yet, together.
+        """Embed the ``texts`` that are not embedded yet, together.
 
         Raises ClientError, and Unscorable for a vector that has no direction.
         """
@@ -426,8 +426,8 @@ def quoted(label: str, claims: Sequence[Claim]) -> str:
     if not claims:
         return ""
     parts = [
-        f'"{brief(one["claim"])}"' + (f" ({brief(one['reason'])})" if one["reason"] else "")
-        for one in claims[:_LISTED]
+        f'"{brief(claim["claim"])}"' + (f" ({brief(claim['reason'])})" if claim["reason"] else "")
+        for claim in claims[:_LISTED]
     ]
     more = f" and {len(claims) - _LISTED} more" if len(claims) > _LISTED else ""
     return f"; {label}: {', '.join(parts)}{more}"

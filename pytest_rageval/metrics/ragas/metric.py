@@ -53,7 +53,7 @@ Ask = Callable[[Request], Awaitable[Finding]]
 class MetricRow:
     """How one of ragas' classes becomes a metric.
 
-    ``fields`` are those of Request that its ``ascore`` takes; ``optional`` ones may be empty.
+    ``fields`` are the fields of Request that its ``ascore`` takes; ``optional`` ones may be empty.
     ``lower_is_better`` decides which of several references is best.
     """
 
@@ -183,7 +183,7 @@ class RagasMetric:
             return [wanted]
         references = wanted["reference"]
         count = len(references) if getattr(self._options, "references", "first") == "best" else 1
-        return [{**wanted, "reference": one} for one in references[:count]]
+        return [{**wanted, "reference": reference} for reference in references[:count]]
 
     def _is_optional(self, field: str) -> bool:
         if field == "reference" and getattr(self._options, "with_reference", False):
@@ -219,7 +219,9 @@ def _known_fields(sample: Sample, options: RagasOptions) -> dict[str, Any]:
         "question": sample.question if _says_something(sample.question) else None,
         "answer": sample.answer if _says_something(sample.answer) else None,
         "contexts": list(sample.contexts or ()),
-        "reference": [one for one in sample.references or () if _says_something(one)],
+        "reference": [
+            reference for reference in sample.references or () if _says_something(reference)
+        ],
         "reference_contexts": list(sample.reference_contexts or ()),
         "rubrics": _rubrics(sample.metadata.get(getattr(options, "column", ""))),
     }
@@ -294,7 +296,7 @@ async def prepare_prompts(
         translator = _Translator(client, language)
         try:
             templates = await together(
-                *(_translated(one, language, translator) for one in templates)
+                *(_translated(template, language, translator) for template in templates)
             )
         except ClientError as error:
             error.message = f"while translating the prompt into {language}: {error.message}"

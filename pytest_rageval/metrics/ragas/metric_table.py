@@ -59,10 +59,10 @@ def _relevancy(found: Sequence[Mapping[str, Any]]) -> str:
     asked = [one for one in found if one["question"]]
     if not asked:
         return "the judge found no question that the answer would fit; that scores 0"
-    evasive = sum(one["noncommittal"] for one in asked)
+    evasive = sum(question["noncommittal"] for question in asked)
     if evasive == len(asked):
         return f"the answer is noncommittal in {evasive} of {len(asked)} replies; that scores 0"
-    similarities = {one["question"]: one["similarity"] for one in asked}
+    similarities = {question["question"]: question["similarity"] for question in asked}
     guesses = list(similarities.items())[:_LISTED]
     listed = ", ".join(f'"{brief(text)}" (similarity {found:.2f})' for text, found in guesses)
     remark = f"; noncommittal in {evasive} of {len(asked)} replies" if evasive else ""
@@ -82,8 +82,10 @@ async def context_utilization(request: Request) -> Finding:
 async def _usefulness(request: Request, text: str, name: str) -> Finding:
     replies = await together(
         *(
-            request.agreed("prompt", {"question": request.question, "context": one, "answer": text})
-            for one in request.contexts
+            request.agreed(
+                "prompt", {"question": request.question, "context": context, "answer": text}
+            )
+            for context in request.contexts
         )
     )
     found = [
@@ -110,8 +112,12 @@ async def context_recall(request: Request) -> Finding:
     if not reply.classifications:
         raise Unscorable("the judge found no claim in the reference")
     found = [
-        {"claim": one.statement, "verdict": one.attributed, "reason": one.reason}
-        for one in reply.classifications
+        {
+            "claim": classification.statement,
+            "verdict": classification.attributed,
+            "reason": classification.reason,
+        }
+        for classification in reply.classifications
     ]
     missing = quoted("missing", _without(found))
     reason = f"{counted(found, 'claims of the reference')} in the contexts{missing}"
@@ -246,7 +252,7 @@ async def noise_sensitivity(request: Request) -> Finding:
         *(_by(request, context, claims) for context in request.contexts),
         _by(request, request.reference, claims),
     )
-    relevant = [any(one["verdict"] for one in found) for found in verdicts[:count]]
+    relevant = [any(claim["verdict"] for claim in judged) for judged in verdicts[:count]]
     by_contexts, by_reference = verdicts[count:-1], verdicts[-1]
     found = [
         {

@@ -21,8 +21,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import ChangeSamples
 from pytest_rageval.engine.planning.plan_scenario import make_plan, plans_of
 from pytest_rageval.errors import BaselineError, DuplicateNameError, UserError, shorten
-from pytest_rageval.metrics.base import MetricDefinition
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, title_of
 from pytest_rageval.plugin.collect import RagevalWarning
 from pytest_rageval.plugin.names import Names

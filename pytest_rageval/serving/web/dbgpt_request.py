@@ -15,8 +15,12 @@ from pydantic import ValidationError
 
 from pytest_rageval.engine.planning.binding import metric_name
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.metrics.base import MetricDefinition
-from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
+from pytest_rageval.metrics.base import (
+    METRIC_REGISTRY,
+    MetricDefinition,
+    NotationError,
+    parse_notation,
+)
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.dialects import dbgpt
 from pytest_rageval.scenario.fields import FIELD_ALIASES

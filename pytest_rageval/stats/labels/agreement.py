@@ -90,8 +90,8 @@ def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, f
     """Return how many samples each labelled one stands for; {} unless all were drawn by strata."""
     members = list(members_of(result, human, Scale.of(result.info, human)))
     strata = strata_of(members, human, saved_draws(result.info)) if human.draws else ""
-    labelled = [any(label.digest == one.digest for label in one.labels) for one in members]
-    if isinstance(strata, str) or labelled != [one.is_labelled for one in members]:
+    labelled = [any(label.digest == member.digest for label in member.labels) for member in members]
+    if isinstance(strata, str) or labelled != [member.is_labelled for member in members]:
         return NOTHING
     found: dict[str, float] = {}
     for part in strata:
@@ -101,7 +101,7 @@ def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, f
 
 
 def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agreement:
-    lacking = [one.score for one in rated if one.judge is None]
+    lacking = [sample.score for sample in rated if sample.judge is None]
     unclassed = ""
     if lacking:
         unclassed = (
@@ -127,10 +127,10 @@ def _slices(
     found = {}
     for column in ("doc_name", *result.info.metadata_columns):
         parts: dict[str, list[Rated]] = {}
-        for one in rated:
-            value = field_value(result.samples[one.position], column)
+        for sample in rated:
+            value = field_value(result.samples[sample.position], column)
             if isinstance(value, str | bool | int):
-                parts.setdefault(str(value), []).append(one)
+                parts.setdefault(str(value), []).append(sample)
         if 2 <= len(parts) <= _MOST_SLICES:
             found[column] = {
                 value: replace(
@@ -192,11 +192,11 @@ def agreement(
     confusion table. Below two samples there are only counts. The coefficients that compare levels,
     and the bias, weigh the samples; the table counts them. Groups change the intervals alone.
     """
-    views = [majority(one.votes.values(), levels) for one in rated]
+    views = [majority(sample.votes.values(), levels) for sample in rated]
     seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
     cells = _cells(seen, levels)
     table = [[len(cells[row, column]) for column in levels] for row in levels]
-    is_classed = all(one.of.judge is not None for one in seen)
+    is_classed = all(sample.of.judge is not None for sample in seen)
     figures = _Figures()
     if len(seen) < 2:
         figures.refuse((*_CLASSES, *_OTHERS), _TOO_FEW)
@@ -213,7 +213,7 @@ def agreement(
         levels=tuple(levels),
         n=len(seen),
         confusion=tuple(map(tuple, table)) if is_classed else (),
-        annotators=len({name for one in rated for name in one.votes}),
+        annotators=len({name for sample in rated for name in sample.votes}),
         split=len(rated) - len(seen),
         why=figures.why,
         disagreements=_disagreements(seen, unit),
@@ -269,7 +269,7 @@ class _Figures:
 
 def _groups(rated: Iterable[Rated]) -> Groups:
     """Return the numbers of the samples' groups, None without ``group_by``."""
-    found = [one.group for one in rated]
+    found = [sample.group for sample in rated]
     return None if None in found else [group for group in found if group is not None]
 
 
@@ -278,9 +278,9 @@ def _cells(seen: Sequence[_Seen], levels: Sequence[float]) -> dict[tuple[float, 
     cells: dict[tuple[float, float], list[int]] = {
         (row, column): [] for row in levels for column in levels
     }
-    for one in seen:
-        if one.of.judge is not None:
-            cells[one.human, one.of.judge].append(one.of.position)
+    for sample in seen:
+        if sample.of.judge is not None:
+            cells[sample.human, sample.of.judge].append(sample.of.position)
     return cells
 
 
@@ -289,13 +289,19 @@ def _compare_levels(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[f
         if len(levels) > 2:
             figures.refuse([name], _MORE_LEVELS)
         else:
-            _add_share(figures, name, [one.of for one in seen if one.human == level], level)
+            _add_share(
+                figures, name, [sample.of for sample in seen if sample.human == level], level
+            )
     place = {level: at for at, level in enumerate(levels)}
-    cells = [(place[one.human], place[one.of.judge]) for one in seen if one.of.judge is not None]
+    cells = [
+        (place[sample.human], place[sample.of.judge])
+        for sample in seen
+        if sample.of.judge is not None
+    ]
     units = [{cell: one.of.weight} for cell, one in zip(cells, seen, strict=True)]
     shape = len(levels), len(levels)
     counted = Counted.of(units, *shape)
-    grouped = Counted.of(units, *shape, _groups(one.of for one in seen))
+    grouped = Counted.of(units, *shape, _groups(sample.of for sample in seen))
     assert counted is not None  # samples have weights
     assert grouped is not None
     for names, value_of, influence in (
@@ -314,18 +320,18 @@ def _add_share(figures: _Figures, name: str, rated: Sequence[Rated], level: floa
     if not rated:
         figures.refuse([name], f"people call no sample {level:g}")
         return
-    right = [float(one.judge == level) for one in rated]
-    weights = [one.weight for one in rated]
+    right = [float(sample.judge == level) for sample in rated]
+    weights = [sample.weight for sample in rated]
     share = math.fsum(map(mul, right, weights)) / math.fsum(weights)
     ends = weighted_interval(right, weights, (0.0, 1.0), groups=_groups(rated))
     figures.add(name, share, "", ends, _few(rated, level))
 
 
 def _compare_order(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[float]) -> None:
-    scores, people = [one.of.score for one in seen], [one.human for one in seen]
+    scores, people = [sample.of.score for sample in seen], [sample.human for sample in seen]
     places = {score: at for at, score in enumerate(sorted(set(scores)))}
-    units = [{(levels.index(one.human), places[one.of.score]): 1.0} for one in seen]
-    counted = Counted.of(units, len(levels), len(places), _groups(one.of for one in seen))
+    units = [{(levels.index(sample.human), places[sample.of.score]): 1.0} for sample in seen]
+    counted = Counted.of(units, len(levels), len(places), _groups(sample.of for sample in seen))
     why = _PEOPLE_ONE_LEVEL if len(set(people)) == 1 else _EQUAL_SCORES
     for name, value_of, measure in (
         ("spearman", spearman, spearman_influence),
@@ -350,7 +356,7 @@ def _unsure_of_curve(seen: Sequence[_Seen], levels: Sequence[float], scores: int
     if scores == 1:
         return _EQUAL_SCORES
     for level in levels:
-        of_level = [one.of for one in seen if one.human == level]
+        of_level = [sample.of for sample in seen if sample.human == level]
         if of_level and _independent([1.0] * len(of_level), _groups(of_level)) < 2.0:
             return _few(of_level, level)
     return ""
@@ -368,15 +374,15 @@ def _independent(weights: Sequence[float], groups: Groups) -> float:
 
 
 def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Sequence[float]) -> None:
-    votes = [one.votes for one in rated]
+    votes = [sample.votes for sample in rated]
     why = _PEOPLE_ONE_LEVEL
-    if len({name for one in votes for name in one}) < 2:
+    if len({name for vote in votes for name in vote}) < 2:
         why = "one annotator"
-    elif all(len(one) < 2 for one in votes):
+    elif all(len(vote) < 2 for vote in votes):
         why = "no sample has two annotators"
     groups = _groups(rated) or range(len(rated))
     k = len(levels)
-    pairs: list[Unit] = [coincidences(one, levels) for one in votes]
+    pairs: list[Unit] = [coincidences(vote, levels) for vote in votes]
     found = Counted.of(pairs, k, k, groups)
     alpha = krippendorff_alpha(votes, levels)
     figures.add("alpha", alpha, why, table_interval(spearman_influence, found, alpha))
@@ -392,13 +398,16 @@ def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float],
     Its variance is that of the sums by group, or as if one sample, or group, more were wrong
     altogether: a judge that is right on ten samples may not always be.
     """
-    groups, total = _groups(rated), math.fsum(one.weight for one in rated)
-    above = [one.unit - unit(math.fsum(one.votes.values()) / len(one.votes)) for one in rated]
-    shares = [one.weight / total for one in rated]
+    groups, total = _groups(rated), math.fsum(sample.weight for sample in rated)
+    above = [
+        sample.unit - unit(math.fsum(sample.votes.values()) / len(sample.votes)) for sample in rated
+    ]
+    shares = [sample.weight / total for sample in rated]
     bias = math.fsum(map(mul, above, shares))
     terms = [share * (found - bias) for share, found in zip(shares, above, strict=True)]
     squares, apart = (
-        math.fsum(one * one for one in group_sums(terms, of)) for of in (groups, None)
+        math.fsum(group_sum * group_sum for group_sum in group_sums(terms, of))
+        for of in (groups, None)
     )
     k, ends = _independent(shares, groups), None
     if k >= 2.0:
@@ -417,19 +426,19 @@ def _disagreements(
 ) -> tuple[Disagreement, ...]:
     found = [
         Disagreement(
-            sample_id=one.of.sample_id,
-            human=one.human,
-            judge=one.of.judge,
-            score=one.of.score,
+            sample_id=sample.of.sample_id,
+            human=sample.human,
+            judge=sample.of.judge,
+            score=sample.of.score,
             distance=distance,
-            agreeing=one.agreeing,
-            annotators=len(one.of.votes),
-            reason=one.of.reason,
+            agreeing=sample.agreeing,
+            annotators=len(sample.of.votes),
+            reason=sample.of.reason,
         )
-        for one in seen
-        if one.of.judge is not None
-        and one.of.judge != one.human
-        and (distance := abs(one.of.unit - unit(one.human))) > 0.0
+        for sample in seen
+        if sample.of.judge is not None
+        and sample.of.judge != sample.human
+        and (distance := abs(sample.of.unit - unit(sample.human))) > 0.0
     ]
     # Sorting keeps the order of samples that are equal by both.
     found.sort(key=lambda one: (-one.distance, -one.agreeing / one.annotators))

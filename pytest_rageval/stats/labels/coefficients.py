@@ -383,7 +383,7 @@ def kendall_influence(table: Table) -> Influence:
 def curve_influence(table: Table) -> Influence:
     """Return the area under the ROC curve of two levels, and the influence of each cell.
 
-    A sample moves it by how often it is on the right side of those of the other level, less the
+    A sample moves it by how often it is on the right side of samples of the other level, less the
     area, over the share of its own level (DeLong, DeLong and Clarke-Pearson 1988).
     """
     shares, (low, high), _ = _shares(table)
@@ -396,7 +396,7 @@ def curve_influence(table: Table) -> Influence:
 
 
 def _shares(table: Table) -> tuple[list[list[float]], list[float], list[float]]:
-    """Return the table as shares of 1, and those of its rows and of its columns."""
+    """Return the table as shares of 1, and the shares of its rows and columns."""
     n = math.fsum(map(math.fsum, table))
     shares = [[cell / n for cell in row] for row in table]
     return shares, [*map(math.fsum, shares)], [*map(math.fsum, zip(*shares, strict=True))]

@@ -56,7 +56,7 @@ class Judged:
     """A sample with the judge's score and, where it is labelled, people's; both in 0..1.
 
     Differences of two runs lie in -1..1. Samples of one ``group`` depend on each other; one without
-    a group is a group of its own. ``verdict`` is the judge's yes or no, None where there is none.
+    a group is a group of its own. ``verdict`` is the judge's yes or no, None if it gives neither.
     """
 
     judge: float
@@ -125,7 +125,7 @@ class _Rows:
     def shares(self) -> Mapping[Hashable, float]:
         """Each group's share of the weight."""
         whole = math.fsum(self.weights)
-        return _sums([one / whole for one in self.weights], self.groups)
+        return _sums([weight / whole for weight in self.weights], self.groups)
 
     @property
     def units(self) -> float:
@@ -155,7 +155,7 @@ class _Part:
 
 def _parts(strata: Sequence[Sequence[Judged]]) -> list[_Part]:
     """Return the strata that hold samples; weights are shares of the largest of all."""
-    largest = max((one.weight for stratum in strata for one in stratum), default=0.0)
+    largest = max((sample.weight for stratum in strata for sample in stratum), default=0.0)
     parts = []
     for index, stratum in enumerate(strata):
         kept = [(at, one) for at, one in enumerate(stratum) if one.weight > 0.0]
@@ -295,22 +295,22 @@ def _result(
     estimates: Sequence[_Estimate], labels: int, confidence: float, *, differences: bool
 ) -> Corrected:
     low = -1.0 if differences else 0.0
-    mean = math.fsum(one.weight * one.mean for one in estimates)
+    mean = math.fsum(estimate.weight * estimate.mean for estimate in estimates)
     mean = min(max(mean, low), 1.0)
-    share = math.fsum(one.weight * one.share for one in estimates)
-    drawn = [one for one in estimates if one.labelled]
+    share = math.fsum(estimate.weight * estimate.share for estimate in estimates)
+    drawn = [estimate for estimate in estimates if estimate.labelled]
     if not drawn:
         return Corrected(mean, mean, mean, share, labels, None)
-    fewest = min(one.units for one in drawn)
+    fewest = min(estimate.units for estimate in drawn)
     if fewest < 2.0:
         why = "all labels of a stratum are of one group: no interval"
         if fewest > 1.0:
             why = f"the labels of a stratum are like those of {fewest:.1f} groups: no interval"
         return Corrected(mean, None, None, share, labels, None, why)
     variance = _variance(drawn)
-    labelled = _gathered((one.weight, one.labelled) for one in drawn)
+    labelled = _gathered((estimate.weight, estimate.labelled) for estimate in drawn)
     probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
-    units = min(math.fsum(one.units for one in drawn), float(len(labelled)))
+    units = min(math.fsum(estimate.units for estimate in drawn), float(len(labelled)))
     quantile = t_quantile(probability, max(units - len(drawn), 1.0))
     if differences:
         half = quantile * math.sqrt(variance)
@@ -318,29 +318,34 @@ def _result(
     size = 1.0 / sum_of_squares([math.fsum(one) for one in labelled])
     most = 2.0 * mean * (1.0 - mean) / size
     ends = wilson_interval(mean, min(variance, most), size, quantile)
-    independent = units / sum(len(one.part.human) for one in drawn)
+    independent = units / sum(len(estimate.part.human) for estimate in drawn)
     worth = plain_labels(ends[1] - ends[0], mean, _spread(estimates), confidence, independent)
     return Corrected(mean, *ends, share, labels, worth)
 
 
 def _spread(estimates: Sequence[_Estimate]) -> float:
     """Return the variance of a label that is drawn from all strata."""
-    centre = math.fsum(one.weight * one.alone for one in estimates)
-    return math.fsum(one.weight * (one.spread + (one.alone - centre) ** 2) for one in estimates)
+    centre = math.fsum(estimate.weight * estimate.alone for estimate in estimates)
+    return math.fsum(
+        estimate.weight * (estimate.spread + (estimate.alone - centre) ** 2)
+        for estimate in estimates
+    )
 
 
 def _variance(drawn: Sequence[_Estimate]) -> float:
     """Return the variance of the strata's mean."""
-    inside = math.fsum(one.weight**2 * one.error.variance for one in drawn)
+    inside = math.fsum(estimate.weight**2 * estimate.error.variance for estimate in drawn)
     if len(drawn) == 1:
         return inside
-    centre = math.fsum(one.weight * one.mean for one in drawn) / math.fsum(
-        one.weight for one in drawn
+    centre = math.fsum(estimate.weight * estimate.mean for estimate in drawn) / math.fsum(
+        estimate.weight for estimate in drawn
     )
-    errors = _gathered((one.weight, one.error.by_group) for one in drawn)
-    sizes = _gathered((one.mean - centre, one.held) for one in drawn)
-    shared = math.fsum(math.fsum(one) ** 2 - sum_of_squares(one) for one in errors if len(one) > 1)
-    return inside + shared + math.fsum(math.fsum(one) ** 2 for one in sizes)
+    errors = _gathered((estimate.weight, estimate.error.by_group) for estimate in drawn)
+    sizes = _gathered((estimate.mean - centre, estimate.held) for estimate in drawn)
+    shared = math.fsum(
+        math.fsum(error) ** 2 - sum_of_squares(error) for error in errors if len(error) > 1
+    )
+    return inside + shared + math.fsum(math.fsum(size) ** 2 for size in sizes)
 
 
 def _gathered(
@@ -365,7 +370,7 @@ def _weighted(values: Sequence[float], rows: _Rows) -> float:
 
 def _deviations(values: Sequence[float], rows: _Rows) -> dict[Hashable, float]:
     n = len(values)
-    return _sums([one / n for one in residuals(values, rows.weights)], rows.groups)
+    return _sums([residual / n for residual in residuals(values, rows.weights)], rows.groups)
 
 
 def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable, float]:

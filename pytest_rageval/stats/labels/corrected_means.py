@@ -30,12 +30,12 @@ from pytest_rageval.stats.labels.strata import (
     average,
     column_of,
     digest_of,
-    lacking_stratum,
     listed,
     members_of,
     missing_labels,
     parts_of,
     saved_draws,
+    short_stratum,
     strata_of,
     without_record,
 )
@@ -59,14 +59,14 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
         return no_mean(f"{human.metric} has no {end} end: its mean cannot be corrected")
     members = list(members_of(result, human, scale))
     strata = strata_of(members, human, saved_draws(result.info))
-    labelled = sum(one.is_labelled for one in members)
+    labelled = sum(member.is_labelled for member in members)
     unscored = agreement_of(result, human).unscored if labelled < LEAST_LABELS else 0
     if unscored and isinstance(strata, list):
         strata = f"{counted(labelled, 'label')}, fewer than {LEAST_LABELS}; {unscored} more are of "
         strata += "samples without a score"
     if isinstance(strata, str):
         return no_mean(strata, labelled)
-    parts = [[one.judged for one in part] for part in strata]
+    parts = [[answer.judged for answer in part] for part in strata]
     found = verdict_mean(parts, confidence) if len(human.levels) == 2 else None
     found = found or corrected_mean(parts, confidence=confidence)
     return _scaled(found, scale.low, scale.span)
@@ -95,9 +95,9 @@ def corrected_difference(
     """
     scale = Scale.of(result.info, human)
     pairs = list(_pairs(result, human, baseline, scale))
-    equal = [one.judged for one in pairs if one.digest == baseline.digests[one.sample_id]]
-    changed = [one for one in pairs if one.digest != baseline.digests[one.sample_id]]
-    labelled = sum(one.is_labelled for one in changed)
+    equal = [pair.judged for pair in pairs if pair.digest == baseline.digests[pair.sample_id]]
+    changed = [pair for pair in pairs if pair.digest != baseline.digests[pair.sample_id]]
+    labelled = sum(answer.is_labelled for answer in changed)
     if not pairs:
         return no_mean(f"no sample has a {human.metric} and an answer in both runs")
     saved = saved_draws(result.info)
@@ -105,17 +105,17 @@ def corrected_difference(
     if lost:
         return no_mean(lost, labelled)
     parts = parts_of(changed, human, saved)
-    lacking = _lacking_pairs(parts, labelled, len(pairs), baseline.name) or lacking_stratum(parts)
+    lacking = _missing_pairs(parts, labelled, len(pairs), baseline.name) or short_stratum(parts)
     if lacking:
         return no_mean(lacking, labelled)
-    strata = [[one.judged for one in part] for part in parts.values()]
+    strata = [[answer.judged for answer in part] for part in parts.values()]
     strata += [equal] if equal else []
     exact = (len(parts),)  # equal answers are no sample of others
     found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
     return replace(_scaled(found, 0.0, scale.span), labels=labelled)
 
 
-def _lacking_pairs(
+def _missing_pairs(
     parts: Mapping[Key, Sequence[Member]], labelled: int, pairs: int, baseline: str
 ) -> str:
     """Return how many answers to label on both sides, else ''.
@@ -123,9 +123,9 @@ def _lacking_pairs(
     Those that changed again since they were drawn are no more like the others than changed ones
     are: they need labels of their own.
     """
-    changed = [one for part in parts.values() for one in part]
+    changed = [answer for part in parts.values() for answer in part]
     needed = min(LEAST_LABELS, len(changed)) - labelled
-    missing = [one.sample_id for one in changed if not one.is_labelled]
+    missing = [answer.sample_id for answer in changed if not answer.is_labelled]
     if needed <= 0:
         needed, missing = missing_labels(parts)
     if needed <= 0:
@@ -215,13 +215,13 @@ def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -
 
 
 def _holds(parts: Sequence[Sequence[Judged]]) -> bool:
-    rows = [one for part in parts for one in part]
+    rows = [answer for part in parts for answer in part]
     if sum(map(_labels, parts)) < LEAST_LABELS:
         return False
     if any(_labels(part) < min(2, len(part)) for part in parts):
         return False
-    weights = [one.weight for one in rows]
-    groups = [one.group for one in rows if one.group is not None]
+    weights = [row.weight for row in rows]
+    groups = [row.group for row in rows if row.group is not None]
     is_equal = max(weights) - min(weights) <= _EQUAL * max(weights)
     return is_equal and len(set(groups)) == len(groups)
 
@@ -237,12 +237,12 @@ def _classes(drawn: Sequence[Sequence[Judged]]) -> tuple[Cell, ...] | None:
 
 
 def _is_judged(part: Sequence[Judged]) -> bool:
-    return all(one.verdict is not None for one in part)
+    return all(answer.verdict is not None for answer in part)
 
 
 def _by_verdict(part: Sequence[Judged]) -> list[list[Judged]]:
     """Return the answers that the judge rejects, and those that it accepts."""
-    return [[one for one in part if one.verdict is verdict] for verdict in (False, True)]
+    return [[answer for answer in part if answer.verdict is verdict] for verdict in (False, True)]
 
 
 def _divided(part: Sequence[Judged], strata: int) -> tuple[Cell, ...]:
@@ -271,11 +271,11 @@ def _cell(part: Sequence[Judged]) -> Cell:
 
 
 def _labels(part: Sequence[Judged]) -> int:
-    return sum(one.human is not None for one in part)
+    return sum(answer.human is not None for answer in part)
 
 
 def _positive(part: Sequence[Judged]) -> float:
-    return math.fsum(one.human for one in part if one.human is not None)
+    return math.fsum(answer.human for answer in part if answer.human is not None)
 
 
 _Floats = NDArray[np.float64]
@@ -310,7 +310,7 @@ def share_interval(cells: tuple[Cell, ...], confidence: float) -> tuple[float, f
     (0.394, 0.907)
     """
     tail = (1.0 - confidence) / 2.0
-    # The largest last: its probabilities are exact, and those of the others a few points.
+    # The largest last: its probabilities are exact, the others are a few points.
     first, *others = (_beta(cell) for cell in sorted(cells, key=lambda cell: cell.size))
     if not others:
         low, high = first.quantiles(np.array([tail, 1.0 - tail]))

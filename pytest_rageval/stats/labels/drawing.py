@@ -25,7 +25,7 @@ MOST_STRATA: Final = 3
 HIGH: Final = "high"
 LOW: Final = "low"
 SEVERAL: Final = "several"
-"""Kinds of strata besides CHANGED: by the judge's verdict, and such as were put together."""
+"""Kinds of strata besides CHANGED: by the judge's verdict, or several strata as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,16 @@ def draw(
 ) -> Drawing:
     """Draw ``n`` samples without a label, or all there are.
 
-    ``bearing`` are earlier draws that bear labels, ``kinds`` those of all earlier strata by code.
-    The first FIRST labels are drawn uniformly. Then, or as soon as answers have changed, the draw
-    is by strata: changed answers, and the judge's verdict or what the last draw made of it, so that
-    a judge who wavers does not split strata any further. The samples ``apart`` are wanted as much
-    as changed ones, and are a stratum, too.
+    ``bearing`` are the earlier draws that labels come from; ``kinds`` has the kind of each earlier
+    stratum by its code. The first FIRST labels are drawn uniformly. After that, or once answers
+    have changed, the draw is by strata: changed answers are one, the others are divided by the
+    judge's verdict, or as in the last draw, so that a judge who wavers does not divide them again.
+    The samples ``apart`` are a stratum, too, and are wanted as much as changed ones.
     """
     rng, kinds = random.Random(seed), kinds or {}
     parts = _parts(population, bearing, kinds, apart)
     if not parts:
-        free = [one.sample_id for one in population if not one.is_labelled]
+        free = [member.sample_id for member in population if not member.is_labelled]
         return Drawing(rng.sample(free, min(n, len(free))))
     counts = allocation([part.plan for part in parts], n)
     total = math.fsum(part.weight for part in parts) or 1.0
@@ -83,9 +83,9 @@ def draw(
     of: dict[str, str] = {}
     for part, count in zip(parts, counts, strict=True):
         code = _code(rng, kinds.keys() | strata.keys())
-        free = [one.sample_id for one in part.members if not one.is_labelled]
+        free = [member.sample_id for member in part.members if not member.is_labelled]
         ids += rng.sample(free, count)
-        of |= dict.fromkeys((one.sample_id for one in part.members), code)
+        of |= dict.fromkeys((member.sample_id for member in part.members), code)
         size = len(part.members)
         strata[code] = Stratum(part.kind, size, part.weight / total, size - len(free), count)
     return Drawing(ids, strata, of)
@@ -100,11 +100,11 @@ class _Part:
 
     @property
     def labels(self) -> Sequence[float]:
-        return [label for one in self.members if (label := one.judged.human) is not None]
+        return [label for member in self.members if (label := member.judged.human) is not None]
 
     @property
     def weight(self) -> float:
-        return math.fsum(one.judged.weight for one in self.members)
+        return math.fsum(member.judged.weight for member in self.members)
 
     @property
     def least(self) -> int:
@@ -148,7 +148,7 @@ def _parts(
             key.append(HIGH if one.judged.verdict else LOW)
         found[tuple(key)].append(one)
     parts = [_Part(_kind(key, kinds), found[key]) for key in sorted(found)]
-    labelled = sum(one.is_labelled for one in population)
+    labelled = sum(member.is_labelled for member in population)
     if labelled < FIRST and not has_strata and {one.kind for one in parts} <= {HIGH, LOW}:
         return []
     while len(parts) > MOST_STRATA:
@@ -200,8 +200,8 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     interval of rho by Fisher; a judge of rho below 0 is not believed. One more than there are means
     that not even all samples would do. Where all people say the same, one more is taken to differ.
     """
-    rows = [one for one in pilot if one.weight > 0.0]
-    labelled = [(one, one.human) for one in rows if one.human is not None]
+    rows = [answer for answer in pilot if answer.weight > 0.0]
+    labelled = [(row, row.human) for row in rows if row.human is not None]
     n, size = len(labelled), len(rows)
     if n < LEAST_LABELS:
         return None

@@ -70,7 +70,7 @@ def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iter
             continue
         labels = human.labels.get(sample.sample_id, ())
         counting = [
-            one for one in present_labels(sample, labels) if everyone or one.drawn != CHOSEN
+            label for label in present_labels(sample, labels) if everyone or label.drawn != CHOSEN
         ]
         said = average([scale.label(label.value) for label in counting])
         group = None if groups is None else groups[at]
@@ -81,7 +81,7 @@ def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iter
 
 def saved_draws(info: ScenarioInfo) -> list[Draw]:
     """Return each baseline as a draw: its answers are on record, and were drawn from as a whole."""
-    return [Draw(found.digests) for found in info.baselines.values() if found.digests]
+    return [Draw(baseline.digests) for baseline in info.baselines.values() if baseline.digests]
 
 
 def is_on_record(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
@@ -100,12 +100,12 @@ def bearing_draws(
     """
     bearing = [draw for draw in human.draws if _bears(draw, members, is_current=True)]
     unknown = [
-        (one.sample_id, label)
-        for one in members
-        for label in one.labels
-        if label.drawn == RANDOM and not is_on_record(one.sample_id, label, human.draws)
+        (member.sample_id, label)
+        for member in members
+        for label in member.labels
+        if label.drawn == RANDOM and not is_on_record(member.sample_id, label, human.draws)
     ]
-    saved = [draw for draw in saved if any(is_on_record(*one, [draw]) for one in unknown)]
+    saved = [draw for draw in saved if any(is_on_record(*pair, [draw]) for pair in unknown)]
     if bearing or saved:
         return [*bearing, *saved]
     return [draw for draw in human.draws if _bears(draw, members, is_current=False)]
@@ -122,7 +122,7 @@ def strata_of(
     members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
 ) -> list[list[Member]] | str:
     """Return the parts within which labels were drawn uniformly, or why there is no mean."""
-    labelled = [one for one in members if one.is_labelled]
+    labelled = [member for member in members if member.is_labelled]
     if members and len(labelled) == len(members):
         return [list(members)]
     if not human.labels:
@@ -141,8 +141,8 @@ def parts_of(
     """Return the members by the strata that they had when labels were drawn."""
     parts: dict[Key, list[Member]] = {}
     draws = bearing_draws(members, human, saved)
-    for one in members:
-        parts.setdefault(tuple(code_in(draw, one) for draw in draws), []).append(one)
+    for member in members:
+        parts.setdefault(tuple(code_in(draw, member) for draw in draws), []).append(member)
     return parts
 
 
@@ -154,14 +154,18 @@ def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str
     changed = {key: part for key, part in parts.items() if CHANGED in key}
     short = [part for part in changed.values() if _is_short(part, LEAST_LABELS)]
     needed = sum(
-        min(LEAST_LABELS, len(part)) - sum(one.is_labelled for one in part) for part in short
+        min(LEAST_LABELS, len(part)) - sum(member.is_labelled for member in part) for part in short
     )
-    return needed, [one.sample_id for part in short for one in part if not one.is_labelled]
+    return needed, [member.sample_id for part in short for member in part if not member.is_labelled]
 
 
 def _undrawn(members: Sequence[Member], labelled: Sequence[Member]) -> str:
     """Return why no label counts though there are some, else ''."""
-    chosen = [one for one in members if any(label.digest == one.digest for label in one.labels)]
+    chosen = [
+        member
+        for member in members
+        if any(label.digest == member.digest for label in member.labels)
+    ]
     if labelled or not chosen:
         return ""
     return (
@@ -172,7 +176,9 @@ def _undrawn(members: Sequence[Member], labelled: Sequence[Member]) -> str:
 
 def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
     """Return why labels cannot be weighed without a record of their draw, else ''."""
-    drawn = [(one, label) for one in members for label in one.labels if label.drawn != CHOSEN]
+    drawn = [
+        (member, label) for member in members for label in member.labels if label.drawn != CHOSEN
+    ]
     stale = [
         one.sample_id
         for one, label in drawn
@@ -216,11 +222,11 @@ def _bears(draw: Draw, members: Sequence[Member], *, is_current: bool) -> bool:
     along: who drew it looked at this draw's strata.
     """
     return any(
-        label.drawn == draw.strata.get(one.sample_id, RANDOM)
-        and (label.drawn != RANDOM or label.digest == draw.digests.get(one.sample_id))
-        and (label.digest == one.digest) == is_current
-        for one in members
-        for label in one.labels
+        label.drawn == draw.strata.get(member.sample_id, RANDOM)
+        and (label.drawn != RANDOM or label.digest == draw.digests.get(member.sample_id))
+        and (label.digest == member.digest) == is_current
+        for member in members
+        for label in member.labels
     )
 
 
@@ -233,14 +239,14 @@ def _lacking(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
             f"{changed} of {total} answers changed since they were labelled: draw {needed} "
             f"of them with 'pytest --rag-label {needed}' (for instance {listed(missing)})"
         )
-    return lacking_stratum(parts)
+    return short_stratum(parts)
 
 
-def lacking_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
+def short_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
     """Return which of several strata has fewer than two labels, else ''."""
     for part in parts.values():
         if len(parts) > 1 and _is_short(part, 2):
-            count = sum(one.is_labelled for one in part)
+            count = sum(member.is_labelled for member in part)
             there = counted(count, "labelled answer")
             return (
                 f"a stratum of {len(part)} samples has {there}: draw more (pytest --rag-label 10)"
@@ -249,7 +255,7 @@ def lacking_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
 
 
 def _is_short(part: Sequence[Member], least: int) -> bool:
-    return sum(one.is_labelled for one in part) < min(least, len(part))
+    return sum(member.is_labelled for member in part) < min(least, len(part))
 
 
 def listed(names: Sequence[str]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.clients.credentials import missing_credentials, read_credentials
 from pytest_rageval.clients.errors import AuthError
+from pytest_rageval.clients.http import missing_credentials, read_credentials
 from pytest_rageval.clients.settings import CACHE_MODES, ClientSettings, Price, RunSettings
 from pytest_rageval.errors import OptionError
 

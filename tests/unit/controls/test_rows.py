@@ -22,14 +22,13 @@ from pytest_rageval.clients.base import Vector
 from pytest_rageval.controls import (
     ControlRule,
     Language,
-    lacking_fields,
+    built_in_rows,
     language_of,
-    own_rows,
     read_rows,
+    row_problems,
 )
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.metrics.base import MetricInfo, Models, missing_fields
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricInfo, Models, missing_fields
 from pytest_rageval.model import Sample
 
 USERS_OWN = {
@@ -81,7 +80,7 @@ def test_a_metric_that_a_model_scores_has_six_and_six_rows(name: str) -> None:
     """If it fails for a new metric: give it rows in the newest set, ``metrics.json``."""
     info = METRIC_REGISTRY.get(name).info
     for language in LANGUAGES:
-        found = own_rows(name, language).rows
+        found = built_in_rows(name, language).rows
         assert [row.expect for row in found] == ["high", "low"] * 6
         assert not any(missing_fields(row.sample, info) for row in found)
         assert len({json.dumps(_said(row.sample), sort_keys=True) for row in found}) == 12
@@ -91,7 +90,7 @@ def test_a_metric_that_a_model_scores_has_six_and_six_rows(name: str) -> None:
 
 
 def test_metrics_without_rows_have_an_empty_set() -> None:
-    assert not any(own_rows(name, "en").rows for name in (*USERS_OWN, "f1", "my_metric"))
+    assert not any(built_in_rows(name, "en").rows for name in (*USERS_OWN, "f1", "my_metric"))
 
 
 @pytest.mark.parametrize("number", controls.SETS)
@@ -101,7 +100,7 @@ def test_a_set_is_never_edited(number: int) -> None:
         said = [
             [row.expect, _said(row.sample)]
             for language in LANGUAGES
-            for row in own_rows(name, language, number).rows
+            for row in built_in_rows(name, language, number).rows
         ]
         text = json.dumps(said, ensure_ascii=False, sort_keys=True)
         found[name] = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -109,7 +108,7 @@ def test_a_set_is_never_edited(number: int) -> None:
 
 
 def test_good_rows_are_low_where_lower_scores_are_better() -> None:
-    first, second = own_rows("noise_sensitivity", "en").rows[:2]
+    first, second = built_in_rows("noise_sensitivity", "en").rows[:2]
     info = METRIC_REGISTRY.get("noise_sensitivity").info
     assert (first.expect, first.is_good(info)) == ("high", False)
     assert (second.expect, second.is_good(info)) == ("low", True)
@@ -121,8 +120,8 @@ def test_the_language_is_that_of_most_of_the_data() -> None:
     assert language_of([chinese, english]) == "zh"
     assert language_of([chinese, english, english, Sample("c")]) == "en"
     assert language_of([]) == language_of([Sample("c", question=" ")]) == "en"
-    assert own_rows("faithfulness", "zh-CN") == own_rows("faithfulness", "zh")
-    assert own_rows("faithfulness", "de") == own_rows("faithfulness", "en")
+    assert built_in_rows("faithfulness", "zh-CN") == built_in_rows("faithfulness", "zh")
+    assert built_in_rows("faithfulness", "de") == built_in_rows("faithfulness", "en")
 
 
 def test_no_row_repeats_an_example_of_the_prompts() -> None:
@@ -291,7 +290,7 @@ def _scores(name: str, language: str, models: Models) -> Mapping[str, list[float
 
     async def ask() -> dict[str, list[float]]:
         found: dict[str, list[float]] = {"high": [], "low": []}
-        for row in own_rows(name, language).rows:
+        for row in built_in_rows(name, language).rows:
             score = await made.ascore(row.sample, models)
             assert score.value is not None, score
             found[row.expect].append(score.value)
@@ -333,9 +332,9 @@ def test_rows_of_a_file_are_asked_in_turn(tmp_path: Path) -> None:
 def test_a_row_of_a_file_that_lacks_what_its_metric_needs_is_named(tmp_path: Path) -> None:
     _file(tmp_path, [*_lines(6, "high"), *_lines(6, "low")])
     found = read_rows("controls.jsonl", tmp_path, "x.rageval.yaml:3")["tone"].rows
-    assert not list(lacking_fields(found, MetricInfo("tone", frozenset({"answer"}))))
+    assert not list(row_problems(found, MetricInfo("tone", frozenset({"answer"}))))
     needy = MetricInfo("tone", frozenset({"answer", "contexts", "references"}))
-    problems = list(map(str, lacking_fields(found, needy)))
+    problems = list(map(str, row_problems(found, needy)))
     assert len(problems) == 12
     assert problems[0] == (
         "controls.jsonl:1: metric 'tone' needs 'contexts' and 'references'; this row lacks them"

@@ -11,7 +11,7 @@ import yaml
 
 from pytest_rageval.engine.editor_schema import editor_schema, json_schema
 from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.targets.base import TARGET_REGISTRY
 
 ROOT = Path(__file__).parents[3]

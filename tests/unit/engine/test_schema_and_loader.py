@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from pytest_rageval.engine.editor_schema import editor_schema
 from pytest_rageval.engine.planning.bind_keys import find_problems
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.loader import inspect_tree, parse_scenario
 from pytest_rageval.targets.base import TARGET_REGISTRY

@@ -17,7 +17,7 @@ from pytest_rageval.executors import base
 from pytest_rageval.executors.base import (
     EXECUTOR_REGISTRY,
     EngineError,
-    GivenWorkers,
+    UserWorkers,
     executor_kind,
 )
 from pytest_rageval.executors.dask_cluster import DaskWorkers
@@ -148,7 +148,7 @@ def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
     executor = Executor()
     client = _Client({"tcp://a": 1}, *([{}] * 11), last)
     executor._client = client  # type: ignore[attr-defined]
-    workers = GivenWorkers(executor)
+    workers = UserWorkers(executor)
     seen: list[str] = []
     for at in range(14):
         clock[0] = 2.0 * at + 1.0
@@ -173,7 +173,7 @@ def test_an_engine_whose_scheduler_is_gone_closes_quietly() -> None:
 
 def test_of_a_given_executor_nothing_is_closed() -> None:
     with ThreadPoolExecutor(3) as executor:
-        workers = GivenWorkers(executor)
+        workers = UserWorkers(executor)
         assert (workers.shown, workers.count) == ("ThreadPoolExecutor", 3)
         workers.close()
         assert workers.submit(os.urandom, 2).result()
@@ -185,8 +185,8 @@ def test_the_threads_of_a_cluster_count() -> None:
     executor = Executor()
     client = SimpleNamespace(nthreads=lambda: {"tcp://a": 1, "tcp://b": 3})
     executor._client = client  # type: ignore[attr-defined]
-    assert GivenWorkers(executor).count == 4
+    assert UserWorkers(executor).count == 4
 
 
 def test_an_executor_need_not_say_how_many_workers_it_has() -> None:
-    assert GivenWorkers(Executor()).count == 32
+    assert UserWorkers(Executor()).count == 32

@@ -8,8 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_rageval.metrics import string_similarity
-from pytest_rageval.metrics.base import ScoringContext
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.metrics.string_similarity import SIMILARITIES
 from pytest_rageval.model import Sample, Score
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_rageval.metrics.base import ScoringContext
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.metrics.ngrams import bleu, chrf
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
 # sacrebleu 2.6.0, divided by 100: BLEU(tokenize="none", effective_order=True), and CHRF().

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.metrics.registry import NotationError, parse_notation
+from pytest_rageval.metrics.base import NotationError, parse_notation
 
 
 @pytest.mark.parametrize(

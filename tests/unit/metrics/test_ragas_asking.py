@@ -16,10 +16,9 @@ from scripted_models import ScriptedEmbeddings, ScriptedJudge, nli
 from pytest_rageval.clients.accounting import Purpose, asking, current_purpose
 from pytest_rageval.clients.base import Reply
 from pytest_rageval.clients.errors import InvalidOutputError, ServerError
-from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
 from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import load_ragas
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 pytest.importorskip("ragas")

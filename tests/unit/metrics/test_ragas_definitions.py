@@ -16,11 +16,10 @@ from pydantic import ValidationError
 
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import installed
-from pytest_rageval.metrics.base import missing_fields
+from pytest_rageval.metrics.base import METRIC_REGISTRY, missing_fields
 from pytest_rageval.metrics.ragas import METRICS, backend
 from pytest_rageval.metrics.ragas.metric import language_name
 from pytest_rageval.metrics.ragas.metric_table import METRIC_TABLE
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
 JUDGE = {"judge"}
@@ -304,7 +303,7 @@ def test_making_metrics_imports_nothing_and_preload_switches_telemetry_off() -> 
     """A scenario can be collected without the seconds that the import takes."""
     code = """
 import sys
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.ragas import METRICS, backend
 for one in METRICS:
     one.make(one.name, one.options())

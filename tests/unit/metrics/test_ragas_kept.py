@@ -17,10 +17,10 @@ from judged_scoring import metric
 from pydantic import BaseModel
 from scripted_models import ScriptedJudge
 
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.ragas import METRICS, backend
 from pytest_rageval.metrics.ragas import metric as ragas_metric
 from pytest_rageval.metrics.ragas.metric import prepare_prompts
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.model_specs import ENGLISH
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from scripted_models import ScriptedJudge, nli
 
 from pytest_rageval.clients.errors import ClientError, InvalidOutputError, ServerError
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 
 CLAIMS = ["a", "b", "c"]
 # By reply: of a two say yes, of b two, of c none. The first reply alone would give 1/3.

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.base import ScoringContext
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext, parse_notation
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
-from pytest_rageval.metrics.registry import METRIC_REGISTRY, parse_notation
 from pytest_rageval.model import Sample, Score
 
 # b, d and x are relevant (3 of them), b and d were found at the ranks 2 and 4; c and e are not

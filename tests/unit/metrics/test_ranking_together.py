@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
 CUTOFFS = (None, 1, 3, 5, 100)
@@ -226,7 +226,7 @@ def test_gains_of_one_ndcg_leave_the_other_alone(seed: int) -> None:
     (1 + 3 / log2(3) + 7 / 2) / (7 + 3 / log2(3) + 1 / 2) = 6.3927893 / 9.3927893 = 0.6806061.
     """
     code = """
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.ranking import score_rankings
 from pytest_rageval.model import Sample
 ndcg = METRIC_REGISTRY.get("ndcg")

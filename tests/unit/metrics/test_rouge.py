@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.metrics import rouge
-from pytest_rageval.metrics.base import ScoringContext
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.model import Sample
 
 ScoreOf = Callable[..., float | None]

@@ -12,8 +12,7 @@ import pytest
 from pytest_rageval import evaluate
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.metrics.base import Metric, ScoringContext
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Metric, ScoringContext
 from pytest_rageval.metrics.row_checks import PatternSearch, SlowPatternError
 from pytest_rageval.model import Sample
 

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema
 from pytest_rageval.clients.errors import InvalidOutputError
-from pytest_rageval.metrics.base import LevelGuide, Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, LevelGuide, Models
 from pytest_rageval.model import MetricColumn, Sample, Score
 
 PROMPT = "Q {query} C {context} A {answer}"

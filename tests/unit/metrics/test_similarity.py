@@ -14,8 +14,7 @@ from scripted_models import ScriptedEmbeddings
 
 from pytest_rageval.clients.base import Vector
 from pytest_rageval.clients.errors import RateLimitError
-from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
 from pytest_rageval.metrics.similarity import cosine
 from pytest_rageval.model import MetricColumn, Sample, Score
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import compute_weighted_score, resolve_weight, weighted_metric_means
-from pytest_rageval.stats.weights import is_scored, tame, weighted_mean
+from pytest_rageval.stats.weights import is_scored, rescale, weighted_mean
 
 NAN = math.nan
 
@@ -144,7 +144,7 @@ def test_weights_near_the_ends_of_the_numbers_weigh_the_same(weight: float) -> N
 def test_only_weights_of_an_unusual_size_are_scaled(
     weights: list[float], tamed: list[float]
 ) -> None:
-    assert tame(weights) == tamed
+    assert rescale(weights) == tamed
 
 
 def test_the_keyword_of_the_source_system_and_our_own() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_rageval.clients.tokens import Habits, KeptCall, token_parts
+from pytest_rageval.clients.tokens import CachedCall, Habits, token_parts
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,10 @@ def test_the_parts_of_a_text(text: str, parts: tuple[float, float]) -> None:
     assert token_parts(text) == parts
 
 
-def call(plain: int, chinese: int, prompt: int, completion: int = 100, kind: str = "k") -> KeptCall:
-    return KeptCall(kind, ("a " * plain + "字" * chinese,), prompt, completion)
+def call(
+    plain: int, chinese: int, prompt: int, completion: int = 100, kind: str = "k"
+) -> CachedCall:
+    return CachedCall(kind, ("a " * plain + "字" * chinese,), prompt, completion)
 
 
 def test_five_replies_tell_how_a_model_counts_another_language() -> None:
@@ -45,7 +47,7 @@ def test_five_replies_tell_how_a_model_counts_another_language() -> None:
 
 def test_what_was_asked_twice_tells_nothing_of_a_prompt() -> None:
     """[R15] Its tokens are those of two requests."""
-    twice = KeptCall("k", ("a " * 100,), 230, 50, is_first=False)
+    twice = CachedCall("k", ("a " * 100,), 230, 50, is_first=False)
     assert Habits([twice] * 9).prompt(("a " * 100,)) == 110.0
 
 

@@ -30,7 +30,7 @@ from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, 
 from pytest_rageval.engine.elsewhere.worker import score_packed
 from pytest_rageval.engine.evaluate import evaluate_plan
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.executors.base import GivenWorkers, Workers
+from pytest_rageval.executors.base import UserWorkers, Workers
 from pytest_rageval.model import Sample, Score
 
 MakePlan = Callable[..., Plan]
@@ -164,7 +164,7 @@ def test_threads_of_one_process_call_a_users_metric_one_at_a_time(plan: MakePlan
     metrics = [{"use": "worker_metrics:scratch"}]
     made = plan(json.dumps({"name": "s", "metrics": metrics, "dataset": rows}))
     with ThreadPoolExecutor(4) as executor:
-        result = scored(made, GivenWorkers(executor))
+        result = scored(made, UserWorkers(executor))
     assert result.metrics["scratch"].mean == 1.0
     assert result.complete
 

@@ -13,8 +13,7 @@ from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 from pytest_rageval.engine.plan import ModelPlan, Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Role
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, Role
 from pytest_rageval.model import Sample, Score
 
 URL = "http://127.0.0.1:9/v1"

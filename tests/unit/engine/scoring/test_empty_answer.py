@@ -15,8 +15,7 @@ from pytest_rageval.engine.scoring.ask_target import TargetReply
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
-from pytest_rageval.metrics.base import MetricInfo, Models
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricInfo, Models
 from pytest_rageval.model import MetricColumn, Sample, SampleResult, Score
 
 EMPTY = Sample("s", question="q", answer="", contexts=("c",), references=("x",))

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_rageval.engine.plan import Plan, warm_up
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import Score
 
 

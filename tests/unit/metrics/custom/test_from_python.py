@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.base import MetricDefinition, Models, ScoringContext
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, Models, ScoringContext
 from pytest_rageval.metrics.custom.declaration import Declaration, metric
 from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
 from pytest_rageval.metrics.custom.signature import CustomMetricError
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 if TYPE_CHECKING:
