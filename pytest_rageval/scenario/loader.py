@@ -178,7 +178,7 @@ def inspect_tree(
     loaded = LoadedScenario(
         scenario, path, tree, overridden, overridden_by, tuple(warnings), positions, names, variant
     )
-    return loaded, in_file_order(tree.problems, found, tree)
+    return loaded, problems_by_line(tree.problems, found, tree)
 
 
 def _translated(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
@@ -221,7 +221,9 @@ def decode_scenario(raw: bytes, shown: str) -> str:
         raise ScenarioError([Problem(f"{shown}:{line}", message)]) from error
 
 
-def in_file_order(noted: Iterable[Problem], found: Iterable[Problem], tree: YamlTree) -> list[Problem]:
+def problems_by_line(
+    noted: Iterable[Problem], found: Iterable[Problem], tree: YamlTree
+) -> list[Problem]:
     """Return problems by file and line; ``found`` ones name keys as the file writes them."""
     named = [replace(problem, message=tree.as_written(problem.message)) for problem in found]
     return sorted([*noted, *named], key=_by_line)
