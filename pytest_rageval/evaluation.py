@@ -141,7 +141,7 @@ Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
 def taken_out(
     scenario: Given | None, target: Callable[..., Any] | None = None, dataset: Any = None
 ) -> tuple[Given, Handed]:
-    """Return a scenario without what no file could hold, and that.
+    """Return a scenario that a file could hold, and the function and rows taken out of it.
 
     ``target`` and ``dataset`` take the place of the scenario's. Raises OptionError for a
     ``dataset`` that is no data, ScenarioError without a scenario.
@@ -153,8 +153,8 @@ def taken_out(
         if callable(scenario.get("target")):
             target = target or scenario["target"]
             scenario = {key: value for key, value in scenario.items() if key != "target"}
-        own = scenario.get("dataset")
-        rest, held = (dict(own), own.get("rows")) if isinstance(own, Mapping) else ({}, own)
+        data = scenario.get("dataset")
+        rest, held = (dict(data), data.get("rows")) if isinstance(data, Mapping) else ({}, data)
         if is_frame(held):
             rest.pop("rows", None)
             rows = given_rows(held)
@@ -223,8 +223,8 @@ def _written(
 ) -> ScenarioResult:
     """Write the files of a run; return its result with the remarks about them."""
     result, usage = evaluated.result, evaluated.usage
-    plain = asdict(usage) if usage is not None else None
-    run = run_info(result, started, datetime.now(UTC), usage=plain)
+    usage_as_json = asdict(usage) if usage is not None else None
+    run = run_info(result, started, datetime.now(UTC), usage=usage_as_json)
     folder = write_run(result, run, Path.cwd(), output, requested)
     remarks = (*result.info.remarks, *record(result, run, folder))
     return replace(result, info=replace(result.info, remarks=remarks))

@@ -95,7 +95,7 @@ class Registry(Generic[T]):
         return known or self._find(name, self._load())
 
     def defines(self, name: str) -> bool:
-        """Return whether this name, and no alias, is registered, or a module defines it."""
+        """Return whether this name is registered, or a module defines it; aliases do not count."""
         return name in self._built_in(name)
 
     def loaded(self, name: str) -> str | None:

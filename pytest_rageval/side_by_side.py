@@ -113,17 +113,17 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
     given, workers = overrides_of(overrides), workers_of(executor)
-    own = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
+    defined = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
     scenario, shared = taken_out(scenario, None, dataset)
-    taken = {name: _of_variant(name, keys, shared) for name, keys in (own or {}).items()}
-    plain = {name: keys for name, (keys, _) in taken.items()}
+    taken = {name: _of_variant(name, keys, shared) for name, keys in (defined or {}).items()}
+    file_keys = {name: keys for name, (keys, _) in taken.items()}
     handed = {name: objects for name, (_, objects) in taken.items()}
     for name, target in (targets or {}).items():
         handed[name] = replace(handed.get(name, shared), target=target)
-    if own is not None and isinstance(scenario, Mapping):
-        scenario = {**scenario, VARIANTS: plain}
-    elif own is not None:
-        given.insert(0, Override((VARIANTS,), plain, VARIANTS))
+    if defined is not None and isinstance(scenario, Mapping):
+        scenario = {**scenario, VARIANTS: file_keys}
+    elif defined is not None:
+        given.insert(0, Override((VARIANTS,), file_keys, VARIANTS))
     wanted = None if isinstance(variants, Mapping) else variants
     names = _chosen(_known(scenario, given), wanted, handed)
     with ExitStack() as stack:
@@ -172,14 +172,14 @@ def _of_variant(
     if not isinstance(keys, Mapping | None):
         message = f"{name!r}: expected the keys that it changes, as {{'dataset': ...}}"
         raise OptionError([Problem("variants", message)])
-    rest, own = taken_out(dict(keys or {}))
+    rest, objects = taken_out(dict(keys or {}))
     assert isinstance(rest, dict)
-    if own.rows is None:
-        return rest, replace(shared, target=own.target or shared.target)
+    if objects.rows is None:
+        return rest, replace(shared, target=objects.target or shared.target)
     if shared.rows is not None and shared.rows.must_be_used:
         message = f"the variant {name!r} has rows of its own; leave out one of the two"
         raise OptionError([Problem("dataset", message)])
-    return rest, own
+    return rest, objects
 
 
 def _known(scenario: Given, given: list[Override]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Finds columns that are named after one field and differ: the user has to say which is meant.
 
-What is not said is what would be scored: the gold for the answer, or the answers of an older run.
+Otherwise the gold might be scored as the answer, or the answers of an older run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OF_TWO_FILES: Final = frozenset(
     {"question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}
 )
 GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
-"""What a system gives, and a second file is for: nothing of another one stands for a blank."""
+"""What a system gives, and a second file adds: a blank in it is never filled from another file."""
 
 _FOUND: Final = frozenset({*NEEDED_FIELDS} - {"question", "doc_name"})
 _FEW: Final = 5
@@ -193,7 +193,7 @@ class ReadRows:
         return [value for value in values if _is_filled(value)]
 
     def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
-        """Return whether a row has two values; of what a system gives, a blank is one.
+        """Return whether a row has two values; in what a system gives, a blank counts as a value.
 
         Of other fields, one value may be a part of the other.
         """

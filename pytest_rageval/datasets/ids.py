@@ -115,7 +115,7 @@ _NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score"
 """The columns with the grade of an expected document, best first; 0 is not relevant."""
 
 _SURE: Final = _NAMES[:4]
-"""Those that are of documents; a row may have a score of its own."""
+"""The names that are surely about documents; a row may have a score of its own."""
 
 _COUNTS: Final = frozenset({"id", "ids", "index", "rank", "position", "page", "pages", "iteration"})
 """The last words of names of numbers that are no grade."""

@@ -250,8 +250,8 @@ class _Layout:
     def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.
 
-        Of rows that are no table, only lists of texts that a check is for, and what deepeval joins
-        in its JSON Lines too. Raises BadValueError for a cell that is only part of a list.
+        In rows that are no table, only texts of checks are read so, and contexts that deepeval
+        joins in its JSON Lines. Raises BadValueError for a cell that is only part of a list.
         """
         for name in self._lists:
             value = values.get(name)

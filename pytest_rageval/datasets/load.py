@@ -291,7 +291,7 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
 
 
 def _of_repeated_ids(column: str) -> str:
-    """Return what to write where a column of ids is none of its rows'."""
+    """Return what to write where ids repeat, which are then not ids of rows."""
     text = inline_text(column)
     return (
         f"if {column!r} names the expected document, write key_map: {{reference_ids: {text}}}; if "

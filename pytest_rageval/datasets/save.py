@@ -49,8 +49,13 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
     known["reference_ids"] = sample.reference_ids and dict(sample.reference_ids)
     known["tags"] = known["tags"] or None
     marks = {name: True for name in ("skip", "xfail") if known[name] == ""}
-    own = {columns[name]: value for name, value in {**known, **marks}.items() if value is not None}
-    return {**own, **{name: part for name, part in sample.metadata.items() if name not in own}}
+    filled = {
+        columns[name]: value for name, value in {**known, **marks}.items() if value is not None
+    }
+    return {
+        **filled,
+        **{name: part for name, part in sample.metadata.items() if name not in filled},
+    }
 
 
 def _contexts(sample: Sample) -> list[dict[str, str]] | None:

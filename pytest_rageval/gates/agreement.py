@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
-from pytest_rageval.gates.base import UNIT, Gate, GateKind, Place, bound_result
+from pytest_rageval.gates.base import UNIT, Gate, GateKind, Location, bound_result
 from pytest_rageval.model import (
     Agreement,
     Bound,
@@ -26,13 +26,13 @@ FEW: Final = 10
 """Fewer labels than this say nothing, whatever ``min_labels`` asks for."""
 
 
-def labels_of(place: Place, metric: str, what: str) -> HumanLabels:
+def labels_of(location: Location, metric: str, what: str) -> HumanLabels:
     """Return the labels of a metric; raises GateOptionError if the scenario names none."""
-    for human in place.info.human:
+    for human in location.info.human:
         if human.metric == metric:
             return human
     written = f"human: {{file: labels.csv, of: {metric}}}"
-    raise place.error(f"{what} needs labels of people: write {written}")
+    raise location.error(f"{what} needs labels of people: write {written}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +164,18 @@ class AgreementSpec(Spec):
     min_labels: Whole = Field(FEW, ge=FEW, description=f"fewer labels fail; {FEW} when absent")
 
 
-def _make(options: AgreementSpec, place: Place) -> list[Gate]:
-    human = labels_of(place, place.target, "agreement")
+def _make(options: AgreementSpec, location: Location) -> list[Gate]:
+    human = labels_of(location, location.target, "agreement")
     if not options.model_fields_set:
-        raise place.error(f"expected a mapping, for instance {_EXAMPLE}")
+        raise location.error(f"expected a mapping, for instance {_EXAMPLE}")
     usual = AgreementGate(
-        f"{place.target}.agreement", place.target, human, "", Bound(), options.min_labels
+        f"{location.target}.agreement", location.target, human, "", Bound(), options.min_labels
     )
     gates: list[Gate] = []
     coefficients = options.model_fields_set - {"min_labels"}
     for name in (field for field in AgreementSpec.model_fields if field in coefficients):
         gate = replace(usual, name=f"{usual.name}.{name}", coefficient=name)
-        gates += _gates_of(gate, getattr(options, name), place)
+        gates += _gates_of(gate, getattr(options, name), location)
     return gates or [replace(usual, name=f"{usual.name}.min_labels")]
 
 
@@ -186,14 +186,16 @@ def ends_of_coefficient(coefficient: str) -> tuple[float, float]:
     return (-1e9, 1e9) if coefficient == "bias" else (-1.0, 1.0)
 
 
-def _gates_of(usual: AgreementGate, spec: BoundSpec, place: Place) -> list[Gate]:
+def _gates_of(usual: AgreementGate, spec: BoundSpec, location: Location) -> list[Gate]:
     """Return the gates of one coefficient: of its value, and of its lower end."""
     name, gates = usual.coefficient, list[Gate]()
     if not isinstance(spec, CoefficientSpec) or spec.is_of_value:
-        bound = place.bound(spec, ends_of_coefficient(name), name, higher_is_better=name != "bias")
+        bound = location.bound(
+            spec, ends_of_coefficient(name), name, higher_is_better=name != "bias"
+        )
         gates.append(replace(usual, bound=bound))
     if isinstance(spec, CoefficientSpec) and spec.lower_bound is not None:
-        bound = place.bound(spec.lower_bound, ends_of_coefficient(name), name, "lower_bound")
+        bound = location.bound(spec.lower_bound, ends_of_coefficient(name), name, "lower_bound")
         at_end = replace(usual, name=f"{usual.name}.lower_bound", bound=bound)
         gates.append(replace(at_end, takes_lower_end=True))
     return gates

@@ -134,7 +134,7 @@ class Gate(ABC):
         return self
 
     def lacks_samples(self, result: ScenarioResult) -> str:
-        """Return what is said of the baseline's samples that the result lacks, "" if none."""
+        """Return the message about samples of the baseline that the result lacks, "" if none."""
         return ""
 
     def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch | None:
@@ -196,7 +196,7 @@ class UndecidedGate(Gate):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where options of a gate stand: their path below ``gates``, and the metric above them."""
 
     info: ScenarioInfo
@@ -245,7 +245,7 @@ class GateKind:
     name: str
     scope: Literal["scenario", "metric"]
     options: Any
-    make: Callable[[Any, Place], list[Gate]]
+    make: Callable[[Any, Location], list[Gate]]
     description: str = ""
     example: str = ""
     keys: Literal["options", "metrics", "fields"] = "options"
@@ -305,20 +305,20 @@ def each_gate(
         here = (*path, key)
         if key in targets_of(info):
             for kind, inner, inner_path in _metric_checks(value, here):
-                yield from _made(kind, inner, Place(info, inner_path, key))
+                yield from _made(kind, inner, Location(info, inner_path, key))
         else:
-            yield from _made(key, value, Place(info, here))
+            yield from _made(key, value, Location(info, here))
 
 
-def _made(name: str, value: Any, place: Place) -> Iterator[list[Gate] | GateOptionError]:
+def _made(name: str, value: Any, location: Location) -> Iterator[list[Gate] | GateOptionError]:
     try:
-        kind = _kind(name, place)
-        yield kind.make(kind.reader.validate_python(value), place)
+        kind = _kind(name, location)
+        yield kind.make(kind.reader.validate_python(value), location)
     except GateOptionError as error:
         yield error
     except ValidationError as error:
         for below, message in kind.mistakes(error, value):
-            yield place.error(message, *below)
+            yield location.error(message, *below)
 
 
 def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
@@ -331,15 +331,15 @@ def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any
         yield kind, options, (*path, kind)
 
 
-def _kind(name: str, place: Place) -> GateKind:
-    scope = "metric" if place.target else "scenario"
+def _kind(name: str, location: Location) -> GateKind:
+    scope = "metric" if location.target else "scenario"
     kind = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
     if kind is not None and kind.scope == scope:
         return kind
     known = [kind.name for kind in GATE_REGISTRY if kind.scope == scope]
-    if place.target:
-        raise place.error(unknown_name(f"check of {place.target!r}", name, known))
-    raise place.error(unknown_name("gate or metric", name, [*known, *targets_of(place.info)]))
+    if location.target:
+        raise location.error(unknown_name(f"check of {location.target!r}", name, known))
+    raise location.error(unknown_name("gate or metric", name, [*known, *targets_of(location.info)]))
 
 
 def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
@@ -348,11 +348,11 @@ def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
     return {metric.name: metric for metric in (*info.metrics, weighted)}
 
 
-def largest_share(spec: ShareSpec, place: Place, *below: str) -> Bound:
+def largest_share(spec: ShareSpec, location: Location, *below: str) -> Bound:
     """Return the largest share that is allowed; raises GateOptionError without a maximum."""
     bound = spec.within(UNIT, higher_is_better=False)
     if bound.max is None:
-        raise place.error("sets the largest share: expected a number, or 'max'", *below)
+        raise location.error("sets the largest share: expected a number, or 'max'", *below)
     return bound
 
 

@@ -17,7 +17,7 @@ from pytest_rageval.gates.base import (
     BoundedGate,
     Gate,
     GateKind,
-    Place,
+    Location,
     bound_result,
     ends_of,
     margin_of,
@@ -127,16 +127,16 @@ class LowerBoundSpec(MeanSpec):
     confidence: Share = Field(0.95, description="of the interval; 0.95 when absent")
 
 
-def _make_lower_bound(options: LowerBoundSpec, place: Place) -> list[Gate]:
-    name, target, confidence = f"{place.target}.lower_bound", place.target, options.confidence
-    bound = place.bound_of_metric(options)
+def _make_lower_bound(options: LowerBoundSpec, location: Location) -> list[Gate]:
+    name, target, confidence = f"{location.target}.lower_bound", location.target, options.confidence
+    bound = location.bound_of_metric(options)
     if bound.min is not None and bound.max is not None:
-        raise place.error("give either 'min' or 'max': one end of the interval is judged")
+        raise location.error("give either 'min' or 'max': one end of the interval is judged")
     if options.corrected:
-        human = labels_of(place, target, "a corrected mean")
+        human = labels_of(location, target, "a corrected mean")
         return [CorrectedGate(name, target, bound, human, True, confidence)]
     is_whole = target == WEIGHTED_SCORE
-    value_range = place.info.weighted_range if is_whole else place.column.range
+    value_range = location.info.weighted_range if is_whole else location.column.range
     return [LowerBoundGate(name, target, bound, value_range, confidence)]
 
 
@@ -171,10 +171,10 @@ _Quantiles = Annotated[
 ]
 
 
-def _make_quantile(options: Mapping[float, BoundSpec], place: Place) -> list[Gate]:
-    target = place.target
+def _make_quantile(options: Mapping[float, BoundSpec], location: Location) -> list[Gate]:
+    target = location.target
     return [
-        QuantileGate(f"{target}.quantile.{q:g}", target, place.bound_of_metric(spec, str(q)), q)
+        QuantileGate(f"{target}.quantile.{q:g}", target, location.bound_of_metric(spec, str(q)), q)
         for q, spec in options.items()
     ]
 

@@ -12,7 +12,7 @@ from pytest_rageval.gates.base import (
     AnySample,
     Gate,
     GateKind,
-    Place,
+    Location,
     ShareSpec,
     Watch,
     bound_result,
@@ -49,8 +49,8 @@ class _Certain(Watch):
         """Nothing to note."""
 
 
-def _make(options: ShareSpec, place: Place) -> list[Gate]:
-    return [InvalidGate(largest_share(options, place))]
+def _make(options: ShareSpec, location: Location) -> list[Gate]:
+    return [InvalidGate(largest_share(options, location))]
 
 
 GATES = (

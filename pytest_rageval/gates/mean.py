@@ -15,7 +15,7 @@ from pytest_rageval.gates.base import (
     BoundedGate,
     Gate,
     GateKind,
-    Place,
+    Location,
     ShareSpec,
     Watch,
     bound_result,
@@ -107,20 +107,20 @@ class MeanSpec(BoundSpec):
     )
 
 
-def _make(options: MeanSpec, place: Place) -> list[Gate]:
-    bound = place.bound_of_metric(options)
-    name = place.target if place.target == WEIGHTED_SCORE else f"{place.target}.mean"
+def _make(options: MeanSpec, location: Location) -> list[Gate]:
+    bound = location.bound_of_metric(options)
+    name = location.target if location.target == WEIGHTED_SCORE else f"{location.target}.mean"
     if options.corrected:
         # Not at the top: most scenarios have no labels of people.
         from pytest_rageval.gates.agreement import CorrectedGate, labels_of
 
-        human = labels_of(place, place.target, "a corrected mean")
-        return [CorrectedGate(name, place.target, bound, human, takes_end=False)]
-    return [MeanGate(name, place.target, bound)]
+        human = labels_of(location, location.target, "a corrected mean")
+        return [CorrectedGate(name, location.target, bound, human, takes_end=False)]
+    return [MeanGate(name, location.target, bound)]
 
 
-def _make_fail_under(options: ShareSpec, place: Place) -> list[Gate]:
-    return [MeanGate("fail_under", WEIGHTED_SCORE, place.bound(options, UNIT))]
+def _make_fail_under(options: ShareSpec, location: Location) -> list[Gate]:
+    return [MeanGate("fail_under", WEIGHTED_SCORE, location.bound(options, UNIT))]
 
 
 GATES = (

@@ -17,7 +17,7 @@ from pytest_rageval.gates.base import (
     ByName,
     Gate,
     GateKind,
-    Place,
+    Location,
     UndecidedGate,
     targets_of,
 )
@@ -78,42 +78,42 @@ class FallSpec(RegressionSpec):
     short_form = "max_drop"
 
 
-def _make(options: RegressionSpec, place: Place) -> list[Gate]:
-    return [_gate("no_regression", options, place)]
+def _make(options: RegressionSpec, location: Location) -> list[Gate]:
+    return [_gate("no_regression", options, location)]
 
 
-def _make_short(options: Mapping[str, FallSpec], place: Place) -> list[Gate]:
+def _make_short(options: Mapping[str, FallSpec], location: Location) -> list[Gate]:
     return [
         _gate(
             f"compare_fail.{metric}",
             options[metric].model_copy(update={"metrics": [metric]}),
-            Place(place.info, (*place.path, metric)),
+            Location(location.info, (*location.path, metric)),
         )
         for metric in options
     ]
 
 
-def _gate(name: str, options: RegressionSpec, place: Place) -> Gate:
-    info = place.info
+def _gate(name: str, options: RegressionSpec, location: Location) -> Gate:
+    info = location.info
     columns = targets_of(info)
     for metric in options.metrics:
         if metric not in columns:
-            raise place.error(unknown_name("metric", metric, columns))
-    _check_ranges(options, place)
+            raise location.error(unknown_name("metric", metric, columns))
+    _check_ranges(options, location)
     usual = SignificanceTest() if info.compare is None else info.compare.test
     wanted = options.baseline or (info.compare.baseline if info.compare is not None else None)
     if wanted is None:
         hint = "give 'baseline', or compare the run (--rag-compare NAME, or 'compare')"
-        raise place.error(f"needs a run to compare with: {hint}")
+        raise location.error(f"needs a run to compare with: {hint}")
     baseline = info.baselines.get(wanted)
     if baseline is None:
-        return UndecidedGate(name, wanted, tuple(options.metrics), options.anyway, place.path)
+        return UndecidedGate(name, wanted, tuple(options.metrics), options.anyway, location.path)
     missing = [metric for metric in options.metrics if metric not in baseline.scores]
     if missing:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
         named = ", ".join(missing) + _why_unweighed(missing, baseline, info)
         message = f"the baseline {baseline.name!r} has no {named}; it has: {has}"
-        raise BaselineOptionError(place.path, message)
+        raise BaselineOptionError(location.path, message)
     max_drop, relative = options.max_drop
     gate = RegressionGate(
         name,
@@ -133,7 +133,7 @@ def _gate(name: str, options: RegressionSpec, place: Place) -> Gate:
         options.min_pairs,
         options.undecided,
     )
-    return corrected_gate(gate, place) if options.corrected else gate
+    return corrected_gate(gate, location) if options.corrected else gate
 
 
 def _span(metric: str, info: ScenarioInfo) -> float:
@@ -142,22 +142,22 @@ def _span(metric: str, info: ScenarioInfo) -> float:
     return high - low
 
 
-def _check_ranges(options: RegressionSpec, place: Place) -> None:
+def _check_ranges(options: RegressionSpec, location: Location) -> None:
     drop, relative = options.max_drop
     for metric in options.metrics:
-        span = _span(metric, place.info)
+        span = _span(metric, location.info)
         if options.mode == "non_inferior" and math.isinf(span):
             message = (
                 f"mode 'non_inferior' needs the range of a metric, and {metric} is unbounded; "
                 "declare its 'range', or take mode 'significant' or 'exceeds'"
             )
-            raise place.error(message, "mode")
+            raise location.error(message, "mode")
         if not relative and 0.0 < drop >= span:  # such a gate would pass whatever happens
             message = (
                 f"max_drop {value_text(drop)} can never be exceeded: the range of {metric} is "
                 f"{span:g} wide. For per cent of the baseline write {value_text(drop)}%"
             )
-            raise place.error(message)
+            raise location.error(message)
 
 
 def _why_unweighed(missing: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:

@@ -14,8 +14,8 @@ from pytest_rageval.gates.base import (
     AnySample,
     Gate,
     GateKind,
+    Location,
     NoThresholdsError,
-    Place,
     ShareSpec,
     bound_result,
     ends_of,
@@ -68,12 +68,12 @@ class PassRateGate(Gate):
         return sample.is_expected and (known or bool(shortfalls(sample, self.thresholds)))
 
 
-def _make(options: ShareSpec, place: Place) -> list[Gate]:
-    info = place.info
+def _make(options: ShareSpec, location: Location) -> list[Gate]:
+    info = location.info
     if not info.thresholds:
         message = "needs 'thresholds': without any, no score is too low"
-        raise NoThresholdsError(place.path, message)
-    return [PassRateGate(place.bound(options, UNIT), info.thresholds, of_rows=info.of_rows)]
+        raise NoThresholdsError(location.path, message)
+    return [PassRateGate(location.bound(options, UNIT), info.thresholds, of_rows=info.of_rows)]
 
 
 GATES = (

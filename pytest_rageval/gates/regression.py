@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import ClassVar, Final, Literal
 
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import LISTED, Gate, Place, WorstSamples, weighing
+from pytest_rageval.gates.base import LISTED, Gate, Location, WorstSamples, weighing
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
@@ -382,15 +382,15 @@ class _CorrectedFinding:
     fell: bool = False
 
 
-def corrected_gate(gate: RegressionGate, place: Place) -> CorrectedRegressionGate:
+def corrected_gate(gate: RegressionGate, location: Location) -> CorrectedRegressionGate:
     """Return a gate with the same options that judges what people would see.
 
     Raises GateOptionError for a metric without labels, and for a fall in per cent.
     """
     if gate.relative:
         message = "give the fall as a number: per cent of the judge's mean is none of people's"
-        raise place.error(message, "max_drop")
-    human = {name: labels_of(place, name, "corrected: true") for name in gate.targets}
+        raise location.error(message, "max_drop")
+    human = {name: labels_of(location, name, "corrected: true") for name in gate.targets}
     options = {option.name: getattr(gate, option.name) for option in fields(gate)}
     return CorrectedRegressionGate(**options, human=human)
 

@@ -19,7 +19,7 @@ from pytest_rageval.gates.base import (
     Gate,
     GateKind,
     GateOptionError,
-    Place,
+    Location,
     Watch,
     WorstSamples,
     each_gate,
@@ -71,7 +71,7 @@ class SliceGate(Gate):
         return replace(self, inner=self.inner.within(ids))
 
     def lacks_samples(self, result: ScenarioResult) -> str:
-        """Return what is said of the baseline's samples that the result lacks, "" if none."""
+        """Return the message about samples of the baseline that the result lacks, "" if none."""
         return self.inner.lacks_samples(result)
 
     def check(self, result: ScenarioResult) -> GateResult:
@@ -232,19 +232,19 @@ def slice_value(sample: AnySample, field: str) -> str:
     return _NO_VALUE if value is None else value_text(value)
 
 
-def _make(options: Mapping[str, Any], place: Place) -> list[Gate]:
+def _make(options: Mapping[str, Any], location: Location) -> list[Gate]:
     gates: list[Gate] = []
-    known = place.info.fields
+    known = location.info.fields
     for field, inner in options.items():
         if field not in known and field.startswith("x-"):
             continue
         if field not in known:
             hint = f"{did_you_mean(field, known)} Known: {', '.join(known)}"
             hint += "; causes are found with 'diagnose: true'" if field == CAUSE else ""
-            raise place.error(f"no row has a field {shorten(field)!r}.{hint}", field)
+            raise location.error(f"no row has a field {shorten(field)!r}.{hint}", field)
         if not isinstance(inner, Mapping) or not inner:
-            raise place.error("expected gates, for instance weighted_score: 0.6", field)
-        for made in each_gate(inner, place.info, (*place.path, field)):
+            raise location.error("expected gates, for instance weighted_score: 0.6", field)
+        for made in each_gate(inner, location.info, (*location.path, field)):
             if isinstance(made, GateOptionError):
                 raise made
             gates += [SliceGate(f"by.{field}.{gate.name}", field, gate) for gate in made]

@@ -19,7 +19,7 @@ from pytest_rageval.gates.base import (
     AnySample,
     Gate,
     GateKind,
-    Place,
+    Location,
     ShareSpec,
     Watch,
     bound_result,
@@ -229,14 +229,14 @@ _Shares = Annotated[
 ]
 
 
-def _make(options: Mapping[str, ShareSpec], place: Place) -> list[Gate]:
+def _make(options: Mapping[str, ShareSpec], location: Location) -> list[Gate]:
     if _ALL in options:
-        return [UnscoredGate(largest_share(options[_ALL], place))]
-    known = [column.name for column in place.info.metrics]
+        return [UnscoredGate(largest_share(options[_ALL], location))]
+    known = [column.name for column in location.info.metrics]
     for name in options:
         if name not in known:
-            raise place.error(unknown_name("metric", name, known), name)
-    shares = {name: largest_share(share, place, name) for name, share in options.items()}
+            raise location.error(unknown_name("metric", name, known), name)
+    shares = {name: largest_share(share, location, name) for name, share in options.items()}
     return [UnscoredGate(shares=shares)]
 
 

@@ -48,7 +48,7 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
     """Return a promptfoo configuration as a scenario.
 
     The files that it names have to lie in its folder, or ``within`` another one. Raises
-    ScenarioError for a file that is none, and for one of whose checks none could be taken.
+    ScenarioError for another kind of file, and where none of its checks could be taken.
     """
     folder = Folder(path.parent, within or path.parent)
     try:

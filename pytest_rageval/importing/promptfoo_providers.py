@@ -54,9 +54,9 @@ _PATH: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt: the message of the user and, where it is a chat, that of the system.
+    """A prompt: the message of the user and, in a chat, of the system.
 
-    ``names`` are those that a provider may name it by, or by what stands before a colon in them.
+    A provider may name it by one of its ``names``, or by what stands before a colon in one.
     """
 
     label: str

@@ -255,7 +255,7 @@ def _options(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
 
 
 def _flat(layer: Part, is_scored: bool, notes: ImportNotes) -> Iterator[Part | None]:
-    """Yield the asserts of a layer, those of a set instead of it, None for a set that is lost.
+    """Yield the asserts of a layer and of the sets in it; None for a set that is lost.
 
     All of them have to hold, too. Where a score decides, they share the weight of their set.
     """
@@ -307,7 +307,7 @@ _ROUNDS: Final = 5
 def variables_of(
     layers: list[Part], options: Mapping[str, Any], folder: Folder, part: Part, notes: ImportNotes
 ) -> Iterator[dict[str, Any]]:
-    """Yield the variables of a test, with each value of those that are lists or several files.
+    """Yield the variables of a test, once for each value of a list or of several files.
 
     ``layers`` is what has some: what tests share, and the test. Raises NotTakenError for variables
     that cannot be read.

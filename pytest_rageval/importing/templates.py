@@ -52,9 +52,9 @@ def is_template(text: str) -> bool:
 
 
 def fill(text: str, variables: Mapping[str, Any], *, blank: bool = False) -> str:
-    """Return a template with its variables; raises NotTakenError for one that there is not.
+    """Return a template filled in; raises NotTakenError for an unknown variable.
 
-    With ``blank``, such a one is nothing, as promptfoo shows it.
+    With ``blank``, an unknown variable is an empty text, as in promptfoo.
     """
     parts = [
         piece if isinstance(piece, str) else as_text(_value(piece, variables, blank=blank))

@@ -46,7 +46,7 @@ GRADE: Final = "grade"
 """The key of a ``key_map`` for the column with the grades of ``reference_ids``, no field."""
 
 NO_GRADE: Final = "none"
-"""What such a key says where no column holds grades."""
+"""The value of that key where no column holds grades."""
 
 FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
     alias: name for name, aliases in FIELD_ALIASES.items() for alias in aliases

@@ -34,7 +34,7 @@ def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
         return [
             Override(path, leaf, f"overrides {key_name(path)}")
             for key, value in given.items()
-            for path, leaf in _below(steps_of(key), plain_value(value, str(key)))
+            for path, leaf in _below(steps_of(key), as_json_value(value, str(key)))
         ]
     return [
         set_override("overrides", change) if isinstance(change, str) else change for change in given
@@ -58,7 +58,7 @@ def steps_of(key: str) -> tuple[str, ...]:
     return set_override("changes", f"{key}=null").path
 
 
-def plain_value(value: Any, where: str) -> Any:
+def as_json_value(value: Any, where: str) -> Any:
     """Return ``value`` as a scenario file can hold it; raises ScenarioError where it cannot.
 
     Tuples become lists, paths become text, numbers of other libraries become Python's.
@@ -66,9 +66,9 @@ def plain_value(value: Any, where: str) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain_value(part, f"{where}.{key}") for key, part in value.items()}
+        return {str(key): as_json_value(part, f"{where}.{key}") for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain_value(part, where) for part in value]
+        return [as_json_value(part, where) for part in value]
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
@@ -98,7 +98,9 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
     else:
         refuse_depth(scenario, "scenario")
         data = {
-            str(key): _dataset(value) if key in ("dataset", "datasets") else plain_value(value, key)
+            str(key): _dataset(value)
+            if key in ("dataset", "datasets")
+            else as_json_value(value, key)
             for key, value in scenario.items()
         }
         if "metrics" in data and "scenario_name" not in data:
@@ -108,8 +110,8 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
 
 def name_given_rows(tree: YamlTree, shown: str) -> None:
     """Name rows that Python code hands over as the data; ``key_map`` and the like stay."""
-    own = expanded_short_form(("dataset",), tree.data.get("dataset"))
-    rest = {key: value for key, value in (own or {}).items() if key not in _SOURCES}
+    dataset = expanded_short_form(("dataset",), tree.data.get("dataset"))
+    rest = {key: value for key, value in (dataset or {}).items() if key not in _SOURCES}
     tree.data["dataset"] = {**rest, "path": shown}
 
 
@@ -117,9 +119,9 @@ def _dataset(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [dict(row) if isinstance(row, Mapping) else row for row in value]
     if not isinstance(value, Mapping):
-        return plain_value(value, "dataset")
+        return as_json_value(value, "dataset")
     return {
-        str(key): _dataset(part) if key == "rows" else plain_value(part, f"dataset.{key}")
+        str(key): _dataset(part) if key == "rows" else as_json_value(part, f"dataset.{key}")
         for key, part in value.items()
     }
 
@@ -141,11 +143,11 @@ def scenario_data(scenario: Scenario) -> dict[str, Any]:
     return data
 
 
-def _metric(plain: dict[str, Any]) -> Any:
+def _metric(dumped: dict[str, Any]) -> Any:
     """Return a metric in the form that a file has: its name over its options."""
-    options = plain.pop("options", {})
-    name = plain.pop("metric")
-    options = {key: value for key, value in plain.items() if value is not None} | options
+    options = dumped.pop("options", {})
+    name = dumped.pop("metric")
+    options = {key: value for key, value in dumped.items() if value is not None} | options
     if "use" in options:
         return options
     return {name: options} if options else name

@@ -70,10 +70,9 @@ class LoadedScenario(Value, frozen=True):
     @property
     def metadata(self) -> dict[str, Any]:
         """What the file has under keys ``x-...`` for other readers, without the ``x-``."""
-        own = {str(key): value for key, value in self.tree.data.items()}
         return {
             key.removeprefix("x-"): json_plain(value)
-            for key, value in own.items()
+            for key, value in self.tree.data.items()
             if key.startswith("x-")
         }
 
@@ -179,7 +178,7 @@ def inspect_tree(
     loaded = LoadedScenario(
         scenario, path, tree, overridden, overridden_by, tuple(warnings), positions, names, variant
     )
-    return loaded, listed(tree.problems, found, tree)
+    return loaded, problems_by_line(tree.problems, found, tree)
 
 
 def _translated(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
@@ -222,10 +221,12 @@ def decode_scenario(raw: bytes, shown: str) -> str:
         raise ScenarioError([Problem(f"{shown}:{line}", message)]) from error
 
 
-def listed(known: Iterable[Problem], found: Iterable[Problem], tree: YamlTree) -> list[Problem]:
+def problems_by_line(
+    noted: Iterable[Problem], found: Iterable[Problem], tree: YamlTree
+) -> list[Problem]:
     """Return problems by file and line; ``found`` ones name keys as the file writes them."""
     named = [replace(problem, message=tree.as_written(problem.message)) for problem in found]
-    return sorted([*known, *named], key=_by_line)
+    return sorted([*noted, *named], key=_by_line)
 
 
 def _by_line(problem: Problem) -> tuple[bool, str, int]:
@@ -378,8 +379,8 @@ def _is_of_profile(location: YamlPath, tree: YamlTree, invalid: Collection[YamlP
     if role not in ("judge", "embedding"):
         return False
     given = tree.data.get(role)
-    own = given if isinstance(given, dict) else {"model": given}
-    profile = ("models", str(own.get("profile", own.get("model"))))
+    mapping = given if isinstance(given, dict) else {"model": given}
+    profile = ("models", str(mapping.get("profile", mapping.get("model"))))
     return profile in invalid or (*profile, *inside) in invalid
 
 

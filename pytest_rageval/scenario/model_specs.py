@@ -262,12 +262,12 @@ def _filled(given: Any, profiles: dict[str, Any]) -> Any:
     One without a profile comes back as it is. One that names an unknown profile gets the known
     names, for the message.
     """
-    own = given if isinstance(given, dict) else {"model": given}
-    name = own.get("profile", own.get("model"))
+    keys = given if isinstance(given, dict) else {"model": given}
+    name = keys.get("profile", keys.get("model"))
     profile = profiles.get(name) if isinstance(name, str) else None
     if not isinstance(profile, dict):
-        return {**own, _KNOWN_PROFILES: [*profiles]} if "profile" in own else given
-    rest = {key: value for key, value in own.items() if key != "profile"}
+        return {**keys, _KNOWN_PROFILES: [*profiles]} if "profile" in keys else given
+    rest = {key: value for key, value in keys.items() if key != "profile"}
     if rest.get("model") == name:
         del rest["model"]
     inherited = {key: value for key, value in profile.items() if key != "profile"}
@@ -363,6 +363,6 @@ class MetricSpec(Spec):
 def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
     """Return a metric of the user's own: what the schema does not know are its options."""
     known = set(fields) - {"metric", "options"}
-    own = {key: value for key, value in data.items() if key in known}
+    keys = {key: value for key, value in data.items() if key in known}
     rest = {key: value for key, value in data.items() if key not in known}
-    return {**own, "metric": data["use"], "options": without_own_keys(rest)}
+    return {**keys, "metric": data["use"], "options": without_own_keys(rest)}

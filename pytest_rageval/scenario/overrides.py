@@ -173,11 +173,11 @@ def _is_profile(tree: YamlTree, name: Any) -> bool:
 def _take_profile(tree: YamlTree, name: str) -> None:
     """Let the profile say which model is asked, where and with which key; the rest stays."""
     judge = tree.data.get("judge")
-    own = judge if isinstance(judge, dict) else {}
+    present = judge if isinstance(judge, dict) else {}
     identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
     of_profile = tree.data["models"][name]
     taken = {*identity, *(of_profile if isinstance(of_profile, dict) else ())}
-    tree.data["judge"] = {key: value for key, value in own.items() if key not in taken}
+    tree.data["judge"] = {key: value for key, value in present.items() if key not in taken}
 
 
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.redaction import looks_secret, names_secret
 from pytest_rageval.scenario.dialects.rag_eval import has_our_key
-from pytest_rageval.scenario.in_memory import Changes, plain_value, steps_of
+from pytest_rageval.scenario.in_memory import Changes, as_json_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
 from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_name
 from pytest_rageval.scenario.schema import Scenario
@@ -96,7 +96,7 @@ def patched_text(
     changed = [
         steps
         for key, value in changes.items()
-        for steps in _apply(wanted, steps_of(key), plain_value(value, key), name_of)
+        for steps in _apply(wanted, steps_of(key), as_json_value(value, key), name_of)
     ]
     names = [key_name(steps) for steps in changed]
     if not names:
@@ -187,7 +187,7 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
 
 
 def _as_written(data: Any, path: Steps) -> Steps:
-    """Return ``path`` as rag_eval's files say it, where this is one."""
+    """Return ``path`` as rag_eval's files write it, if this is such a file."""
     old = f"{path[0]}_model"
     is_model = path in (("judge",), ("judge", "model"), ("embedding",), ("embedding", "model"))
     return (
@@ -216,7 +216,7 @@ def _refuse_secrets(changes: Changes) -> None:
     found = [
         Problem(key_name(path), message)
         for key, value in changes.items()
-        for path, message in _secrets(steps_of(key), plain_value(value, key))
+        for path, message in _secrets(steps_of(key), as_json_value(value, key))
     ]
     if found:
         raise ScenarioError(found)

@@ -35,8 +35,8 @@ _PROMPTFOO_TESTS = frozenset({"tests", "scenarios", "defaultTest", "redteam"})
 
 def is_promptfoo(keys: Collection[str]) -> bool:
     """Return whether a file with these top keys is a promptfoo configuration."""
-    own = _PROMPTFOO_ASKS.intersection(keys) and _PROMPTFOO_TESTS.intersection(keys)
-    return bool(own) and not (_MEASURES | _DATA).intersection(keys)
+    both = _PROMPTFOO_ASKS.intersection(keys) and _PROMPTFOO_TESTS.intersection(keys)
+    return bool(both) and not (_MEASURES | _DATA).intersection(keys)
 
 
 def names_promptfoo(path: Path) -> bool:

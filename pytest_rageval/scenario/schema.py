@@ -231,12 +231,12 @@ class TargetSpec(Spec):
         if not isinstance(data, dict):
             raise ValueError("write a target as 'my_app.rag:answer' or as {type: http, url: ...}")
         known = cls.model_fields.keys() - {"options"}
-        own = {key: value for key, value in data.items() if key in known}
+        keys = {key: value for key, value in data.items() if key in known}
         rest = {key: value for key, value in data.items() if key not in known}
-        own.setdefault("type", type_of_target(rest))
-        if own["type"] is None:
+        keys.setdefault("type", type_of_target(rest))
+        if keys["type"] is None:
             raise ValueError("give its 'type': python, http, chat, dbgpt, fixture or hook")
-        return {**own, "options": without_own_keys(rest)}
+        return {**keys, "options": without_own_keys(rest)}
 
 
 def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:

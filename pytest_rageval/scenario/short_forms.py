@@ -8,7 +8,7 @@ from typing import Any, Final
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 
 ABSENT: Any = object()
-"""What is found where there is no value, not even null."""
+"""Stands for a value that is not there, not even null."""
 
 _SHORT_FORMS: Final = {
     "dataset": "path",
@@ -109,8 +109,8 @@ def type_of_target(keys: Iterable[str]) -> str | None:
 
 def is_metric_gate(path: YamlPath) -> bool:
     """Return whether the checks of a metric are at ``path``, if it names a metric."""
-    own = _of_scenario(path)
-    is_gate = own[:1] == ("gates",) and own[1:2] != ("compare_fail",)
+    inside = _of_scenario(path)
+    is_gate = inside[:1] == ("gates",) and inside[1:2] != ("compare_fail",)
     return is_gate and 0 < metric_step(path) == len(path) - 1
 
 

@@ -71,7 +71,7 @@ def _text_of_scalar(value: Any) -> Any:
 
 
 def expected(words: str) -> WrapValidator:
-    """Return what says in ``words`` what a value must be, whatever is wrong with it."""
+    """Return a validator that says in ``words`` what a value must be, whatever is wrong."""
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -93,7 +93,7 @@ Share = Annotated[
     BeforeValidator(_refuse_bool),
     expected("a number between 0 and 1"),
 ]
-"""A share that is neither none nor all."""
+"""A share above 0 and below 1."""
 Portion = Annotated[
     float,
     Field(ge=0.0, le=1.0),
@@ -227,7 +227,7 @@ def with_one_of(*ways: Sequence[str]) -> dict[str, Any]:
 
 
 def _bare(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a key's value where it stands for its mapping: null stands for none."""
+    """Return the schema of a key's value that stands alone for its mapping; there, not null."""
     found = {key: value for key, value in field.items() if key not in _SAID_OF_KEYS}
     if "anyOf" in found:
         found["anyOf"] = [form for form in found["anyOf"] if form != {"type": "null"}]

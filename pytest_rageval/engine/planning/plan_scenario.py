@@ -56,7 +56,12 @@ from pytest_rageval.model import (
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
-from pytest_rageval.scenario.loader import LoadedScenario, inspect_scenario, inspect_tree, listed
+from pytest_rageval.scenario.loader import (
+    LoadedScenario,
+    inspect_scenario,
+    inspect_tree,
+    problems_by_line,
+)
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.scenario.yaml.tree import YamlTree
@@ -125,7 +130,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     if plan is not None and answers_given:
         binding.refusals.clear()
         plan = replace(plan, rename=partial(_named, binding))
-    problems = listed(problems, binding.problems, loaded.tree)
+    problems = problems_by_line(problems, binding.problems, loaded.tree)
     if problems or plan is None:
         raise ScenarioError(dict.fromkeys(problems))
     if binding.refusals:

@@ -200,7 +200,7 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a name; of what is none, which may hold a key, what it is."""
+    """Return a name in quotes; of another value, which may hold a key, only its kind."""
     return json_kind(value) if isinstance(value, dict | list) else shorten(repr(value))
 
 

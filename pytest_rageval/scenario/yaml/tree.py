@@ -46,7 +46,7 @@ class YamlTree:
     fallbacks: dict[str, str] = field(default_factory=dict)
     """Fields of a row and the column that holds them where none of their own names is filled."""
     empty: list[YamlPath] = field(default_factory=list)
-    """Where no value is written, not even ``null``, by which YAML reads it."""
+    """The paths where no value is written, which YAML reads as null."""
     _origins: dict[YamlPath, str] = field(default_factory=dict)
     _moves: list[tuple[str, str]] = field(default_factory=list)
 
