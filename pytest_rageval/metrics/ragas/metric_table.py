@@ -112,12 +112,8 @@ async def context_recall(request: Request) -> Finding:
     if not reply.classifications:
         raise Unscorable("the judge found no claim in the reference")
     found = [
-        {
-            "claim": classification.statement,
-            "verdict": classification.attributed,
-            "reason": classification.reason,
-        }
-        for classification in reply.classifications
+        {"claim": claim.statement, "verdict": claim.attributed, "reason": claim.reason}
+        for claim in reply.classifications
     ]
     missing = quoted("missing", _without(found))
     reason = f"{counted(found, 'claims of the reference')} in the contexts{missing}"
