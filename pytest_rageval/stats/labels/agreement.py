@@ -100,11 +100,11 @@ def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, f
 
 
 def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agreement:
-    lacking = [sample.score for sample in rated if sample.judge is None]
+    off_scale = [sample.score for sample in rated if sample.judge is None]
     unclassed = ""
-    if lacking:
+    if off_scale:
         unclassed = (
-            f"{lacking[0]:.4g} is no level, and nothing says where to cut: write human.cut, or a "
+            f"{off_scale[0]:.4g} is no level, and nothing says where to cut: write human.cut, or a "
             f"threshold of {human.metric}"
         )
     return agreement(rated, human.levels, unit=scale.label, unclassed=unclassed)

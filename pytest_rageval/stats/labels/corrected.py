@@ -86,10 +86,10 @@ def corrected_mean(
     labels = sum(len(part.human) for part in parts)
     if labels < LEAST_LABELS:
         return no_mean(f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}", labels)
-    lacking = [part for part in parts if part.lacks(2)]
-    if lacking:
-        found = counted(len(lacking[0].human), "labelled answer")
-        return no_mean(f"stratum {lacking[0].index} has {found}, fewer than 2", labels)
+    short = [part for part in parts if part.lacks(2)]
+    if short:
+        found = counted(len(short[0].human), "labelled answer")
+        return no_mean(f"stratum {short[0].index} has {found}, fewer than 2", labels)
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
     is_open = [bool(part.others.weights) or part.index not in known for part in parts]
     sizes = [part.weight for part in parts]
