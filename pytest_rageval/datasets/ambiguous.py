@@ -25,7 +25,7 @@ from pytest_rageval.scenario.fields import (
     NEEDED_FIELDS,
     OF_TRAINING,
 )
-from pytest_rageval.scenario.yaml.text import pair_text
+from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.json_value import head_of
 
 _OF_TWO_FILES: Final = frozenset(

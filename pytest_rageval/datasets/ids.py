@@ -19,7 +19,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
-from pytest_rageval.scenario.yaml.text import pair_text
+from pytest_rageval.scenario.yaml.tree import pair_text
 
 _ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
 _GRADE_KEYS = ("grade", "relevance", "rel")

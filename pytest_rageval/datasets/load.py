@@ -37,7 +37,7 @@ from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.fields import GRADE, NO_GRADE
-from pytest_rageval.scenario.yaml.text import inline_text
+from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.text.json_value import head_of
 
 if TYPE_CHECKING:

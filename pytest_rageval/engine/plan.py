@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import field
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import shorten
@@ -20,7 +22,15 @@ from pytest_rageval.metrics.base import (
     ScoringContext,
     missing_fields,
 )
-from pytest_rageval.model import Case, MetricColumn, Sample, SampleResult, ScenarioInfo, Score
+from pytest_rageval.model import (
+    Case,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+    Score,
+    Value,
+)
 from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
@@ -43,8 +53,7 @@ _OF_USERS = "pytest_rageval.metrics.custom."
 _OF_OTHERS = (_OF_USERS, "pytest_rageval.metrics.ragas.")
 
 
-@dataclass(frozen=True, slots=True)
-class BoundMetric:
+class BoundMetric(Value, frozen=True):
     """A metric of the scenario: what its scores are called, how it is measured, what it weighs."""
 
     column: MetricColumn
@@ -68,8 +77,7 @@ class BoundMetric:
         return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSource:
+class MetricSource(Value, frozen=True):
     """All that the metrics of a scenario are made from: another process can make them again.
 
     ``specs`` are as the scenario lists them; ``path`` is that of its file, and ``root`` what else
@@ -84,8 +92,7 @@ class MetricSource:
     import_mode: ImportMode = "prepend"
 
 
-@dataclass(frozen=True, slots=True)
-class Controlled:
+class Controlled(Value, frozen=True):
     """The control rows of a metric: what its judge has to tell from what.
 
     ``high`` are the samples whose score should be high, ``low`` the others. ``number`` is that of
@@ -101,8 +108,7 @@ class Controlled:
     tells: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
+class ModelPlan(Value, frozen=True):
     """The models that the metrics of a scenario ask; None where none of them asks it."""
 
     judge: ClientSettings | None = None
@@ -119,8 +125,7 @@ class ModelPlan:
         return max((model.concurrency for model in asked if model is not None), default=1)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetPlan:
+class TargetPlan(Value, frozen=True):
     """The system under test: how it is called in messages, and how hard it is asked.
 
     ``make`` returns what asks it; None where it takes the value of a ``fixture``, see
@@ -204,8 +209,7 @@ def _use(metric: Any) -> None:
             metric.score(sample, ScoringContext())
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Value, frozen=True, dict=True, gc=True):
     """A scenario ready to be scored. ``cases`` are in dataset order."""
 
     info: ScenarioInfo

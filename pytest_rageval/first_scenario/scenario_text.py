@@ -16,7 +16,7 @@ from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.text.printable import cells, one_line
 
 _WIDTH: Final = 96

@@ -12,8 +12,7 @@ from typing import Any, Final
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported, NotTakenError
 from pytest_rageval.importing.templates import Piece, env_name, pieces
-from pytest_rageval.scenario.yaml.text import inline_text
-from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
 
 _COMMENTS = {
     "dataset": "A row is a test: its asserts are under answer_checks and must_satisfy.",

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "context_match": (),
     "criteria": ("must_satisfy",),
     "custom": (),
     "dbgpt": (),

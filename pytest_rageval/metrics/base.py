@@ -8,13 +8,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict
 
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import Sample, Score, Value
 from pytest_rageval.registry import Registry
 from pytest_rageval.text.tokenize import SampleTexts
 
@@ -26,8 +26,7 @@ Role = Literal["judge", "embedding"]
 """The part that a model plays in a scenario."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricInfo:
+class MetricInfo(Value, frozen=True):
     """What is known about a metric before it scores anything.
 
     ``needs`` are fields of Sample that must not be None; if ``or_needs`` is not empty, those fields
@@ -65,8 +64,7 @@ class MetricInfo:
         return self.is_async or bool(self.asks)
 
 
-@dataclass(slots=True)
-class ScoringContext:
+class ScoringContext(Struct):
     """What the metrics of one sample share: its texts, prepared once.
 
     ``latency_s`` is the time that its answer took, None where it was not asked for now.
@@ -84,8 +82,7 @@ class Metric(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Value, frozen=True):
     """The models that a judged metric may ask; they cache, limit and retry by themselves.
 
     A model that the metric's info does not name under ``asks`` may be None. ``language`` is that of
@@ -127,8 +124,7 @@ class CacheableMetric(JudgedMetric, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LevelGuide:
+class LevelGuide(Value, frozen=True):
     """What a judge is told of its levels: people who label follow it, too.
 
     A metric that has words for its levels keeps it as its attribute ``guide``. ``question`` may be
@@ -175,8 +171,7 @@ BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Scor
 """(metrics, samples) -> for each metric the score of each sample, in their orders."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricDefinition:
+class MetricDefinition(Value, frozen=True):
     """A metric as the registry holds it: its info, the model of its options, and how to make it.
 
     ``make(name, options)`` returns the metric; ``name`` is the name of its scores. ``batch`` is for
@@ -252,8 +247,7 @@ class NotationError(ValueError):
     """A name with ``@`` or ``(`` that is not in the notation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notation:
+class Notation(Value, frozen=True):
     """The parts of a metric's name; ``options`` holds the parameters, and ``k`` for the cutoff."""
 
     base: str

@@ -213,7 +213,9 @@ class _Fields:
 
 @cache
 def _fields_of(kind: type[Struct]) -> dict[str, Field[Any]]:
-    made = make_dataclass("Made", kind.__struct_fields__, init=False, repr=False, eq=False)
+    # With a docstring: else one is made of the signature, which takes ten times as long.
+    spared: dict[str, Any] = {"init": False, "repr": False, "eq": False}
+    made = make_dataclass("Made", kind.__struct_fields__, namespace={"__doc__": "Made"}, **spared)
     fields: dict[str, Field[Any]] = vars(made)["__dataclass_fields__"]
     return fields
 

@@ -165,18 +165,14 @@ def _refuse_duplicates(names: Sequence[str], shown: str) -> None:
         raise _refuse(f"{shown} has more than one column called {listed}", "rename or drop one")
 
 
-def _of_one_type(columns: Sequence[Column]) -> list[Column]:
-    return [column.of_one_type() for column in columns]
-
-
 def _pandas(columns: Sequence[Column]) -> Any:
     import pandas
 
-    def series(one: Column) -> Any:
-        kind = {"number": "float64", "whole": "Int64", "any": "object"}.get(one.kind)
-        if one.kind == "whole" and None not in one.cells:
+    def series(column: Column) -> Any:
+        kind = {"number": "float64", "whole": "Int64", "any": "object"}.get(column.kind)
+        if column.kind == "whole" and None not in column.cells:
             kind = "int64"
-        return pandas.Series(one.cells, dtype=kind)
+        return pandas.Series(column.cells, dtype=kind)
 
     return pandas.DataFrame({column.name: series(column) for column in columns})
 
@@ -191,8 +187,9 @@ def _polars(columns: Sequence[Column]) -> Any:
         "text": polars.String,
         "texts": polars.List(polars.String),
     }
+    columns = [column.of_one_type() for column in columns]
     return polars.DataFrame(
-        [polars.Series(one.name, one.cells, dtype=kinds[one.kind]) for one in _of_one_type(columns)]
+        [polars.Series(column.name, column.cells, dtype=kinds[column.kind]) for column in columns]
     )
 
 
@@ -206,8 +203,9 @@ def _pyarrow(columns: Sequence[Column]) -> Any:
         "text": pyarrow.string(),
         "texts": pyarrow.list_(pyarrow.string()),
     }
+    columns = [column.of_one_type() for column in columns]
     return pyarrow.table(
-        {one.name: pyarrow.array(one.cells, kinds[one.kind]) for one in _of_one_type(columns)}
+        {column.name: pyarrow.array(column.cells, kinds[column.kind]) for column in columns}
     )
 
 
@@ -278,7 +276,7 @@ def _in_unicode(cell: Any) -> Any:
 def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
     """Return the samples of results as columns; ``variant`` comes first where there are several.
 
-    The names are those of ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
+    Names are as in ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
     field of the rows that is called like another column is ``metadata.NAME``.
     """
     samples = [sample for result in results for sample in result.samples]
@@ -293,7 +291,7 @@ def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
     ]
     if any(result.info.diagnose is not None for result in results):
         trailing.append(Column(CAUSE, "text", [sample.cause for sample in samples]))
-    taken = {one.name for one in (*leading, *trailing)}
+    taken = {column.name for column in (*leading, *trailing)}
     scores = [
         Column(
             _free("score", name, taken), "number", [sample.scores.get(name) for sample in samples]
@@ -324,7 +322,7 @@ def _leading(results: Sequence[ScenarioResult]) -> Iterator[Column]:
 
 
 def _fields(results: Sequence[ScenarioResult]) -> list[str]:
-    """Return the fields that rows have besides those of a sample, in their order."""
+    """Return the names of the fields of rows that are no fields of a sample, in their order."""
     found = [name for result in results for name in result.info.metadata_columns]
     samples = (sample for result in results for sample in result.samples)
     return list(dict.fromkeys([*found, *(name for sample in samples for name in sample.metadata)]))

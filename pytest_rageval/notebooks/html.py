@@ -133,7 +133,7 @@ def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:
 
 
 def _gates(gates: Sequence[GateResult]) -> Markup:
-    """Return the gates, those that are not passed first."""
+    """Return the gates: failed, undecided, passed."""
     if not gates:
         return Markup("")
     rows = [
@@ -249,8 +249,8 @@ class Markup(str):
 
 def element(tag: str, *parts: str, style: str = "", **attributes: str) -> Markup:
     """Return an element; parts that are no Markup are text, whatever they look like."""
-    given = {"style": style, **attributes} if style else attributes
-    named = "".join(f' {name}="{html.escape(value)}"' for name, value in given.items())
+    written = {"style": style, **attributes} if style else attributes
+    named = "".join(f' {name}="{html.escape(value)}"' for name, value in written.items())
     return Markup(f"<{tag}{named}>{''.join(map(_part, parts))}</{tag}>")
 
 

@@ -21,8 +21,8 @@ class EvaluationResult(ScenarioResult, frozen=True):
         """Return a result as this class."""
         if isinstance(result, cls):
             return result
-        known = {one.name: getattr(result, one.name) for one in fields(result)}
-        return cls(**known, library=library)
+        values = {part.name: getattr(result, part.name) for part in fields(result)}
+        return cls(**values, library=library)
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each sample, in dataset order.

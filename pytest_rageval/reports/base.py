@@ -69,7 +69,7 @@ def _canonical(name: str) -> str:
 def remove_leftovers(folder: Path, name: str = "") -> None:
     """Remove temporary files of killed processes from ``folder`` that are a day old.
 
-    With ``name`` only those of that file, as in folders that are not ours.
+    With ``name``, only temporary files of that file: the folder holds files of others.
     """
     start = re.escape(name[:40]) if name else ".{1,40}"
     ours = re.compile(rf"\.{start}\.[0-9a-f]{{16}}" + ("" if name else r"|\.latest-.+"))

@@ -224,7 +224,7 @@ class MeanRow:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Scores or rows that are in no figure; ``reason`` is that of the first."""
+    """Scores or rows that are in no figure; ``reason`` is why the first of them is not."""
 
     text: str
     reason: str = ""

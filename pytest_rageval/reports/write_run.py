@@ -70,7 +70,7 @@ def ci_commit(environ: Mapping[str, str] = os.environ) -> str | None:
 def ci_run(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the run of all jobs that GitHub or GitLab names in the environment, else None."""
     found = (environ.get(variable, "") for variable in _RUN_VARIABLES)
-    return next((one for one in found if one), None)
+    return next((run for run in found if run), None)
 
 
 def ci_attempt(environ: Mapping[str, str] = os.environ) -> int:
@@ -185,7 +185,7 @@ def _is_folder(path: Path) -> bool:
 def _clean(output: Path, base: Path) -> None:
     """Remove temporary files of killed runs, also from the newest run folders and baselines."""
     ours = [output, base, base / "baselines"] if _is_ours(output) else []
-    runs = sorted((one for one in base.iterdir() if _RUN_ID.match(one.name)), reverse=True)
+    runs = sorted((folder for folder in base.iterdir() if _RUN_ID.match(folder.name)), reverse=True)
     for folder in (*ours, *runs[:_CLEANED]):
         remove_leftovers(folder)
 
@@ -298,7 +298,7 @@ def remove_old_runs(
     try:
         old = _old_runs(base, written, title, keep)
         needed = list(spared)
-        old = [one for one in _not_named(old, texts) if not _inside(one, needed)]
+        old = [folder for folder in _not_named(old, texts) if not _inside(folder, needed)]
         linked = {folder: _inside(folder, _linked(base, home)) for folder in old}
         for folder, link in linked.items():
             if link is not None:
@@ -331,7 +331,7 @@ def _inside(folder: Path, paths: Iterable[Path]) -> Path | None:
 
 
 def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:
-    """Return the runs that are too many, oldest first; those of this session are none of them."""
+    """Return the runs that are too many, oldest first, none of this session."""
     own, path = _WHOLE_RUN_ID.fullmatch(written.name), _scenario_path(written)
     runs = {}
     for point in trend_of(base, title):

@@ -10,7 +10,7 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE
 from pytest_rageval.scenario.spec import Encoding, Megabytes, Name, Spec, Text, Whole
-from pytest_rageval.scenario.yaml.text import inline_text
+from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.text.json_value import may_meet, parse_path
 
 OnInvalid = Literal["fail", "skip", "xfail"]

@@ -7,17 +7,19 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from msgspec import field
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
-from pytest_rageval.model import json_plain
+from pytest_rageval.model import Value, json_plain
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
@@ -49,8 +51,7 @@ UNREADABLE: Final = DatasetSpec.model_construct()
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
 
 
-@dataclass(frozen=True)
-class LoadedScenario:
+class LoadedScenario(Value, frozen=True):
     """A validated scenario with its file, the lines of its values, and what overrode them."""
 
     scenario: Scenario
@@ -189,7 +190,6 @@ def _translated(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
     if all(key in Scenario.model_fields or key.startswith("x-") for key in tree.data):
         return []
     # Not at the top: most files have our keys alone.
-    from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 
     warnings = rag_eval.translate(tree, given)
     warnings += ultrarag.translate(tree)
@@ -391,7 +391,7 @@ def _problem_of(detail: ErrorDetails, tree: YamlTree) -> Problem:
     if detail["type"] == "extra_forbidden":
         return Problem(where, _unknown_key(location))
     if detail["type"] == "missing":
-        hint = _MISSING_HINTS.get(location, "") + tree.hint(str(location[0]))
+        hint = _MISSING_HINTS.get(location, "") + tree.hints.get(str(location[0]), "")
         return Problem(where, f"{dotted(location)}: {reworded(detail)}{hint}")
     return Problem(where, f"{dotted(place or location)}: {reworded(detail)}")
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
-from pytest_rageval.scenario.short_forms import expand_short_forms, is_metric_gate, metric_step
+from pytest_rageval.model import Value
+from pytest_rageval.scenario.short_forms import (
+    expand_short_forms,
+    is_metric_gate,
+    metric_step,
+)
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
 _LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
@@ -24,8 +29,7 @@ _STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
 _PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Value, frozen=True):
     """``value`` goes to ``path`` of the scenario; ``flag`` is how the user wrote it.
 
     With ``only_present``, it goes nowhere in a scenario that says nothing about ``path[0]``.

@@ -168,7 +168,7 @@ def without_own_keys(value: Any) -> Any:
 class Spec(BaseModel):
     """A mapping of the scenario file: unknown keys refused, ``x-`` keys ignored, never changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     short_form: ClassVar[str | None] = None
     """The key that a bare value stands for, where the mapping has a short form."""

@@ -17,7 +17,7 @@ from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
     STARTED,
     CaseRow,
-    Failure,
+    End,
     Shard,
     ShardError,
     case_rows,
@@ -56,8 +56,11 @@ class Merged:
     missing: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
-    def rows(self) -> Iterator[CaseRow]:
-        """Yield the cases of all shards; raises ShardError if two have the same one."""
+    def rows(self) -> Iterator[tuple[Path, CaseRow]]:
+        """Yield the cases of all shards, each with its file.
+
+        Raises ShardError if two have the same one.
+        """
         seen: dict[str, Shard] = {}
         for shard in self.shards:
             if shard.end is None:
@@ -71,7 +74,7 @@ class Merged:
                     )
                     raise ShardError(str(shard.path), message)
                 seen[row.nodeid] = shard
-                yield row
+                yield shard.path, row
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -79,10 +82,9 @@ class Merged:
         return tuple(name for shard in self.shards if shard.end for name in shard.end.lost)
 
     @property
-    def failures(self) -> dict[tuple[str, str], Failure]:
-        """What was red and is no outcome of a case, each once."""
-        ends = [shard.end for shard in self.shards if shard.end is not None]
-        return {(one.nodeid, one.when): one for end in ends for one in end.failures}
+    def ends(self) -> list[tuple[Shard, End]]:
+        """The shards that are not cut off, each with its end."""
+        return [(shard, shard.end) for shard in self.shards if shard.end is not None]
 
     @property
     def controls(self) -> dict[str, ControlVerdict]:

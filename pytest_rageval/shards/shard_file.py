@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import NOTHING, ControlVerdict, Outcome, SampleResult, ScenarioInfo, Value
+from pytest_rageval.model import NOTHING, ControlVerdict, SampleResult, ScenarioInfo, Value
 from pytest_rageval.shards.part import Part
 from pytest_rageval.text.codec import from_json, to_json
 
@@ -22,11 +22,14 @@ STARTED: Final = "shard-started-*.json"
 """Files that say that a shard began, until it knows its scenarios: it may end before."""
 
 _KIND: Final = "pytest-rageval shard"
-_SCHEMA: Final = 2
+_SCHEMA: Final = 3
 _BLOCK: Final = 1 << 16
 
 
 T = TypeVar("T")
+
+Report = Mapping[str, Any]
+"""A report of pytest, as pytest serialises it."""
 
 
 class ShardError(UserError):
@@ -66,30 +69,20 @@ class Head(Value, frozen=True):
     schema: int = _SCHEMA
 
 
-class Failure(Value, frozen=True, omit_defaults=True):
-    """What was red and no outcome of a case shows.
-
-    A teardown, a subtest, an earlier attempt, another test, a file (``when`` is ``collect``).
-    ``crash`` is the exception, where ``text`` is a traceback.
-    """
-
-    nodeid: str
-    when: str
-    text: str
-    crash: str = ""
-
-
 class End(Value, frozen=True, tag_field="kind", tag="end"):
     """How a shard ended: it ran ``rows`` of the ``selected`` cases that are its own.
 
-    ``lost`` names cases without a result, ``controls`` are the verdicts on its judges by metric.
+    ``lost`` names cases without a result, ``controls`` are the verdicts on its judges by metric,
+    and ``reports`` what failed beside the cases: another test, or a file. ``status`` is the exit
+    status of the session where no report explains it, else 0.
     """
 
     finished_at: str
     rows: int
     selected: int
     lost: tuple[str, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    reports: tuple[Report, ...] = ()
+    status: int = 0
     workers: int = 0
     usage: Mapping[str, float | None] | None = None
     controls: Mapping[str, ControlVerdict] = NOTHING
@@ -101,22 +94,24 @@ class End(Value, frozen=True, tag_field="kind", tag="end"):
 
 
 class CaseRow(Value, frozen=True, omit_defaults=True):
-    """A case as it ran: its node id, its result, and what was reported of one that did not pass.
-
-    ``reported`` is the outcome that pytest showed, where it is not that of the case: the test of a
-    case that cannot be judged FAILED at its call, for instance. ``crash`` is as in a Failure.
-    """
+    """A case as it ran: its node id, its result, and all reports of it, unless all passed."""
 
     nodeid: str
     result: SampleResult
-    text: str = ""
-    reported: Outcome | Literal[""] = ""
-    crash: str = ""
+    reports: tuple[Report, ...] = ()
 
-    @property
-    def shown(self) -> str:
-        """The outcome that pytest shows."""
-        return self.reported or self.result.outcome
+
+class ReportFacts(Value, frozen=True):
+    """What every report must say of itself, in these types, to be shown again."""
+
+    nodeid: str
+    outcome: Literal["passed", "failed", "skipped"]
+    when: str = "collect"
+    location: tuple[str, int | None, str] = ("", None, "")
+    duration: float = 0.0
+    start: float = 0.0
+    stop: float = 0.0
+    wasxfail: str | None = None
 
 
 class Shard(Value, frozen=True):

@@ -65,7 +65,7 @@ from pytest_rageval.serving.mcp.saved_tools import (
 from pytest_rageval.shards.merge import find_shards, merged
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.part import Part
-from pytest_rageval.shards.shard_file import CaseRow, End, Failure, Head, shard_lines
+from pytest_rageval.shards.shard_file import CaseRow, End, Head, shard_lines
 
 # Scenarios
 
@@ -324,7 +324,7 @@ def _shard(ground: Ground, raw: bytes, _: random.Random) -> None:
     for found in merged(find_shards([path.parent])):
         list(found.rows())
         assert isinstance(found.usage, dict | None)
-        list(found.failures)
+        list(found.ends)
         list(changes_since(found.info, ground.folder))
 
 
@@ -338,9 +338,9 @@ def _shard_of_two() -> list[Any]:
         SampleResult(f"q{at}", at, weighted_score=1.0, scores={"em": 1.0}, metadata={"a": [1]})
         for at in range(2)
     ]
-    rows = [CaseRow(f"s.json::{one.sample_id}", one, "failed", "failed", "E") for one in cases]
-    failure = Failure("s.json::q0", "teardown", "text")
-    end = End(RUN.finished_at, 2, 2, ("lost",), (failure,), 2, {"calls": 1, "cost_usd": None})
+    report = {"nodeid": "s.json::q0", "when": "call", "outcome": "failed", "longrepr": "text"}
+    rows = [CaseRow(f"s.json::{one.sample_id}", one, (report,)) for one in cases]
+    end = End(RUN.finished_at, 2, 2, ("lost",), (report,), 2, 2, {"calls": 1, "cost_usd": None})
     return [json.loads(line) for line in shard_lines(head, rows, end)]
 
 

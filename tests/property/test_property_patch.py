@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.edit import edited, same
-from pytest_rageval.scenario.yaml.text import inline_text
-from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     ["yes", "null", "1", "1e3", "a: b", "x #y", "- a", "", " ", "手册.pdf", "0x1", "~"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.engine.scoring.score_sample import (
@@ -99,8 +101,7 @@ def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
     return baseline
 
 
-@dataclass
-class _Use:
+class _Use(Struct):
     """A saved run that something compares with: where it is named, and which metrics matter."""
 
     name: str

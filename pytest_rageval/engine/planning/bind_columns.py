@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
+
+from msgspec import Struct, field
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
@@ -14,7 +16,7 @@ from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES, OF_TRAINING
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.text.json_value import head_of
 
 NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
@@ -78,8 +80,7 @@ def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sa
         )
 
 
-@dataclass(slots=True)
-class _Columns:
+class _Columns(Struct):
     """The columns of the data, the fields that are ``present``, and those that were missed."""
 
     binding: Binding

@@ -45,7 +45,8 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
             if getattr(scenario, role) is None and not binding.loaded.has(role):
                 hint = "for instance 'judge: gpt-4o-mini'" if role == "judge" else _EMBEDDING_HINT
                 message = f"metric {metric.column.name!r} asks a model: name it under '{role}'"
-                message = f"{message}, {hint}{binding.loaded.tree.hint(role)}"
+                more = binding.loaded.tree.hints.get(role, "")
+                message = f"{message}, {hint}{more}"
                 binding.problem(message, "metrics", metric.position)
     judge, embedding = scenario.judge, scenario.embedding
     plan = ModelPlan(

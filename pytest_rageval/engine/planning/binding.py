@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
@@ -37,8 +37,7 @@ def _unchanged(
     return samples, []
 
 
-@dataclass
-class Binding:
+class Binding(Struct):
     """A scenario while its names are bound; collects everything that is wrong with it."""
 
     loaded: LoadedScenario

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import structs
+
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
@@ -316,7 +318,7 @@ def _named(binding: Binding, plan: Plan, name: str, nodeid: str) -> Plan:
     """Return a plan that was compared with nothing as that of a run called ``name``."""
     scenario = binding.scenario.model_copy(update={"name": name})
     loaded = replace(binding.loaded, scenario=scenario)
-    own = replace(
+    own = structs.replace(
         binding,
         loaded=loaded,
         problems=[],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pytest_rageval.gates.base import Gate, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
@@ -17,12 +17,12 @@ from pytest_rageval.model import (
     Ranking,
     ScenarioInfo,
     ScenarioResult,
+    Value,
 )
 from pytest_rageval.stats.verdict import is_beyond_budget
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Value, frozen=True):
     """How much of a scenario ran: ``ran`` of the ``selected`` cases of ``total``.
 
     ``stopped``: the run was ended early on purpose. ``lost`` names selected samples without a
@@ -210,8 +210,7 @@ def _lost(extent: Extent) -> str:
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Contested:
+class Contested(Value, frozen=True):
     """The variants of one scenario that ran, in the order of its file.
 
     ``ranking`` is None where fewer than two of them have results, ``gate`` where the scenario does

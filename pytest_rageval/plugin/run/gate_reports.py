@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from pytest_rageval.engine.verdict.decide import (
     scenario_nodeid,
     with_rankings,
 )
-from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult, Value
 from pytest_rageval.plugin.run.last_failed import deselected_best
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import ScenarioLines, gate_text, placed
@@ -107,8 +107,7 @@ def report_failure(session: pytest.Session, result: ScenarioResult, what: str, t
     _report(_item(whole, kind, name, session), whole, gate, result)
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole:
+class _Whole(Value, frozen=True):
     """What a gate is about: a scenario or a variant, by its node id and title.
 
     A gate is written in the file ``path`` at its ``line``; ``is_of_file``: the cases are, too.

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec import convert
 
 from pytest_rageval.collector import garbage_kept
 from pytest_rageval.engine.verdict.decide import in_file_order
-from pytest_rageval.errors import UserError
-from pytest_rageval.model import ControlVerdict, ScenarioInfo
+from pytest_rageval.errors import UserError, shorten
+from pytest_rageval.model import ControlVerdict, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.exit_status import end_with, is_green
 from pytest_rageval.plugin.options import touching
-from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.session import RagevalSession
+from pytest_rageval.plugin.run.transport import NOT_KEPT, is_of_a_part, outcome_of, without_own
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.failures import unjudged_text
+from pytest_rageval.plugin.show.failures import placed, unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
-from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
-from pytest_rageval.text.printable import printable
+from pytest_rageval.shards.shard_file import CaseRow, Report, ReportFacts, Shard, ShardError
+from pytest_rageval.text.printable import one_line, printable
 
 if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
@@ -67,51 +66,120 @@ class MergeSession(RagevalSession):
             with garbage_kept():
                 for one in self._merged:
                     self.controls(one.info)  # raises where shards differ
-                told = [reports for one in self._merged for reports in self._taken(one)]
+                logged = [case for one in self._merged for case in self._taken(one)]
+                beside = list(self._beside_cases())
         except UserError as error:
             raise _refused(error) from None
-        for reports in told:
-            log_case(self._config, reports)
-        for failure in self._beside_cases():
-            log_failure(self._config, failure)
+        for result, reports in logged:
+            self._log(reports, result)
+        for report in beside:
+            if isinstance(report, pytest.CollectReport):
+                self._config.hook.pytest_collectreport(report=report)
+            else:
+                self._log([report, *_teardown(report)])
         super().judge(session, stopped=False, interrupted=interrupted)
 
-    def _taken(self, found: Merged) -> Sequence[Sequence[pytest.TestReport]]:
-        """Take the cases of a scenario; return the reports of those that pytest is to know of.
+    def _taken(self, found: Merged) -> Sequence[tuple[SampleResult, Sequence[pytest.TestReport]]]:
+        """Take the cases of a scenario; return those that pytest is to know of, with reports.
 
         These are the red ones, and all where JUnit XML is written, in the order of the data.
         """
-        told: list[tuple[int, Sequence[pytest.TestReport]]] = []
+        logged: list[tuple[SampleResult, Sequence[pytest.TestReport]]] = []
         late = self._late(found.info)
         info = found.info if late is None else late.info
         self._results.open(info)
         self._results.lack(info.nodeid, found.missing, found.lost)
-        said = changes_since(found.info, self._config.rootpath)
-        self._files.remark(info, [*found.remarks, *said])
-        beside: dict[str, list[Failure]] = defaultdict(list)
-        for failure in found.failures.values():
-            beside[failure.nodeid].append(failure)
-        for row in found.rows():
-            case = row if late is None else _judged_late(row, late)
-            result = case.result
-            self._results.record(info.nodeid, case.nodeid, result)
+        changes = changes_since(found.info, self._config.rootpath)
+        self._files.remark(info, [*found.remarks, *changes])
+        for path, row in found.rows():
+            result, reports = row.result, self._reports_of(path, row)
+            if late is not None and (judged := _judged_late(result, late)) is not result:
+                result, reports = judged, self._judged_reports(row.nodeid, judged, reports, late)
+            self._results.record(info.nodeid, row.nodeid, result)
             if self._is_followed(info.nodeid):
                 self.sample_scored(info.nodeid, result)
-            more = beside.get(case.nodeid, ())
-            if more or self._junit is not None or case.shown in ("failed", "error"):
-                reports = reports_of(case, info, self._config.rootpath, more)
-                if self._junit is not None:
-                    self._junit.note(reports[-2], result)
-                told.append((result.index, reports))
-        return [reports for _, reports in sorted(told, key=itemgetter(0))]
+            if self._junit is not None or any(report.failed for report in reports):
+                logged.append((result, reports or _passed(row.nodeid, info)))
+        return sorted(logged, key=lambda case: case[0].index)
 
-    def _beside_cases(self) -> Iterator[Failure]:
-        """Yield what was red in the shards beside the cases, each once."""
-        failures = {key: one for found in self._merged for key, one in found.failures.items()}
+    def _reports_of(self, path: Path, row: CaseRow) -> list[pytest.TestReport]:
+        reports = [self._read(path, data) for data in row.reports]
+        for report in reports:
+            if report.nodeid != row.nodeid or not isinstance(report, pytest.TestReport):
+                raise ShardError(str(path), f"{row.nodeid} has the report of something else")
+        return cast("list[pytest.TestReport]", reports)
+
+    def _read(self, path: Path, data: Report) -> pytest.TestReport | pytest.CollectReport:
+        """Return a report that a shard carries; raises ShardError for one that cannot be shown."""
+        try:
+            facts = convert(data, ReportFacts)
+            kept = {**without_own(data), **NOT_KEPT, "location": facts.location}
+            hook = self._config.hook.pytest_report_from_serializable
+            report: Any = hook(config=self._config, data=kept)
+            if facts.outcome == "skipped" and facts.wasxfail is None:
+                report.longrepr = convert(report.longrepr, tuple[str, int | None, str])
+            crash = getattr(report.longrepr, "reprcrash", None)
+            if report.longreprtext is None or not isinstance(getattr(crash, "message", ""), str):
+                raise ValueError("what it shows is no text")
+        except Exception as error:  # whatever pytest and plugins make of it
+            message = "a report is damaged, or of a plugin that is not here"
+            raise ShardError(str(path), f"{message} ({shorten(str(error))})") from error
+        return cast("pytest.TestReport | pytest.CollectReport", report)
+
+    def _judged_reports(
+        self,
+        nodeid: str,
+        result: SampleResult,
+        reports: Sequence[pytest.TestReport],
+        late: LateGates,
+    ) -> list[pytest.TestReport]:
+        """Return the reports of a case that gates of the merge make an ERROR, or expected."""
+        path = self._config.rootpath / late.info.path
+        beside = [one for one in reports if is_of_a_part(one) or outcome_of(one) is None]
+        location = _location(nodeid, late.info)
+        if result.outcome == "xfailed":
+            reason = str(result.xfail)
+            made = pytest.TestReport(
+                nodeid, location, {}, "skipped", (str(path), 1, reason), "setup", wasxfail=reason
+            )
+        else:
+            # A test function asks at its call.
+            when = "setup" if late.info.is_of_file else "call"
+            text = unjudged_text(late.info, result, late.reasons_unjudged(result))
+            made = _failed(nodeid, location, when, text, path)
+        torn = [report for report in beside if report.when == "teardown"]
+        others = [report for report in beside if report.when not in ("setup", "teardown")]
+        return [*others, made, *(torn or _teardown(made))]
+
+    def _log(
+        self, reports: Sequence[pytest.TestReport], result: SampleResult | None = None
+    ) -> None:
+        """Send the reports of a case or of another test through pytest's own hooks."""
+        hook, nodeid, location = self._config.hook, reports[0].nodeid, reports[0].location
+        hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+        for report in reports:
+            is_deciding = not is_of_a_part(report) and outcome_of(report) is not None
+            if result is not None and self._junit is not None and is_deciding:
+                self._junit.note(report, result)
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+
+    def _beside_cases(self) -> Iterator[pytest.TestReport | pytest.CollectReport]:
+        """Yield what failed in the shards beside the cases, each once; raises ShardError."""
         rows = [self._results.rows_of(found.info.nodeid) for found in self._merged]
-        for one in failures.values():
-            if not any(one.nodeid in cases for cases in rows):
-                yield one
+        seen = set()
+        for shard, end in (pair for found in self._merged for pair in found.ends):
+            reports = [self._read(shard.path, data) for data in end.reports]
+            if end.status:
+                nodeid = f"shard {shard.part}"
+                text = f"the session of this shard ended with exit status {end.status}"
+                location = nodeid, None, nodeid
+                reports.append(_failed(nodeid, location, "setup", text, Path(nodeid)))
+            for report in reports:
+                key = report.nodeid, report.when
+                if key not in seen and not any(report.nodeid in cases for cases in rows):
+                    seen.add(key)
+                    yield report
 
     @property
     def has_cases(self) -> bool:
@@ -230,23 +298,47 @@ def _late_gates(
     return lambda info: made[info.nodeid]
 
 
-def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
-    """Return a case as it is with these gates: an ERROR if a score is missing that they need.
+def _judged_late(result: SampleResult, late: LateGates) -> SampleResult:
+    """Return a result as it is with these gates: an ERROR if a score is missing that they need.
 
     As in a whole run, that comes before thresholds, and a row may expect it. Raises OptionError.
     """
-    result, info = row.result, late.info
+    info = late.info
     late.refuse_pardon(result)
     judged = ("passed", "failed", "xfailed") if info.is_of_file else ("passed",)
     # Of an invalid row, on_invalid says that it is expected.
     is_marked = result.xfail is not None or result.invalid is not None
     is_expected = result.outcome == "xfailed" and is_marked
-    reasons = [] if result.outcome not in judged or is_expected else late.reasons_unjudged(result)
-    if not reasons:
-        return row
-    if result.xfail is not None and info.is_of_file:
-        return CaseRow(row.nodeid, replace(result, outcome="xfailed"), result.xfail)
-    result = replace(result, outcome="error")
-    # A test function asks at its call.
-    reported: Literal["", "failed"] = "" if info.is_of_file else "failed"
-    return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons), reported)
+    if result.outcome not in judged or is_expected or not late.reasons_unjudged(result):
+        return result
+    is_xfailed = result.xfail is not None and info.is_of_file
+    return replace(result, outcome="xfailed" if is_xfailed else "error")
+
+
+def _location(nodeid: str, info: ScenarioInfo) -> tuple[str, int | None, str]:
+    return info.nodeid, 0, f"{one_line(info.title)}: {nodeid.rpartition('::')[2]} "
+
+
+def _passed(nodeid: str, info: ScenarioInfo) -> list[pytest.TestReport]:
+    """Return the reports of a case that passed, of which a shard keeps none."""
+    call = pytest.TestReport(nodeid, _location(nodeid, info), {}, "passed", None, "call")
+    return [call, *_teardown(call)]
+
+
+def _teardown(report: pytest.TestReport) -> list[pytest.TestReport]:
+    """Return the report of a teardown that follows this one, and in which nothing happened."""
+    if report.when == "teardown":
+        return []
+    nodeid, location = report.nodeid, report.location
+    return [pytest.TestReport(nodeid, location, {}, "passed", None, "teardown")]
+
+
+def _failed(
+    nodeid: str, location: tuple[str, int | None, str], when: Any, text: str, path: Path
+) -> pytest.TestReport:
+    """Return the report of a failure with this text, at the file ``path``."""
+    try:
+        pytest.fail(text, pytrace=False)
+    except pytest.fail.Exception:
+        shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
+    return pytest.TestReport(nodeid, location, {}, "failed", placed(shown, path, 1), when)

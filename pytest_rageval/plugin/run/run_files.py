@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult, Value
 from pytest_rageval.plugin.exit_status import scenarios_below
 from pytest_rageval.plugin.run.gate_reports import best_of, report_failure
 from pytest_rageval.plugin.run.last_failed import DESELECTED
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.github import Publisher
+from pytest_rageval.plugin.show.pytest_reports import Publisher
 from pytest_rageval.reports.base import remove_leftovers, write_atomically
 from pytest_rageval.reports.write_run import run_info, save_baseline, write_run
 from pytest_rageval.run_paths import RunPaths, is_path, of_variant
@@ -60,8 +60,7 @@ class AnswerFile:
         return [f"answers saved: {shown}{'' if result.complete else partial}"]
 
 
-@dataclass(frozen=True, slots=True)
-class Saving:
+class Saving(Value, frozen=True):
     """The remark about saving at the end of the run; ``is_failure``: it could not be saved."""
 
     remark: str

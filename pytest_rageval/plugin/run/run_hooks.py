@@ -6,7 +6,7 @@ import math
 import os
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
     ScenarioView,
+    Value,
 )
 
 SAMPLE_SCORED: Final = "pytest_rageval_sample_scored"
@@ -36,8 +37,7 @@ class HookError(UserError):
         super().__init__([Problem("", message)])
 
 
-@dataclass(frozen=True)
-class Implementation:
+class Implementation(Value, frozen=True):
     """A plugin's or a ``conftest.py``'s implementation of a hook; ``shown`` names both."""
 
     shown: str

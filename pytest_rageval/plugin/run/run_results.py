@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+
+from msgspec import Struct, field
 
 from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates, in_file_order
 from pytest_rageval.model import (
@@ -20,8 +22,7 @@ Controls = Callable[[ScenarioInfo], Mapping[str, ControlVerdict]]
 MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]
 
 
-@dataclass
-class _ScenarioCases:
+class _ScenarioCases(Struct):
     info: ScenarioInfo
     results: dict[str, SampleResult] = field(default_factory=dict)
 

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +16,12 @@ import pytest
 
 from pytest_rageval import __version__
 from pytest_rageval.engine.verdict.decide import in_file_order
-from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo
+from pytest_rageval.model import SampleResult, ScenarioInfo, json_plain
 from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
-from pytest_rageval.plugin.run.case_reports import failure_of
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.run_settings import collected_scenarios
 from pytest_rageval.plugin.run.session import RagevalSession
-from pytest_rageval.plugin.run.transport import is_of_a_part, outcome_of
+from pytest_rageval.plugin.run.transport import NOT_KEPT, without_own
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.terminal import terminal_width
 from pytest_rageval.reports.base import write_atomically
@@ -38,8 +38,8 @@ from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
     CaseRow,
     End,
-    Failure,
     Head,
+    Report,
     head_line,
     shard_lines,
     started_file,
@@ -51,8 +51,7 @@ _OUTPUT = "rageval_scenarios"
 """The key under which an xdist worker sends which cases were dealt out to its controller."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
-_PHASE_OF: Mapping[str, str] = {"failed": "call", "error": "setup"}
-"""In which phase a test fails that pytest shows as FAILED, or as an ERROR."""
+_OUTCOMES = ("passed", "failed", "skipped")
 
 
 class ShardSession(RagevalSession):
@@ -63,9 +62,7 @@ class ShardSession(RagevalSession):
         self._part = part
         self._infos: dict[str, ScenarioInfo] = {}
         self._folders: dict[str, Path] = {}
-        self._failures: dict[tuple[str, str], Failure] = {}
-        self._reasons: dict[str, str] = {}
-        self._told: dict[str, Outcome] = {}
+        self._reports: dict[str, list[pytest.TestReport | pytest.CollectReport]] = {}
         self._lines: list[str] = []
         self._status: int = pytest.ExitCode.OK
         self._ended: tuple[pytest.Session, int] | None = None
@@ -138,22 +135,21 @@ class ShardSession(RagevalSession):
         """Keep what is reported of a file that cannot be collected."""
         super().pytest_collectreport(report)
         if report.failed:
-            self._failures[report.nodeid, "collect"] = failure_of(report, "collect")
+            self._reports[report.nodeid] = [report]
 
     # During the run
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what is reported of all that is red, and why a case is skipped."""
+        """Keep what is reported, until it is clear that all of it passed."""
         super().pytest_runtest_logreport(report)
-        if report.failed:
-            self._failures[report.nodeid, str(report.when)] = failure_of(report, str(report.when))
-        elif report.skipped:
-            said = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-            self._reasons[report.nodeid] = getattr(report, "wasxfail", said)
-        told = None if is_of_a_part(report) else outcome_of(report)
-        if told is not None:
-            self._told[report.nodeid] = told
+        if report.outcome in _OUTCOMES:  # others are of an attempt that a plugin repeats
+            self._reports.setdefault(report.nodeid, []).append(report)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Forget the reports of what passed; those of an earlier attempt that failed stay."""
+        if all(report.passed for report in self._reports.get(nodeid, ())):
+            self._reports.pop(nodeid, None)
 
     def sample_scored(self, scenario: str, result: SampleResult) -> None:
         """Call no hook: the merge does, with the results of all shards."""
@@ -189,7 +185,7 @@ class ShardSession(RagevalSession):
             refuse_empty_run(session, has_scenario=False)
         if self._runs_nothing:
             green = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-            if session.exitstatus in green and not self._failures:
+            if session.exitstatus in green and not self._has_failure:
                 self._unmark()
             return
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
@@ -232,7 +228,8 @@ class ShardSession(RagevalSession):
             rows=len(rows),
             selected=max(len(own), len(rows)),
             lost=tuple(nodeid for nodeid in sorted(own) if nodeid not in rows),
-            failures=tuple(self._failures_beside(rows, is_whole=len(rows) >= len(own))),
+            reports=tuple(self._failed_beside()),
+            status=self._unexplained_status() if len(rows) >= len(own) else 0,
             workers=len(self._workers),
             usage=self.usage(info.nodeid),
             controls=self.controls(info),
@@ -265,35 +262,35 @@ class ShardSession(RagevalSession):
         return self._folders[info.nodeid]
 
     def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
-        for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):
-            told = self._reported(nodeid)
-            failure = self._failures.get((nodeid, _PHASE_OF.get(told, "")))
-            text = self._reasons.get(nodeid, "") if told in ("skipped", "xfailed") else ""
-            reported = "" if told == result.outcome else told
-            if failure is None:
-                yield CaseRow(nodeid, result, text, reported)
-            else:
-                yield CaseRow(nodeid, result, failure.text, reported, failure.crash)
+        for nodeid, result in sorted(rows.items(), key=lambda row: row[1].index):
+            reports = self._reports.get(nodeid, ())
+            yield CaseRow(nodeid, result, tuple(map(self._serialised, reports)))
 
-    def _reported(self, nodeid: str) -> Outcome:
-        """Return the outcome of a case as pytest shows it."""
-        told = self._told.get(nodeid, "passed")
-        return "failed" if told == "passed" and nodeid in self._failed_parts else told
-
-    def _failures_beside(
-        self, rows: Mapping[str, SampleResult], *, is_whole: bool
-    ) -> Iterator[Failure]:
-        """Yield every failure that no row tells of; those of other tests are in each file."""
+    def _failed_beside(self) -> Iterator[Report]:
+        """Yield what failed and is no case; it is in the file of each scenario."""
         cases = {nodeid for info in self._infos for nodeid in self._results.rows_of(info)}
-        for (nodeid, when), failure in self._failures.items():
-            is_here = nodeid in rows or nodeid not in cases
-            is_told = nodeid in rows and when == _PHASE_OF.get(self._reported(nodeid))
-            if is_here and not is_told:
-                yield failure
-        is_said = self._status == _FAILED and self._failures
-        if self._status != pytest.ExitCode.OK and not is_said and is_whole:
-            text = f"the session of this shard ended with exit status {int(self._status)}"
-            yield Failure(f"shard {self._part}", "setup", text)
+        for nodeid, reports in self._reports.items():
+            if nodeid not in cases:
+                yield from (self._serialised(report) for report in reports if report.failed)
+
+    def _serialised(self, report: pytest.TestReport | pytest.CollectReport) -> Report:
+        """Return a report as pytest serialises it.
+
+        Without what the test printed, which may hold secrets, and what is of this process alone.
+        """
+        bare: Any = copy(report)
+        bare.__dict__ = {**without_own(vars(report)), **NOT_KEPT}
+        hook = self._config.hook.pytest_report_to_serializable
+        serialised: Report = json_plain(hook(config=self._config, report=bare))
+        return serialised
+
+    @property
+    def _has_failure(self) -> bool:
+        return any(report.failed for reports in self._reports.values() for report in reports)
+
+    def _unexplained_status(self) -> int:
+        is_explained = self._status == _FAILED and self._has_failure
+        return 0 if is_explained else int(self._status)
 
     def _said(self, info: ScenarioInfo, end: End, path: Path) -> Iterator[str]:
         yield f"{one_line(info.title)}: {end.rows} of {info.selected} cases ran"

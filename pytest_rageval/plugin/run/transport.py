@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import pytest
 
@@ -57,3 +58,18 @@ def encode(message: Message) -> str:
 def decode(text: str) -> Message:
     """Return the message from the text made by ``encode``."""
     return from_json(text, Message)
+
+
+NOT_KEPT: Final[Mapping[str, Any]] = {"sections": [], "user_properties": [], "keywords": {}}
+"""What a shard does not carry of a report: what was printed, and what may be of any type."""
+
+_OF_XDIST: Final = frozenset({"node", "worker_id", "testrun_uid", "item_index"})
+
+
+def without_own(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a report without those that this plugin and xdist have added."""
+    return {
+        name: fact
+        for name, fact in facts.items()
+        if name not in _OF_XDIST and not name.startswith(ATTRIBUTE)
+    }

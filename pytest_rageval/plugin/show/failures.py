@@ -143,7 +143,7 @@ def low_line(result: ScenarioResult) -> str:
 
 
 def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[str]:
-    gate = next((one for one in gates_of(result.info) if one.name == verdict.name), None)
+    gate = next((gate for gate in gates_of(result.info) if gate.name == verdict.name), None)
     if gate is None:  # added by a hook
         return
     for listed in gate.worst_samples(result, verdict):

@@ -23,9 +23,9 @@ _WHERE_PRICES_ARE = "no price in the scenario: write price: {input: USD, output:
 
 @dataclass(frozen=True)
 class DryScenario:
-    """A scenario, or a variant, as it was collected; ``cases`` are those that would run.
+    """A scenario, or a variant, as it was collected; ``cases`` would run.
 
-    ``selected`` also counts those that a mark skips. ``left_out`` are gates that are deselected.
+    ``selected`` also counts cases that a mark skips. ``left_out`` are deselected gates.
     """
 
     plan: Plan
@@ -70,11 +70,11 @@ def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: b
 
 def last_line(all_of_them: Collection[DryScenario]) -> str:
     """Return the sum, which begins with what a dry run is not."""
-    uses = [use for one in all_of_them for use in one.found.models]
-    targets = [one.found.target for one in all_of_them if one.found.target is not None]
-    has_variants = any(one.plan.info.variant for one in all_of_them)
+    uses = [use for dry in all_of_them for use in dry.found.models]
+    targets = [dry.found.target for dry in all_of_them if dry.found.target is not None]
+    has_variants = any(dry.plan.info.variant for dry in all_of_them)
     parts = [counted(len(all_of_them), "variant" if has_variants else "scenario")]
-    parts += [counted(sum(len(one.cases) for one in all_of_them), "sample")]
+    parts += [counted(sum(len(dry.cases) for dry in all_of_them), "sample")]
     if targets:
         parts.append(f"{counted(sum(target.calls for target in targets), 'question')} to targets")
     if uses:
@@ -88,14 +88,14 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
 
 def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> Iterator[str]:
     """Yield a remark on a budget that the run would exceed."""
-    least, most = _usd([use for one in all_of_them for use in one.found.models])
+    least, most = _usd([use for dry in all_of_them for use in dry.found.models])
     if budget is not None and most > budget:
         does = "would" if least > budget else "may"
         yield f"--rag-budget {budget:g} {does} stop this run: it costs {_range(least, most)} USD"
 
 
 def _samples(dry: DryScenario) -> str:
-    total, invalid = dry.plan.info.total, sum(isinstance(one, InvalidRow) for one in dry.cases)
+    total, invalid = dry.plan.info.total, sum(isinstance(case, InvalidRow) for case in dry.cases)
     skipped = dry.selected - len(dry.cases)
     text = f"{len(dry.cases)} of {total} would run"
     text += f", {skipped} skipped" * bool(skipped)
@@ -116,7 +116,7 @@ def _model(use: ModelUse, *, is_most: bool) -> str:
 
 
 def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
-    """Return the tokens of prompts, and from where to where those of the replies may go."""
+    """Return the tokens of prompts, and the least and most tokens of replies."""
     about = "at least" if is_least else "about"
     text = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
     least, most = (sum(ends) for ends in zip(*(use.reply_tokens for use in uses), strict=True))
@@ -133,8 +133,8 @@ def _usd_words(uses: Iterable[ModelUse], *, is_least: bool) -> str:
 
 
 def _range(least: float, most: float) -> str:
-    one, other = f"{least:.4f}", f"{most:.4f}"
-    return one if one == other else f"{one} to {other}"
+    low, high = f"{least:.4f}", f"{most:.4f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:

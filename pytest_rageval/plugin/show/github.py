@@ -10,16 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from pytest_rageval.engine.verdict.decide import Contested
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.show.failures import ScenarioLines
-from pytest_rageval.reports.history import record
 from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
-from pytest_rageval.reports.write_run import latest_remark
 from pytest_rageval.text.printable import one_line, printable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -32,12 +28,6 @@ ANNOTATIONS = 10
 _MESSAGE_WIDTH = 400
 
 
-def is_enabled(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether this is GitHub Actions, and the ini file does not switch it off."""
-    named = environ.get("GITHUB_ACTIONS") == "true" or environ.get(SUMMARY_VARIABLE)
-    return bool(named and config.getini("rageval_github"))
-
-
 def append_summary(
     results: Sequence[tuple[ScenarioResult, RunInfo]],
     environ: Mapping[str, str] = os.environ,
@@ -45,10 +35,8 @@ def append_summary(
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
 
-    First those that compare variants.
-
-    If there is not enough room, only a scenario's verdict is written, or nothing. Returns a
-    sentence about what went wrong, or None.
+    Summaries that compare variants come first. If there is not enough room, only a scenario's
+    verdict is written, or nothing. Returns a sentence about what went wrong, or None.
     """
     name = environ.get(SUMMARY_VARIABLE)
     if not name or not results:
@@ -173,41 +161,3 @@ class _Place:
     def of(cls, info: ScenarioInfo, root: Path, environ: Mapping[str, str]) -> _Place:
         path = Path(os.path.normpath(root / info.path))
         return cls(path, Path(environ.get("GITHUB_WORKSPACE") or root), info.variant)
-
-
-class Publisher:
-    """Publishes the runs of a session. A failure to do so is a remark, never an error."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._root = config.rootpath
-        self._uses_github = is_enabled(config)
-        self._runs: list[tuple[ScenarioResult, RunInfo]] = []
-        self._problem: str | None = None
-        self._contests: Sequence[Contested] = ()
-
-    def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
-        """Add a run to the history and to the step summary; return remarks.
-
-        ``folder`` is the run's folder, or a sentence why there is none.
-        """
-        if self._uses_github:
-            self._runs.append((result, run))
-        if isinstance(folder, str):
-            return []
-        return [*latest_remark(folder), *record(result, run, folder)]
-
-    def finish(self, contests: Sequence[Contested] = ()) -> None:
-        """Write the step summary, with the variants of scenarios against each other."""
-        self._contests = contests
-        self._problem = append_summary(self._runs, contests=contests)
-
-    def write(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
-        """Print the annotations for GitHub, and unless ``is_quiet`` what went wrong."""
-        results = [result for result, _ in self._runs]
-        lines = annotation_lines(results, self._root, contests=self._contests)
-        if lines:
-            terminal.ensure_newline()
-        for line in lines:
-            terminal.write_line(line)
-        if self._problem is not None and not is_quiet:
-            terminal.write_line(printable(self._problem), yellow=True)

@@ -23,7 +23,7 @@ def label_lines(
     """
     info, human = drawn.wanted.info, drawn.wanted.human
     picked = len(drawn.drawing.ids)
-    labelled = sum(one.is_labelled for one in drawn.population)
+    labelled = sum(answer.is_labelled for answer in drawn.population)
     what = f"{picked} of {counted(len(drawn.population), 'answer')} drawn for {human.metric}"
     yield one_line(f"{info.title}: {what}; {labelled} have a label")
     yield f"run   {shown(drawn.run)}"
@@ -60,10 +60,10 @@ def _how(drawn: DrawnLabels) -> str:
     """Return how they were drawn; how large a stratum is tells nothing, but for changed answers."""
     strata = drawn.drawing.strata.values()
     how = "where labels help most" if strata else "uniformly"
-    changed = [one for one in strata if one.kind == CHANGED]
+    changed = [stratum for stratum in strata if stratum.kind == CHANGED]
     if changed:
-        count = sum(one.drawn for one in changed)
-        how += f": {count} of {counted(sum(one.size for one in changed), 'changed answer')}"
+        count = sum(stratum.drawn for stratum in changed)
+        how += f": {count} of {counted(sum(stratum.size for stratum in changed), 'changed answer')}"
         rest = len(drawn.drawing.ids) - count
         how += f" and {counted(rest, 'other')}" * bool(rest)
     more = len(drawn.sheet.rows) - len(drawn.drawing.ids)

@@ -59,7 +59,7 @@ class Ended:
     @property
     def has_red_cases(self) -> bool:
         """Whether a sample failed, or could not be judged."""
-        counts = [one.counts for one, _ in self.written]
+        counts = [result.counts for result, _ in self.written]
         return self.has_broken_cases or any(count.failed or count.error for count in counts)
 
 
@@ -139,10 +139,10 @@ class NextSteps:
 
     def _page(self, ended: Ended) -> str:
         """Return where the page of the first red scenario is, "" if there is none."""
-        folders = [folder for one, folder in ended.written if one.is_red]
+        folders = [folder for result, folder in ended.written if result.is_red]
         folders += [folder for _, folder in ended.written]
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
-        page = next((one for one in pages if one.is_file()), None)
+        page = next((page for page in pages if page.is_file()), None)
         if page is None:
             return ""
         shown = os.path.relpath(page, self._config.invocation_params.dir)
@@ -196,7 +196,7 @@ def next_step(ended: Ended) -> Step | None:
     if ended.is_stopped:
         return "stopped"
     # Neither is red for what a sample is like: more samples have to run.
-    unfinished = [one for one in red if _STRICT in one.message or one.name.startswith("save:")]
+    unfinished = [gate for gate in red if _STRICT in gate.message or gate.name.startswith("save:")]
     return "failed" if ended.has_red_cases or len(red) > len(unfinished) else "whole"
 
 
@@ -205,11 +205,11 @@ def _is_all_unwritten(ended: Ended) -> bool:
 
     Not one that the command line named: another one would not be what the user asked for.
     """
-    red = [one for one, _ in ended.written if one.is_red]
+    red = [result for result, _ in ended.written if result.is_red]
     return bool(red) and all(
-        not any(name.partition(".")[0] == "target" for name in one.info.overridden)
-        and any(unwritten(one.info.target, sample) for sample in one.samples)
-        for one in red
+        not any(name.partition(".")[0] == "target" for name in result.info.overridden)
+        and any(unwritten(result.info.target, sample) for sample in result.samples)
+        for result in red
     )
 
 
@@ -224,22 +224,22 @@ def is_to_be_read(ended: Ended) -> bool:
 
     They fail again, however often the same answers run.
     """
-    written = [one for one, _ in ended.written]
-    red = [one for one in written if one.is_red] or written  # of "best", all variants
-    is_from_file = all(one.info.is_of_file and not one.info.target for one in red)
+    written = [result for result, _ in ended.written]
+    red = [result for result in written if result.is_red] or written  # of "best", all variants
+    is_from_file = all(result.info.is_of_file and not result.info.target for result in red)
     is_certain = next_step(ended) == "failed" and not ended.has_red_cases
     return is_certain and bool(red) and is_from_file
 
 
 def _red_gates(ended: Ended) -> list[GateResult]:
-    gates = [*(gate for one, _ in ended.written for gate in one.gates), *ended.gates]
+    gates = [*(gate for result, _ in ended.written for gate in result.gates), *ended.gates]
     return [gate for gate in gates if gate.outcome == "failed"]
 
 
 def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:
     """Return the reports that are to be shown in full, in their order, and a line for each kind.
 
-    ``results`` are those of the cases by node id; a report of another test is shown in full.
+    ``results`` are by node id of the cases; a report of another test is shown in full.
     """
     first: dict[str, str] = {}
     others: dict[str, int] = {}

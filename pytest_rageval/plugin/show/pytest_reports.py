@@ -1,18 +1,23 @@
-"""Puts scores and gates into others' reports: the words of -v, JUnit XML, allure."""
+"""Puts scores and gates into reports of others: the words of -v, JUnit XML, allure, GitHub."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 import uuid
-from pathlib import PurePosixPath
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
-from pytest_rageval.model import WEIGHTED_SCORE, SampleResult
+from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.model import WEIGHTED_SCORE, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.reports.history import record
+from pytest_rageval.reports.write_run import latest_remark
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import one_line, printable
 
 SCORE_ATTRIBUTE = "rageval_score"
 """The attribute of a report that holds the weighted score of its sample."""
@@ -130,3 +135,55 @@ def report_to_allure(config: pytest.Config, report: pytest.TestReport, message: 
         stop=now,
     )
     allure_commons.plugin_manager.hook.report_result(result=result)
+
+
+class Publisher:
+    """Publishes the runs of a session. A failure to do so is a remark, never an error."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._root = config.rootpath
+        self._uses_github = is_workflow(config)
+        self._runs: list[tuple[ScenarioResult, RunInfo]] = []
+        self._problem: str | None = None
+        self._contests: Sequence[Contested] = ()
+
+    def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
+        """Add a run to the history and to the step summary; return remarks.
+
+        ``folder`` is the run's folder, or a sentence why there is none.
+        """
+        if self._uses_github:
+            self._runs.append((result, run))
+        if isinstance(folder, str):
+            return []
+        return [*latest_remark(folder), *record(result, run, folder)]
+
+    def finish(self, contests: Sequence[Contested] = ()) -> None:
+        """Write the step summary, with the variants of scenarios against each other."""
+        self._contests = contests
+        if self._runs:
+            # Not at the top, here and below: most runs are not in a workflow.
+            from pytest_rageval.plugin.show.github import append_summary
+
+            self._problem = append_summary(self._runs, contests=contests)
+
+    def write(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
+        """Print the annotations for GitHub, and unless ``is_quiet`` what went wrong."""
+        if not self._runs:
+            return
+        from pytest_rageval.plugin.show.github import annotation_lines
+
+        results = [result for result, _ in self._runs]
+        lines = annotation_lines(results, self._root, contests=self._contests)
+        if lines:
+            terminal.ensure_newline()
+        for line in lines:
+            terminal.write_line(line)
+        if self._problem is not None and not is_quiet:
+            terminal.write_line(printable(self._problem), yellow=True)
+
+
+def is_workflow(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether this is GitHub Actions, and the ini file does not switch it off."""
+    named = environ.get("GITHUB_ACTIONS") == "true" or environ.get("GITHUB_STEP_SUMMARY")
+    return bool(named and config.getini("rageval_github"))

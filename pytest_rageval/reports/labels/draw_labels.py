@@ -58,11 +58,11 @@ from pytest_rageval.stats.weights import is_scored
 def population(
     info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
 ) -> list[Member]:
-    """Return those of ``samples`` that have an answer and a score, in their order."""
+    """Return the ``samples`` that have an answer and a score, in their order."""
     scores = {
         name: score
-        for name, one in samples.items()
-        if is_scored(score := score_of(one, human.metric)) and is_answered(one)
+        for name, sample in samples.items()
+        if is_scored(score := score_of(sample, human.metric)) and is_answered(sample)
     }
     scale = Scale.of(info, human)
     is_high = _verdict(info, human, scores.values())
@@ -101,7 +101,7 @@ def label_row(sample: SampleResult, drawn: str) -> LabelRow:
 
 
 def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]:
-    """Return the labels of an answer, without those of people who chose what to label."""
+    """Return the labels of an answer that was drawn: not of people who chose what to label."""
     labels = human.labels.get(sample_id, ())
     return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
 
@@ -154,7 +154,7 @@ class OtherRun:
     @property
     def digests(self) -> dict[str, str]:
         """The digest of each answer."""
-        return {name: digest_of(one) for name, one in self.samples.items()}
+        return {name: digest_of(sample) for name, sample in self.samples.items()}
 
     def rows(self, drawn: Mapping[str, str]) -> Iterator[LabelRow]:
         """Yield the answers that have no drawn label; ``drawn`` is by sample how that came up."""
@@ -165,16 +165,16 @@ class OtherRun:
 
     def pairs(self, population: Sequence[Member]) -> Pairs:
         """Return the pairs of answers that differ, and which of them have labels."""
-        differing = [one for one in population if self.differs(one.sample_id, one.digest)]
-        labelled = [one for one in differing if one.is_labelled]
+        differing = [now for now in population if self.differs(now.sample_id, now.digest)]
+        labelled = [now for now in differing if now.is_labelled]
         halves = {
-            one.sample_id: drawn_labels(self.human, one.sample_id, one.digest)[0].drawn
-            for one in labelled
-            if not self._is_labelled(one.sample_id)
+            now.sample_id: drawn_labels(self.human, now.sample_id, now.digest)[0].drawn
+            for now in labelled
+            if not self._is_labelled(now.sample_id)
         }
         whole = len(labelled) - len(halves)
         missing = max(0, min(_LEAST_PAIRS, len(differing)) - whole)
-        return Pairs({one.sample_id for one in differing}, halves, missing)
+        return Pairs({now.sample_id for now in differing}, halves, missing)
 
     def record(self, metric: str, seed: int, now: datetime) -> DrawRecord:
         """Return the answers as a draw of which there are no labels.
@@ -210,7 +210,7 @@ def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> Ot
         return None
     file = run_paths.known_baseline_file(name, info.title, info.output_dir)
     samples = load_baseline(name, file, info.path, (), run_paths.shown(file)).samples
-    answered = {name: one for name, one in samples.items() if is_answered(one)}
+    answered = {name: sample for name, sample in samples.items() if is_answered(sample)}
     return OtherRun(name, answered, human)
 
 
@@ -301,7 +301,7 @@ def draw_labels(
     if other is not None:
         drawn = {row.sample_id: row.drawn for row in rows if row.sample_id in pairs.differing}
         rows += other.rows(drawn | halves)
-        if other.digests not in [one.digests for one in source.draws]:
+        if other.digests not in [record.digests for record in source.draws]:
             records.insert(0, other.record(human.metric, seed, now))
     random.Random(seed).shuffle(rows)
     folder = source.run.parent / _FOLDER
@@ -325,7 +325,7 @@ def draw_labels(
         records,
         sheet,
         folder,
-        labels_needed([one.judged for one in source.population], HALF_WIDTH),
+        labels_needed([answer.judged for answer in source.population], HALF_WIDTH),
     )
 
 
@@ -334,21 +334,23 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
     run = _newest_run(info, run_paths)
     shown = run_paths.shown(run)
     samples = load_baseline(run.name, run / "results.json", info.path, (), shown).samples
-    known = {name: one for name, one in samples.items() if name in wanted.known_ids}
+    known = {name: sample for name, sample in samples.items() if name in wanted.known_ids}
     found = population(info, human, known)
     if not found:
         message = f"no sample of {shown} has an answer and a score of {human.metric}"
         raise UserError([Problem(info.path, message)])
     draws = known_records(human.files, run.parent / _FOLDER)
-    ours = [one for one in draws if one.metric == human.metric]
+    ours = [record for record in draws if record.metric == human.metric]
     return _Source(wanted, run, samples, found, ours, other_run(info, human, run_paths))
 
 
 def _drawing(source: _Source, n: int, seed: int, apart: Collection[str]) -> Drawing:
-    known = [one.plain() for one in source.draws]
+    known = [record.plain() for record in source.draws]
     human = replace(source.wanted.human, draws=known)
     bearing = bearing_draws(source.population, human, saved_draws(source.wanted.info))
-    kinds = {code: one.kind for record in source.draws for code, one in record.strata.items()}
+    kinds = {
+        code: stratum.kind for record in source.draws for code, stratum in record.strata.items()
+    }
     return draw(source.population, n, seed, bearing, kinds, apart)
 
 
@@ -358,8 +360,8 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
         source.wanted.human.metric,
         seed,
         now.isoformat(),
-        # Only of those that could be drawn: others count as changed once they can.
-        {one.sample_id: one.digest for one in source.population},
+        # Only of answers that could be drawn: others count as changed once they can.
+        {answer.sample_id: answer.digest for answer in source.population},
         {code: StratumRecord(o.size, o.share, o.kind) for code, o in drawing.strata.items()},
         drawing.of,
     )

@@ -58,9 +58,11 @@ def people_data(result: ScenarioResult) -> dict[str, Any]:
     place = {sample.sample_id: at for at, sample in enumerate(samples)}
     digests = list(map(_digest, samples)) if human else []
     return {
-        "agreement": {name: _agreement_data(one, place) for name, one in result.agreement.items()},
-        "corrected": {name: asdict(one) for name, one in result.corrected.items()},
-        "human": [_human(one, place, digests) for one in human],
+        "agreement": {
+            name: _agreement_data(found, place) for name, found in result.agreement.items()
+        },
+        "corrected": {name: asdict(found) for name, found in result.corrected.items()},
+        "human": [_human(labels, place, digests) for labels in human],
         "digests": digests,
     }
 
@@ -93,8 +95,8 @@ def _agreement_data(found: Agreement, place: Mapping[str, int]) -> dict[str, Any
 
 def _slices(slices: Mapping[str, Agreement]) -> list[list[Any]]:
     """Return value, n and kappa of each slice, those with most samples first."""
-    shown = sorted(slices.items(), key=lambda one: (-one[1].n, one[0]))[:_MOST_SLICES]
-    return [[cut(value, _WIDTH), one.n, one.kappa] for value, one in shown]
+    shown = sorted(slices.items(), key=lambda pair: (-pair[1].n, pair[0]))[:_MOST_SLICES]
+    return [[cut(value, _WIDTH), found.n, found.kappa] for value, found in shown]
 
 
 def _human(

@@ -100,7 +100,7 @@ def _data(
     taken: int,
 ) -> dict[str, Any]:
     """Return the data as JSON types; the columns stand in the order of the scenario's file."""
-    results = sorted(results, key=lambda one: contest.names.index(one.info.variant))
+    results = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     plain = {
         "title": cut(one_line(ranking.scenario), _WIDTH),
         "description": results[0].info.description[:2000],
@@ -115,7 +115,7 @@ def _data(
 
 
 def _variant(result: ScenarioResult) -> dict[str, Any]:
-    """Return a run without those that it was compared with: here it is compared with others."""
+    """Return a run without its comparison with a baseline: here variants are compared."""
     return {
         "name": result.info.variant,
         **run_data(result),
@@ -127,7 +127,7 @@ def _variant(result: ScenarioResult) -> dict[str, Any]:
 def _rows(columns: Sequence[Sequence[SampleResult]]) -> list[list[int]]:
     """Return for each column where the samples stand in it, -1 where it lacks one.
 
-    The samples are those of all columns, in the order in which they first appear.
+    All columns together give the samples, in the order in which they first appear.
     """
     ids = dict.fromkeys(chain.from_iterable(_ids(column) for column in columns))
     return [[place.get(name, -1) for name in ids] for place in map(_places, columns)]

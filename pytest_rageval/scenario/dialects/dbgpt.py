@@ -187,7 +187,7 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
             tree.data.setdefault("top_k", value)
         elif key == "model" and scene == "app":
             reason = f"{_shown(value)} is the app's model, and judges nothing"
-            tree.hints["judge"] = f"context.model {reason}"
+            tree.hints["judge"] = f"; context.model {reason}"
             warnings.append(f"context.model: {reason}; 'judge' says who does")
         elif key == "prompt" and scene == "app" and _take_prompt(tree, value):
             continue

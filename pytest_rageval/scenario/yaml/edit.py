@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 
 _WIDTH = 90
 _OPENING = re.compile(r"[{\[]")

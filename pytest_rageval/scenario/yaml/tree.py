@@ -7,7 +7,7 @@ keys are always text; dates, sexagesimal numbers, yes and no stay text; alias bo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -42,7 +42,7 @@ class YamlTree:
     lines: dict[YamlPath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     hints: dict[str, str] = field(default_factory=dict)
-    """By a key of ours that is missing: what the file says that looks like it and is not."""
+    """By a key of ours: what a message that it is missing adds, where something looks like it."""
     fallbacks: dict[str, str] = field(default_factory=dict)
     """Fields of a row and the column that holds them where none of their own names is filled."""
     empty: list[YamlPath] = field(default_factory=list)
@@ -64,10 +64,6 @@ class YamlTree:
     def problem(self, path: YamlPath, message: str, *, is_cause: bool = False) -> None:
         """Note what is wrong with the value at ``path``."""
         self.problems.append(Problem(self.where(path), message, is_cause))
-
-    def hint(self, key: str) -> str:
-        """Return the end of the message that ``key`` is missing: what looked like it and is not."""
-        return f"; {self.hints[key]}" if key in self.hints else ""
 
     def move(self, old: YamlPath, new: YamlPath) -> None:
         """Move the value at ``old`` to ``new``, with its lines; parents of ``new`` are made."""
@@ -106,14 +102,8 @@ class YamlTree:
         parent = self.data
         for step, following in pairwise(path):
             parent = _descend(parent, step, [] if isinstance(following, int) else {})
-        if isinstance(parent, list):
-            if not (isinstance(path[-1], int) and 0 <= path[-1] < len(parent)):
-                raise LookupError(f"the list has no item {path[-1]}")
-            parent[path[-1]] = value
-        elif isinstance(parent, dict):
-            parent[path[-1]] = value
-        else:
-            raise LookupError(f"{shorten(repr(parent))} has no parts")
+        _check_step(parent, path[-1])
+        parent[path[-1]] = value
         if origin is not None:
             self._origins[path] = origin
 
@@ -144,15 +134,19 @@ def dotted(path: Iterable[str | int]) -> str:
 
 
 def _descend(parent: Any, step: str | int, empty: Any) -> Any:
+    _check_step(parent, step)
+    if isinstance(parent, dict) and parent.get(step) is None:
+        parent[step] = empty
+    return parent[step]
+
+
+def _check_step(parent: Any, step: str | int) -> None:
+    """Raise LookupError where ``parent`` has no part ``step`` and can get none."""
     if isinstance(parent, list):
         if not (isinstance(step, int) and 0 <= step < len(parent)):
             raise LookupError(f"the list has no item {step}")
-        return parent[step]
-    if not isinstance(parent, dict):
+    elif not isinstance(parent, dict):
         raise LookupError(f"{shorten(repr(parent))} has no parts")
-    if parent.get(step) is None:
-        parent[step] = empty
-    return parent[step]
 
 
 def parse_yaml(text: str, source: str) -> YamlTree:
@@ -161,7 +155,7 @@ def parse_yaml(text: str, source: str) -> YamlTree:
     Raises ScenarioError when the text is no YAML at all. Duplicate keys and unreadable values are
     left in the tree's ``problems``, for the caller to report with all others.
     """
-    return _built(_cut_or_composed(text, source), source, DEEPEST)
+    return _parsed(text, source, DEEPEST)
 
 
 def parse_yaml_rows(text: str, source: str) -> YamlTree:
@@ -169,27 +163,24 @@ def parse_yaml_rows(text: str, source: str) -> YamlTree:
 
     What is too deep in it is cut off, yet stays too deep, so that it makes one row invalid.
     """
-    return _built(_cut_or_composed(text, source), source, CUT_DEPTH)
+    return _parsed(text, source, CUT_DEPTH)
 
 
-def _cut_or_composed(text: str, source: str) -> yaml.Node | None:
+def _parsed(text: str, source: str, deepest: int) -> YamlTree:
     try:
-        return _composed(text, source)
+        root = _composed(text, source)
     except _TooDeepError:
         if sum(map(text.count, ("[", "{", "- "))) > _MOST_CUT:
             raise
-    return _composed(_cut(text), source)
-
-
-class _TooDeepError(ScenarioError):
-    """A text is nested more than YAML's own reader takes."""
-
-
-def _built(root: yaml.Node | None, source: str, deepest: int) -> YamlTree:
+        root = _composed(_cut(text), source)
     tree = YamlTree(data=None, source=source)
     if root is not None:
         tree.data = _Builder(tree, deepest).build(root, (), aliased=False)
     return tree
+
+
+class _TooDeepError(ScenarioError):
+    """A text is nested more than YAML's own reader takes."""
 
 
 _BEGINS: Final = (
@@ -319,18 +310,16 @@ class _Builder:
 
     def _refuse_bombs(self, node: yaml.Node, path: YamlPath, aliased: bool) -> None:
         self._aliased += aliased
-        where = f"{self._tree.source}:{node.start_mark.line + 1}"
         if self._aliased > _MAX_ALIASED_NODES:
             message = f"aliases expand to more than {_MAX_ALIASED_NODES:,} values (an alias bomb?)"
-            raise ScenarioError([Problem(where, message)])
+            raise ScenarioError([self._problem_at(node, message)])
         if id(node) in self._open:
-            raise ScenarioError([Problem(where, "an alias that contains itself")])
+            raise ScenarioError([self._problem_at(node, "an alias that contains itself")])
 
     def _too_deep(self, node: yaml.Node, path: YamlPath) -> list[Any]:
         """Return what stands for a value that is too deep, in a row; elsewhere it is refused."""
         if not self._is_in_rows(path):
-            where = f"{self._tree.source}:{node.start_mark.line + 1}"
-            raise ScenarioError([Problem(where, _TOO_DEEP)])
+            raise ScenarioError([self._problem_at(node, _TOO_DEEP)])
         return []
 
     def _is_in_rows(self, path: YamlPath) -> bool:
@@ -379,26 +368,83 @@ class _Builder:
         if kind == "bool" and text.lower() in _TEXT_BOOLEANS:
             return text
         try:
-            value = getattr(self._scalars, _SCALARS[kind])(node)
+            value = getattr(self._scalars, f"construct_yaml_{kind}")(node)
             is_long = isinstance(value, int) and value.bit_length() > _MAX_INT_BITS
             if not is_long or self._is_in_rows(path):  # where it may be an id
                 return value
-            self._problem(node, f"{shorten(text)!r} cannot be read as a value")
-            return text
         except (ValueError, LookupError, yaml.YAMLError):
             if kind == "int" and self._is_in_rows(path):
                 return text
-            self._problem(node, f"{shorten(text)!r} cannot be read as a value")
-            return text
+        self._problem(node, f"{shorten(text)!r} cannot be read as a value")
+        return text
 
     def _problem(self, node: yaml.Node, message: str) -> None:
-        where = f"{self._tree.source}:{node.start_mark.line + 1}"
-        self._tree.problems.append(Problem(where, message))
+        self._tree.problems.append(self._problem_at(node, message))
+
+    def _problem_at(self, node: yaml.Node, message: str) -> Problem:
+        return Problem(f"{self._tree.source}:{node.start_mark.line + 1}", message)
 
 
-_SCALARS: Mapping[str, str] = {
-    "null": "construct_yaml_null",
-    "bool": "construct_yaml_bool",
-    "int": "construct_yaml_int",
-    "float": "construct_yaml_float",
-}
+_SCALARS: Final = ("null", "bool", "int", "float")
+
+
+_PLAIN = re.compile(r"[\w./][\w .@/+()-]*")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def inline_text(value: Any, quote: str = "") -> str:
+    r"""Return ``value`` in one line, for a block or a flow.
+
+    ``quote`` is put around every text; without one, around those only that need it.
+
+    >>> inline_text({"f1": 0.4, "a: b": ["x", None, True]})
+    '{f1: 0.4, "a: b": [x, null, true]}'
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(pair_text(name, part, quote) for name, part in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(inline_text(part, quote) for part in value)}]"
+    return _quoted(value, quote) if isinstance(value, str) else _bare(value)
+
+
+def pair_text(name: str, value: Any, quote: str = "") -> str:
+    """Return ``name: value`` in one line."""
+    return f"{_quoted(name, quote)}: {inline_text(value, quote)}"
+
+
+def _bare(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    # YAML 1.1 takes 1e-05 for text: a number with an exponent needs its point.
+    mantissa, sign, exponent = repr(float(value)).partition("e")
+    return f"{mantissa}{'' if '.' in mantissa or not sign else '.0'}{sign}{exponent}"
+
+
+def _quoted(text: str, quote: str) -> str:
+    if quote == "'" and text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    if not quote and _is_plain(text):
+        return text
+    return f'"{"".join(_escaped(text))}"'
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether ``text`` needs no quotes; the parser decides, so that both agree."""
+    if not _PLAIN.fullmatch(text):
+        return False
+    try:
+        return bool(parse_yaml(f"[{text}]", "").data == [text])
+    except ScenarioError:
+        return False
+
+
+def _escaped(text: str) -> Iterator[str]:
+    for character in text:
+        if character in _ESCAPES:
+            yield _ESCAPES[character]
+        elif character.isprintable() or character == "\u3000" or character > "\uffff":
+            yield character
+        else:  # as JSON has it, too
+            yield f"\\u{ord(character):04x}"

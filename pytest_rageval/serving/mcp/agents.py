@@ -70,40 +70,40 @@ def serve_agents(project: Project) -> int:
 
 def tools_of(project: Project) -> list[Tool]:
     """Return the tools for a project."""
-    desk = _Desk(project)
+    tools = _AgentTools(project)
     tool = partial(_tool, project)
     return [
         tool(
             "list_scenarios",
             "Scenarios with their samples, metrics, models and last run.",
             ListArguments,
-            desk.list_scenarios,
+            tools.list_scenarios,
         ),
         tool(
             "run_scenario",
             "Run a scenario: verdict, means with intervals, failed gates, worst samples, and how "
             "its variants rank.",
             RunArguments,
-            desk.run_scenario,
+            tools.run_scenario,
             is_reading=False,
         ),
         tool(
             "list_samples",
             "Samples of a run, the worst first, with what they miss.",
             SamplesArguments,
-            desk.list_samples,
+            tools.list_samples,
         ),
         tool(
             "explain_sample",
             "One sample of a run: texts, scores, reasons, errors, and the line of its row.",
             ExplainArguments,
-            desk.explain_sample,
+            tools.explain_sample,
         ),
         tool(
             "compare_runs",
             "A run against an older one: differences, intervals, adjusted p, what got worse.",
             CompareArguments,
-            desk.compare_runs,
+            tools.compare_runs,
         ),
     ]
 
@@ -124,16 +124,16 @@ def _tool(
     return Tool(name, description, arguments, partial(_answer, project, call), hints)
 
 
-async def _answer(project: Project, call: _Call, given: Any, report: Report) -> Answer:
+async def _answer(project: Project, call: _Call, request: Any, report: Report) -> Answer:
     """Return what a tool answers; the text of an error is as short as answers are."""
     try:
-        found = await call(given, report)
+        found = await call(request, report)
     except RagevalError as error:
         return Answer(short(relative(project, str(error))), is_error=True)
     return found if isinstance(found, Answer) else Answer(found)
 
 
-class _Desk:
+class _AgentTools:
     """What the tools have in common: the project, its scenarios, and the run that is going on."""
 
     def __init__(self, project: Project) -> None:
@@ -141,22 +141,22 @@ class _Desk:
         self._runs = ScenarioRuns(project)
         self._read: list[tuple[ScenarioEntry, int]] = []
 
-    async def list_scenarios(self, given: ListArguments, report: Report) -> str:
+    async def list_scenarios(self, request: ListArguments, report: Report) -> str:
         """Return a page of the scenarios."""
-        part = given.contains.casefold()
+        part = request.contains.casefold()
         found = [
             entry
             for entry in await self._scenarios()
             if part in f"{entry.name or ''}\n{entry.shown}".casefold()
         ]
-        chosen = found[given.offset : given.offset + _PAGE]
+        chosen = found[request.offset : request.offset + _PAGE]
         read = [entry for entry in chosen if entry.problem is None]
         known = await outlines(self._project, read, report)
         nothing = Outline({})
         rows = await in_thread(
             lambda: [self._scenario(entry, known.get(entry.shown, nothing)) for entry in chosen]
         )
-        return paged({}, "scenarios", rows, given.offset, len(found))
+        return paged({}, "scenarios", rows, request.offset, len(found))
 
     def _scenario(self, entry: ScenarioEntry, outline: Outline) -> dict[str, Any]:
         problem = entry.problem or "\n".join(outline.problems) or None
@@ -165,7 +165,7 @@ class _Desk:
         except UserError as error:
             last, problem = {}, problem or str(error)
         figures = list(outline.figures.values())
-        names = dict.fromkeys(one["name"] for part in figures for one in part["metrics"])
+        names = dict.fromkeys(metric["name"] for part in figures for metric in part["metrics"])
         metrics = [cut(name, NAME) for name in names]
         return {
             "name": cut(entry.name, NAME),
@@ -202,36 +202,36 @@ class _Desk:
             **({} if point.complete else {"partial": f"{point.counts.ran}/{point.counts.samples}"}),
         }
 
-    async def run_scenario(self, given: RunArguments, report: Report) -> Answer:
+    async def run_scenario(self, request: RunArguments, report: Report) -> Answer:
         """Run a scenario; a run that itself went wrong is an error of the tool, too."""
-        if given.name not in (named := self._named()):
+        if request.name not in (named := self._named()):
             await self._scenarios()
             named = self._named()
-        if given.name not in named:
-            pick("scenario", given.name, [entry.name or entry.shown for entry in self._entries])
-        entry = named[given.name]
+        if request.name not in named:
+            pick("scenario", request.name, [entry.name or entry.shown for entry in self._entries])
+        entry = named[request.name]
         if entry.problem is not None:
             raise UserError([Problem("", entry.problem)])
         base = base_of(self._project, entry)
-        text, is_error = await self._runs.run(entry, base, given, report)
+        text, is_error = await self._runs.run(entry, base, request, report)
         return Answer(text, is_error=is_error)
 
-    async def list_samples(self, given: SamplesArguments, _: Report) -> str:
+    async def list_samples(self, request: SamplesArguments, _: Report) -> str:
         """Return a page of samples, the worst first."""
-        path, shown = await self._find(given.run)
-        return await in_thread(partial(listed_samples, path, shown, given))
+        path, shown = await self._find(request.run)
+        return await in_thread(partial(listed_samples, path, shown, request))
 
-    async def explain_sample(self, given: ExplainArguments, _: Report) -> str:
+    async def explain_sample(self, request: ExplainArguments, _: Report) -> str:
         """Return all that is known of a sample."""
-        path, shown = await self._find(given.run)
+        path, shown = await self._find(request.run)
         return await in_thread(
-            partial(explained_sample, self._project.paths.root, path, shown, given)
+            partial(explained_sample, self._project.paths.root, path, shown, request)
         )
 
-    async def compare_runs(self, given: CompareArguments, _: Report) -> str:
+    async def compare_runs(self, request: CompareArguments, _: Report) -> str:
         """Return the differences of two runs."""
-        a, shown_a = await self._find(given.a)
-        b, shown_b = await self._find(given.b, shown_a.rpartition("/")[0])
+        a, shown_a = await self._find(request.a)
+        b, shown_b = await self._find(request.b, shown_a.rpartition("/")[0])
         return await in_thread(partial(compared_runs, a, b, {"a": shown_a, "b": shown_b}))
 
     @property

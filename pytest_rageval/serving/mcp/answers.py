@@ -189,7 +189,7 @@ def counts_of(result: ScenarioResult) -> dict[str, int]:
 
 def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
     """Return the failed gates with their message, and how many there are of the others."""
-    ended = [[gate for gate in gates if gate.outcome == one] for one in _OUTCOMES]
+    ended = [[gate for gate in gates if gate.outcome == outcome] for outcome in _OUTCOMES]
     failed, passed, skipped = ended
     return {
         "gates_failed": [

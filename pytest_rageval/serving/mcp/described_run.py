@@ -104,7 +104,7 @@ _TERMINAL: Final = 1500
 class DescribedRun:
     """A run that has ended, as an answer with texts of any width.
 
-    ``variants`` are those that were to run: without one of them the verdict is partial at best.
+    ``variants`` were to run: if one of them is missing, the verdict is partial at best.
     """
 
     def __init__(self, project: Project, ended: Ended, variants: Sequence[str] = ()) -> None:
@@ -148,7 +148,7 @@ class DescribedRun:
         parts = self._parts
         if len(parts) == 1 and not self._lost:
             return next(iter(parts.values())).whole(width)
-        worst_first = sorted(parts.items(), key=lambda one: one[1].verdict == "passed")
+        worst_first = sorted(parts.items(), key=lambda part: part[1].verdict == "passed")
         shown = worst_first[: _most(VARIANTS, width)]
         each = WORST // max(1, len(parts))
         return {
@@ -224,7 +224,7 @@ class _Part:
         }
 
     def short(self, width: int, worst: int) -> dict[str, Any]:
-        """Return what an answer has of a run beside those of other variants."""
+        """Return what an answer has of a run where it has other variants, too."""
         found = self.whole(width)
         if self._run is None:
             return found
@@ -236,10 +236,10 @@ class _Part:
             "counts": found["counts"],
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
-            "metrics": {name: one["mean"] for name, one in list(metrics)[: METRICS // 4]},
+            "metrics": {name: mean["mean"] for name, mean in list(metrics)[: METRICS // 4]},
             "more_metrics": len(self._run.head.metrics) - min(len(metrics), METRICS // 4) or None,
             **{key: found[key] for key in _GATES if found[key]},
-            "worst": [{key: one[key] for key in ("id", "why")} for one in samples["worst"]] or None,
+            "worst": [{"id": row["id"], "why": row["why"]} for row in samples["worst"]] or None,
             "more_failed": samples["more_failed"],
             "cost_usd": found["cost_usd"],
         }
@@ -286,19 +286,19 @@ def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
         },
         "pairs": [
             {
-                "a": one["a"],
-                "b": one["b"],
-                "diff": rounded(one["diff"]),
-                "ci": _interval(one),
-                "p_adjusted": significant(one["p_adjusted"]),
+                "a": pair["a"],
+                "b": pair["b"],
+                "diff": rounded(pair["diff"]),
+                "ci": _interval(pair),
+                "p_adjusted": significant(pair["p_adjusted"]),
             }
-            for one in listed
+            for pair in listed
         ],
         "more_pairs": len(pairs) - len(listed) or None,
         "remarks": [cut(text, width) for text in found["remarks"][:_LISTED]] or None,
     }
 
 
-def _interval(one: Mapping[str, Any]) -> list[float | None] | None:
-    ends = [rounded(one["ci_low"]), rounded(one["ci_high"])]
+def _interval(figures: Mapping[str, Any]) -> list[float | None] | None:
+    ends = [rounded(figures["ci_low"]), rounded(figures["ci_high"])]
     return None if None in ends else ends

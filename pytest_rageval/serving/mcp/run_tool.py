@@ -63,7 +63,7 @@ async def outlines(
     problems = [event for event in ended.events if event["event"] == "problem"]
     known: dict[str, Outline] = {}
     for entry in entries:
-        figures = {one["variant"]: one for one in found if one["name"] == entry.name}
+        figures = {event["variant"]: event for event in found if event["name"] == entry.name}
         text = () if figures else (_problem(entry, problems, ended),)
         known[entry.shown] = Outline(figures, text)
     return known
@@ -83,7 +83,7 @@ class ScenarioRuns:
         self._running: str | None = None
 
     async def run(
-        self, entry: ScenarioEntry, base: Path, given: RunArguments, report: Report
+        self, entry: ScenarioEntry, base: Path, request: RunArguments, report: Report
     ) -> tuple[str, bool]:
         """Return the answer, and whether the run itself went wrong.
 
@@ -93,16 +93,19 @@ class ScenarioRuns:
         if self._running is not None:
             message = f"{self._running} is running: one run at a time; wait for it, or cancel it"
             raise UserError([Problem("", message)])
-        variants = _variants(entry, given.variant)
+        variants = _variants(entry, request.variant)
         self._running = entry.name or entry.shown
         try:
-            options = where = _where_options(given.where)
-            if given.limit is not None:
-                options = [*options, f"--rag-limit={given.limit}"]
-            if given.weights is not None or given.max_cost_usd is not None:
+            options = where = _where_options(request.where)
+            if request.limit is not None:
+                options = [*options, f"--rag-limit={request.limit}"]
+            if request.weights is not None or request.max_cost_usd is not None:
                 figures = await self._figures(entry, variants, report, where)
-                options = [*options, *_weight_options(given.weights or Weights(), merged(figures))]
-                options += await in_thread(partial(_budget, given, figures, base))
+                options = [
+                    *options,
+                    *_weight_options(request.weights or Weights(), merged(figures)),
+                ]
+                options += await in_thread(partial(_budget, request, figures, base))
             command = self._project.command(*options, scenarios=[entry.path], variants=variants)
             ended = await run_child(self._project, command, report)
             described = await in_thread(partial(DescribedRun, self._project, ended, variants))
@@ -119,7 +122,9 @@ class ScenarioRuns:
     ) -> Sequence[Mapping[str, Any]]:
         """Return the outlines of the variants; raises UserError where there are none."""
         outline = (await outlines(self._project, [entry], report, where))[entry.shown]
-        figures = [one for name, one in outline.figures.items() if not variants or name in variants]
+        figures = [
+            outline.figures[name] for name in outline.figures if not variants or name in variants
+        ]
         if not figures:
             message = "\n".join(outline.problems) or "no case of it is selected"
             raise UserError([Problem("", message)])
@@ -145,24 +150,24 @@ def _where_options(conditions: Sequence[str]) -> list[str]:
 
 
 def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:
-    metrics = [one["name"] for one in outline["metrics"]]
+    metrics = [metric["name"] for metric in outline["metrics"]]
     documents = list({**outline["docs"], **outline["doc_weights"]})
-    for kind, given, known in (
+    for kind, weights_by_name, known in (
         ("metric", weights.metrics, metrics),
         ("document", weights.documents, documents),
     ):
-        for name in given:
+        for name in weights_by_name:
             pick(kind, name, known)
     return run_options(weights.metrics, weights.documents)
 
 
-def _budget(given: RunArguments, figures: Sequence[Mapping[str, Any]], base: Path) -> list[str]:
+def _budget(request: RunArguments, figures: Sequence[Mapping[str, Any]], base: Path) -> list[str]:
     """Return the option that keeps the run within ``max_cost_usd``; refuse one that will cost more.
 
     What a run will cost is a guess; the option stops one that costs more after all. ``figures`` are
     the outlines of the variants that will run.
     """
-    most = given.max_cost_usd
+    most = request.max_cost_usd
     unpriced = [name for figure in figures for name in figure["cost"]["unpriced"]]
     if most is None or not (unpriced or any(figure["cost"]["usd"] for figure in figures)):
         return []
@@ -170,11 +175,11 @@ def _budget(given: RunArguments, figures: Sequence[Mapping[str, Any]], base: Pat
         named = ", ".join(dict.fromkeys(unpriced))
         message = f"the cost cannot be known: {named} has no price in the scenario. Give it one"
         raise UserError([Problem("max_cost_usd", f"{message}, or leave max_cost_usd out")])
-    numbers = [min(given.limit or figure["samples"], figure["samples"]) for figure in figures]
+    numbers = [min(request.limit or figure["samples"], figure["samples"]) for figure in figures]
     n = sum(numbers)
     usd = sum(
-        max(one["cost"]["usd"] / one["samples"], _cost_before(base, one)) * number
-        for one, number in zip(figures, numbers, strict=True)
+        max(figure["cost"]["usd"] / figure["samples"], _cost_before(base, figure)) * number
+        for figure, number in zip(figures, numbers, strict=True)
     )
     if usd > most:
         message = (

@@ -68,24 +68,24 @@ class CompareArguments(Arguments):
     b: str = Field(description="the older run; as a, the scenario may be left out")
 
 
-def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
+def listed_samples(path: Path, shown: str, request: SamplesArguments) -> str:
     """Return a page of the samples of a run, the worst first; ``shown`` is the run's name."""
     run = read_run(path)
-    if given.cause is not None and run.head.causes is None:
+    if request.cause is not None and run.head.causes is None:
         hint = "write 'diagnose: true' into its scenario, and run it again"
         raise UserError([Problem("cause", f"{shown} has no causes: {hint}")])
     samples = [
         sample
         for sample in run.samples
-        if given.outcome in (None, sample.outcome) and given.cause in (None, sample.cause)
+        if request.outcome in (None, sample.outcome) and request.cause in (None, sample.cause)
     ]
-    samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
-    page = samples[given.offset : given.offset + given.limit]
+    samples.sort(key=_by_metric(run, request.metric) if request.metric else badness)
+    page = samples[request.offset : request.offset + request.limit]
     rows = [row_of(sample, run.view, _WHY) for sample in page]
-    if given.metric is not None:
+    if request.metric is not None:
         for row, sample in zip(rows, page, strict=True):
-            row[given.metric] = rounded(score_of(sample, given.metric))
-    return paged({"run": shown}, "samples", rows, given.offset, len(samples))
+            row[request.metric] = rounded(score_of(sample, request.metric))
+    return paged({"run": shown}, "samples", rows, request.offset, len(samples))
 
 
 def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:
@@ -102,16 +102,16 @@ def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bo
     return key
 
 
-def explained_sample(root: Path, path: Path, shown: str, given: ExplainArguments) -> str:
+def explained_sample(root: Path, path: Path, shown: str, request: ExplainArguments) -> str:
     """Return what is known of a sample; the place of its row is relative to ``root``."""
     run = read_run(path)
-    samples = {one.sample_id: one for one in run.samples}
-    wanted = given.id if given.id in samples else given.id.rpartition("… (")[0] or given.id
+    samples = {sample.sample_id: sample for sample in run.samples}
+    wanted = request.id if request.id in samples else request.id.rpartition("… (")[0] or request.id
     sample = samples[pick("sample", wanted, list(samples), begins=True)]
     place = row_place(root, path, run.head.scenario, sample.sample_id)
     head = {"run": shown, "id": sample.sample_id, "row": place}
     wrong = why(sample, run.view)
-    most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
+    most, times = (_FULL_TOKENS, 4) if request.full else (MOST_TOKENS, 1)
     return fitted(
         lambda width: (
             _explanation(head, sample, wrong, width * times) | cause_of(sample, width * times)
@@ -170,26 +170,26 @@ def compared_runs(a: Path, b: Path, names: Mapping[str, str]) -> str:
 def _comparison(names: Mapping[str, str], found: Mapping[str, Any], width: int) -> dict[str, Any]:
     metrics = {
         cut(name, NAME): {
-            "a": rounded(one["A_mean"]),
-            "b": rounded(one["B_mean"]),
-            "diff": rounded(one["diff"]),
-            "ci": [rounded(one["ci_low"]), rounded(one["ci_high"])],
-            "p_adjusted": significant(one["p_adjusted"]),
-            "verdict": one["verdict"],
-            "smallest_detectable": rounded(one["smallest_detectable"]),
+            "a": rounded(row["A_mean"]),
+            "b": rounded(row["B_mean"]),
+            "diff": rounded(row["diff"]),
+            "ci": [rounded(row["ci_low"]), rounded(row["ci_high"])],
+            "p_adjusted": significant(row["p_adjusted"]),
+            "verdict": row["verdict"],
+            "smallest_detectable": rounded(row["smallest_detectable"]),
         }
-        for name, one in list(found["metrics"].items())[:METRICS]
+        for name, row in list(found["metrics"].items())[:METRICS]
     }
     worse = [
         {
-            "id": cut(one["id"], NAME),
-            "a": rounded(one["a"]),
-            "b": rounded(one["b"]),
-            "question": cut(one["question"], width),
-            "cause": one["cause"],
-            "cause_reason": cut(one["cause_reason"], width) or None,
+            "id": cut(row["id"], NAME),
+            "a": rounded(row["a"]),
+            "b": rounded(row["b"]),
+            "question": cut(row["question"], width),
+            "cause": row["cause"],
+            "cause_reason": cut(row["cause_reason"], width) or None,
         }
-        for one in found["worse"]
+        for row in found["worse"]
     ]
     return {
         **names,
@@ -199,6 +199,6 @@ def _comparison(names: Mapping[str, str], found: Mapping[str, Any], width: int) 
         "worse": worse,
         "more_worse": (found["fell"] or 0) - len(worse) or None,
         "better": found["better"],
-        "remarks": [cut(one, width) for one in found["remarks"][:_REMARKS]],
+        "remarks": [cut(remark, width) for remark in found["remarks"][:_REMARKS]],
         "more_remarks": len(found["remarks"][_REMARKS:]) or None,
     }

@@ -69,7 +69,7 @@ class Tool:
 
     A RagevalError or OSError that it raises becomes the text of an MCP tool error; any other
     exception too, with a traceback on stderr. ``annotations`` are hints for clients, under MCP's
-    names; mcp 2 leaves out those that it does not know, ``meta`` arrives as it is.
+    names; mcp 2 leaves out names that it does not know, ``meta`` arrives as it is.
     """
 
     name: str

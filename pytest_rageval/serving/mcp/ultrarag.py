@@ -45,13 +45,13 @@ def build(parameter_file: str, signatures: _Signatures) -> Path:
     """
     file = Path(parameter_file)
     folder = file.parent
-    given = _parameters(file)
-    code = str(given.get("path", folder / "src" / f"{folder.absolute().name}.py"))
+    parameters = _parameters(file)
+    code = str(parameters.get("path", folder / "src" / f"{folder.absolute().name}.py"))
     if not Path(code).is_file():
         raise UserError(
             [Problem(parameter_file, f"no server at {code!r}: its folder must hold it")]
         )
-    tools = {name: _entry(*signature, given) for name, signature in signatures.items()}
+    tools = {name: _entry(*signature, parameters) for name, signature in signatures.items()}
     server = {"path": code, "parameter": parameter_file, "tools": tools, "prompts": {}}
     text = yaml.safe_dump(server, allow_unicode=True, sort_keys=False)
     return write_atomically(folder / "server.yaml", [text])
@@ -71,14 +71,16 @@ def _parameters(file: Path) -> Mapping[str, Any]:
     return tree.data or {}
 
 
-def _entry(arguments: tuple[str, ...], output: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(
+    arguments: tuple[str, ...], output: str, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the entry of one tool.
 
     >>> _entry(("metrics", "ks"), "ir_metrics,ks->eval_res", {"ks": [5]})
     {'input': {'metrics': 'ir_metrics', 'ks': '$ks'}, 'output': ['eval_res']}
     """
     variables, results = (
-        [f"${name}" if name in given else name for name in part.split(",")]
+        [f"${name}" if name in parameters else name for name in part.split(",")]
         for part in output.split("->")
     )
     return {"input": dict(zip(arguments, variables, strict=True)), "output": results}
@@ -160,10 +162,10 @@ def _answers_with(
 ) -> Callable[[Any, Report], Awaitable[Answer]]:
     """Return a tool's call: it computes in a thread, writes the file, and shows the figures."""
 
-    async def call(given: Any, _: Report) -> Answer:
-        figures = await in_thread(partial(compute, given))
+    async def call(request: Any, _: Report) -> Answer:
+        figures = await in_thread(partial(compute, request))
         text = json.dumps(figures.eval_res, ensure_ascii=False, indent=4, allow_nan=False)
-        while (path := _result_path(given.save_path)).exists():  # two calls within a second
+        while (path := _result_path(request.save_path)).exists():  # two calls within a second
             await asyncio.sleep(0.05)
         write_atomically(path, [text])
         _show(figures, path)
@@ -173,8 +175,8 @@ def _answers_with(
     return call
 
 
-async def _build(given: BuildArguments, _: Report) -> Answer:
-    return Answer(f"wrote {build(given.parameter_file, _SIGNATURES)}")
+async def _build(request: BuildArguments, _: Report) -> Answer:
+    return Answer(f"wrote {build(request.parameter_file, _SIGNATURES)}")
 
 
 def _result_path(save_path: str) -> Path:
@@ -224,26 +226,28 @@ _FIGURES: Final[Sequence[Tool]] = (
         "Compare answers with references: scores and means of each metric.",
         EvaluateArguments,
         "pred_ls,gt_ls,metrics,save_path",
-        lambda given: score_answers(given.pred_ls, given.gt_ls, given.metrics),
+        lambda request: score_answers(request.pred_ls, request.gt_ls, request.metrics),
     ),
     _tool(
         "evaluate_trec",
         "Evaluate a TREC run: means over the queries that it has results for.",
         TrecArguments,
         "run_path,qrels_path,ir_metrics,ks,save_path",
-        lambda given: score_run(given.run_path, given.qrels_path, given.metrics, given.ks),
+        lambda request: score_run(
+            request.run_path, request.qrels_path, request.metrics, request.ks
+        ),
     ),
     _tool(
         "evaluate_trec_pvalue",
         "Compare two TREC runs: means, differences and p-values of a permutation test.",
         PValueArguments,
         "run_new_path,run_old_path,qrels_path,ir_metrics,ks,n_resamples,save_path",
-        lambda given: compare_runs(
-            (given.run_new_path, given.run_old_path),
-            given.qrels_path,
-            given.metrics,
-            given.ks,
-            given.n_resamples or N_RESAMPLES,
+        lambda request: compare_runs(
+            (request.run_new_path, request.run_old_path),
+            request.qrels_path,
+            request.metrics,
+            request.ks,
+            request.n_resamples or N_RESAMPLES,
         ),
     ),
 )

@@ -58,8 +58,8 @@ def score_answers(
     made = {name: _metric(name, tokenizer="word") for name in _chosen(metrics, OF_ANSWERS)}
     lists: dict[str, list[float]] = {name: [] for name in made}
     for answer, wanted in zip(answers, references, strict=True):
-        groups = tuple((one,) if isinstance(one, str) else tuple(one) for one in wanted)
-        is_nested = any(not isinstance(one, str) for one in wanted)
+        groups = tuple((part,) if isinstance(part, str) else tuple(part) for part in wanted)
+        is_nested = any(not isinstance(part, str) for part in wanted)
         flat = tuple(reference for group in groups for reference in group)
         sample = Sample(
             "", answer=answer, references=flat, reference_groups=groups if is_nested else None

@@ -12,8 +12,7 @@ from pytest_rageval.scenario.column_names import (
     snake_case,
 )
 from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.yaml.text import pair_text
-from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import pair_text, parse_yaml
 
 
 @pytest.mark.parametrize(

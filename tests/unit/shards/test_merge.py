@@ -15,7 +15,7 @@ from shard_rows import INFO, write_shard
 from pytest_rageval.model import Baseline, MetricColumn
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.part import Part
-from pytest_rageval.shards.shard_file import Failure, ShardError
+from pytest_rageval.shards.shard_file import ShardError
 
 
 def merge(*paths: Path) -> Merged:
@@ -32,7 +32,7 @@ def refusal(*paths: Path) -> str:
 
 
 def indexes(found: Merged) -> list[int]:
-    return sorted(row.result.index for row in found.rows())
+    return sorted(row.result.index for _, row in found.rows())
 
 
 @st.composite
@@ -250,15 +250,6 @@ class TestFinding:
         refused.append("shard.jsonl")
         monkeypatch.setattr(Path, "open", refuse)
         assert refusal(tmp_path) == f"{path}: Permission denied"
-
-
-def test_what_was_red_beside_the_cases_is_told_once(tmp_path: Path) -> None:
-    """Every shard runs the tests that are no cases."""
-    other = Failure("test_other.py::test_it", "call", "assert 1 == 2")
-    torn = Failure("qa.rageval.yaml::q1", "teardown", "stuck")
-    one = write_shard(tmp_path / "a", "1/2", end={"failures": (other,)})
-    two = write_shard(tmp_path / "b", "2/2", end={"failures": (torn, other)})
-    assert list(merge(one, two).failures.values()) == [other, torn]
 
 
 def test_usage_is_summed_and_unknown_where_a_part_is_unknown() -> None:

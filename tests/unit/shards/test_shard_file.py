@@ -17,7 +17,6 @@ from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     CaseRow,
     End,
-    Failure,
     Head,
     ShardError,
     case_rows,
@@ -50,12 +49,13 @@ RESULTS = st.builds(
     scores=st.dictionaries(TEXTS, st.none() | st.floats(0, 1), max_size=3),
     xfail=st.none() | TEXTS,
 )
+REPORTS = st.dictionaries(TEXTS, PLAIN, max_size=3)
 HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.yaml",), "ab", INFO)
 
 
 @given(
     st.lists(
-        st.builds(CaseRow, TEXTS, RESULTS, TEXTS, st.sampled_from(["", "failed"]), TEXTS),
+        st.builds(CaseRow, TEXTS, RESULTS, st.lists(REPORTS, max_size=2).map(tuple)),
         max_size=5,
     ),
     TEXTS,
@@ -65,9 +65,9 @@ def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -
     path = tmp_path_factory.mktemp("shard") / "shard.jsonl"
     named = [replace(one, nodeid=INFO.nodeid + one.nodeid) for one in rows]
     named += rows  # of a test function with other parameters
-    failures = (Failure(text, "teardown", text),)
+    reports = ({"nodeid": text, "when": "teardown", "longrepr": [text, 1, None]},)
     end = End(
-        "2026", len(named), len(named), (text,), failures, 2, {"calls": 1.0, "cost_usd": None}
+        "2026", len(named), len(named), (text,), reports, 2, 2, {"calls": 1.0, "cost_usd": None}
     )
     path.write_text("".join(shard_lines(HEAD, named, end)), "utf-8")
     shard = read_shard(path)
@@ -120,8 +120,8 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
     path = write_shard(tmp_path, "1/2")
-    path.write_text(path.read_text().replace('"schema":2', '"schema":1', 1))
-    with pytest.raises(ShardError, match="is of schema 1.*expected schema 2. Use one version"):
+    path.write_text(path.read_text().replace('"schema":3', '"schema":2', 1))
+    with pytest.raises(ShardError, match="is of schema 2.*expected schema 3. Use one version"):
         read_shard(path)
 
 
@@ -152,7 +152,7 @@ class TestWhatParsesAndIsDamaged:
             (0, {"info": None}),
             (-1, {"rows": None}),
             (-1, {"finished_at": 0}),
-            (-1, {"failures": [["a", "call", None]]}),
+            (-1, {"reports": [["a", "call", None]]}),
             (-1, {"usage": {"calls": "x"}}),
             (-1, {"rows": True}),
         ],

@@ -18,8 +18,8 @@ from pytest_rageval.plugin.show.github import (
     SUMMARY_BYTES,
     annotation_lines,
     append_summary,
-    is_enabled,
 )
+from pytest_rageval.plugin.show.pytest_reports import is_workflow
 from pytest_rageval.reports.summary_md import summary_text
 
 WORKFLOW = {"GITHUB_ACTIONS": "true"}
@@ -58,7 +58,7 @@ def cases(*samples: SampleResult) -> ScenarioResult:
 def test_github_is_told_where_it_listens(
     tmp_path: Path, environ: dict[str, str], ini: bool, asked: bool
 ) -> None:
-    assert is_enabled(config_of(tmp_path, ini={"rageval_github": ini}), environ) is asked
+    assert is_workflow(config_of(tmp_path, ini={"rageval_github": ini}), environ) is asked
 
 
 # The step summary

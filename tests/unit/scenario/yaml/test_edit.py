@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.scenario.yaml.edit import EditError, edited
-from pytest_rageval.scenario.yaml.text import inline_text
-from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
 
 
 def change(text: str, **values: Any) -> str:
