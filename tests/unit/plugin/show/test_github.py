@@ -13,7 +13,7 @@ import pytest
 from decided_result import decided
 from fake_config import config_of
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import Bound, Contest, GateResult, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.plugin.show.github import (
     ANNOTATIONS,
@@ -68,7 +68,9 @@ def test_whoever_switches_it_off_gets_no_annotation_of_variants_either(
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     result = with_gate("best", "b beats a")
-    contest = Contested(result.info, Contest(("a", "b"), "em"), (result,), gate=result.gates[0])
+    contest = VariantComparison(
+        result.info, Contest(("a", "b"), "em"), (result,), gate=result.gates[0]
+    )
     for is_on, written in ((True, 1), (False, 0)):
         publisher = Publisher(config_of(tmp_path, ini={"rageval_github": is_on}))
         publisher.add(made(), RUN, "not written")
