@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.errors import Problem, UserError, did_you_mean, shorten
 from pytest_rageval.model import title_of
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.children import OUTPUT, started
@@ -139,3 +141,35 @@ class Project:
 
 
 _ENTRY = ("shown", "name", "output_dir", "problem")
+
+
+_LISTED: Final = 10
+
+
+def pick(kind: str, name: str, known: Sequence[str], *, begins: bool = False) -> str:
+    """Return the one of ``known`` that ``name`` is, or if ``begins``, the only one it begins.
+
+    Raises UserError.
+    """
+    if name in known:
+        return name
+    begun = [one for one in known if one.startswith(name)] if begins and name else []
+    if len(begun) == 1:
+        return begun[0]
+    shown = f"{kind} {shorten(name)!r}"
+    if begun:
+        raise _refusal(f"{shown} is the beginning of {len(begun)}: {_listed(begun)}")
+    if not known:
+        raise _refusal(f"unknown {shown}: there is none")
+    nearest = sorted(known, key=lambda one: -SequenceMatcher(None, name[:100], one).ratio())
+    raise _refusal(f"unknown {shown}.{did_you_mean(name, known)} Known: {_listed(nearest)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _LISTED
+    listed = ", ".join(shorten(name) for name in names[:_LISTED])
+    return f"{listed}, and {more} more" if more > 0 else listed
+
+
+def _refusal(message: str) -> UserError:
+    return UserError([Problem("", message)])

@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import baseline_of
 from pytest_rageval.engine.scoring.score_sample import weigh_scores
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.errors import BaselineError, Problem, shorten
+from pytest_rageval.errors import BaselineError, Problem, RagevalError, shorten
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
@@ -27,11 +28,13 @@ from pytest_rageval.model import (
 from pytest_rageval.model.measured import CODE, code_differences, setting_differences
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.run_view import RunView
-from pytest_rageval.results.layout import SavedHead, comparison_dict
+from pytest_rageval.results.layout import SavedHead, SavedScenario, comparison_dict
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.results.stored_result import stored_info
 from pytest_rageval.run_paths import folder_name, run_folder
-from pytest_rageval.serving.names import pick
+from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.serving.project import pick
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
@@ -322,3 +325,48 @@ def _on_record(sample: SampleResult, key: str) -> Any:
 def _listed(names: Sequence[str]) -> str:
     more = ", …" if len(names) > _WORST else ""
     return ", ".join(shorten(name) for name in names[:_WORST]) + more
+
+
+def row_place(root: Path, run: Path, about: SavedScenario, sample_id: str) -> str:
+    """Return ``file:line``, relative to ``root``, or ``""`` where it is not known.
+
+    ``run`` is the run's folder and ``about`` what its ``results.json`` says of the scenario. Not
+    known: rows of a file outside of ``root``, of one that has changed since, of a format without
+    lines, or made by a hook; and those of a baseline, which does not say where its data were.
+    """
+    try:
+        file, line = _place(root.resolve(), run, about, sample_id)
+    except (OSError, ValueError, LookupError, TypeError, RagevalError):
+        return ""
+    return f"{file.relative_to(root.resolve()).as_posix()}:{line}" if line else ""
+
+
+def _place(root: Path, run: Path, about: SavedScenario, sample_id: str) -> tuple[Path, int | None]:
+    """Return the file and the line; raises one of many errors where they cannot be found."""
+    snapshot = (run / "scenario.snapshot.yaml").read_text("utf-8")
+    keys = parse_yaml(snapshot, "scenario.snapshot.yaml").data
+    spec = DatasetSpec.model_validate(keys["dataset"])
+    joined = keys.get("answers")
+    answers = None if joined is None else AnswersSpec.model_validate(joined)
+    scenario = root / about.path
+    file = (scenario if spec.rows is not None else scenario.parent / str(spec.path)).resolve()
+    if not file.is_relative_to(root):
+        raise ValueError("outside of the root")
+    row_lines = None if spec.rows is None else _lines_of(file, spec.rows)
+    dataset = load_dataset(spec, scenario.parent, about.path, row_lines, answers=answers)
+    if dataset.sha256 != about.dataset_sha256:
+        raise ValueError("the data have changed")
+    at = [case.id for case in dataset.cases].index(sample_id)
+    return file, dataset.lines[at]
+
+
+def _lines_of(scenario: Path, rows: Sequence[Any]) -> list[int | None]:
+    """Return the lines of rows that are written in the scenario file."""
+    tree = parse_yaml(scenario.read_text("utf-8-sig"), scenario.name)
+    prefix: tuple[str, ...] = ("dataset",)
+    found = tree.data["dataset"]
+    if isinstance(found, dict):
+        found, prefix = found["rows"], ("dataset", "rows")
+    if found != rows:
+        raise ValueError("the data have changed")
+    return [tree.lines.get((*prefix, at)) for at in range(len(rows))]

@@ -1,12 +1,18 @@
-"""The verdict of a saved run, and of one that a child has just ended."""
+"""Verdicts of saved runs, and of variants side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
 
-from pytest_rageval.model import GateOutcome
+from msgspec import convert
+
+from pytest_rageval.model import Count, GateOutcome, GateResult, Value, VariantPair
+from pytest_rageval.reports.write_run import RANKING
 from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.text.codec import as_json, from_json
 
 Verdict = Literal["passed", "failed", "partial", "empty", "error"]
 
@@ -50,3 +56,89 @@ def run_verdict(status: int | None, saved: Sequence[Verdict | None]) -> Verdict:
     if status != 0 or not saved or None in saved:
         return "error"
     return next((verdict for verdict in saved if verdict not in ("passed", None)), "passed")
+
+
+def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what holds for all variants of a scenario, in the layout of one of them.
+
+    A metric that only some have, and a weight that they do not share, is left out: no option of a
+    run and no key above the variants changes it for all. ``own_weights`` names these. ``samples``
+    is the largest number.
+    """
+    first, *rest = outlines
+    shared = {one["name"]: one for one in first["metrics"]}
+    weights = [{one["name"]: one["weight"] for one in outline["metrics"]} for outline in outlines]
+    documents = [outline["doc_weights"] for outline in outlines]
+    metrics = [name for name in shared if _is_shared(name, weights)]
+    doc_weights = {
+        name: weight for name, weight in documents[0].items() if _is_shared(name, documents)
+    }
+    named = dict.fromkeys(name for found in (*weights, *documents) for name in found)
+    own = [name for name in named if name not in (*metrics, *doc_weights)]
+    docs = {name: n for one in (*rest, first) for name, n in one["docs"].items()}
+    largest = max(outlines, key=lambda one: int(one["samples"]))
+    return {
+        **first,
+        "samples": largest["samples"],
+        "invalid": largest["invalid"],
+        "metrics": [shared[name] for name in metrics],
+        "doc_weights": doc_weights,
+        "docs": {name: n for name, n in docs.items() if name not in own},
+        "asks": list(dict.fromkeys(name for one in outlines for name in one["asks"])),
+        "warnings": list(dict.fromkeys(text for one in outlines for text in one["warnings"])),
+        "own_weights": own,
+    }
+
+
+def _is_shared(name: str, found: Sequence[Mapping[str, Any]]) -> bool:
+    return all(name in one and one[name] == found[0][name] for one in found)
+
+
+class _Variant(Value, frozen=True):
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n: Count
+    letters: str
+
+
+class _Contest(Value, frozen=True):
+    """What the page and the tools show of ``variants.json``."""
+
+    metric: str
+    alpha: float
+    common: Count
+    total: Count
+    complete: bool
+    undecided: str
+    remarks: list[str]
+    variants: dict[str, _Variant]
+    pairs: list[VariantPair]
+    gate: GateResult | None
+
+
+def contest_of(ranking: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a ranking as ``variants.json`` has it, with what the page and the tools show of it.
+
+    Variants are a list, best first; ``gate`` is None where nothing asks for ``best``. Raises
+    ValueError for a file of another kind.
+    """
+    found: dict[str, Any] = as_json(convert(ranking, _Contest))
+    return {
+        **found,
+        "variants": [{"name": name, **one} for name, one in found["variants"].items()],
+    }
+
+
+def read_contest(folder: Path) -> dict[str, Any] | None:
+    """Return the last ranking in a scenario's folder, and when it was written; None without one.
+
+    ``written_at`` is in UTC, as runs have it.
+    """
+    file = folder / RANKING
+    try:
+        found = contest_of(from_json(file.read_bytes(), dict[str, Any]))
+        written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except (OSError, ValueError):
+        return None  # not there, or not ours
+    return {**found, "written_at": written.isoformat()}

@@ -23,7 +23,7 @@ from pytest_rageval.evaluation import Handed, plan_of
 from pytest_rageval.model import RunInfo
 from pytest_rageval.plugin.child import outline
 from pytest_rageval.reports.base import RunFolder
-from pytest_rageval.reports.other_layouts import REPORTS as DBGPT_ROWS
+from pytest_rageval.reports.other_layouts import REPORTS
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
@@ -184,7 +184,8 @@ def in_this_process(ground: Ground) -> Any:
             return
         folder = output / "run"
         folder.mkdir(parents=True)
-        DBGPT_ROWS[0].write(result, RUN, RunFolder(folder, folder))
+        _, dbgpt_rows = REPORTS
+        dbgpt_rows.write(result, RUN, RunFolder(folder, folder))
         yield _Child(0, [{"event": "result", "folder": str(folder)}])
 
     return mock.patch("pytest_rageval.serving.web.dbgpt.started", started)

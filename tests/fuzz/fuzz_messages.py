@@ -28,8 +28,8 @@ from pytest_rageval.redaction import Redactor, named_secrets, shown_option, show
 from pytest_rageval.scenario.yaml.tree import refuse_depth
 from pytest_rageval.serving.mcp import agents, stdio, ultrarag
 from pytest_rageval.serving.web import dbgpt
-from pytest_rageval.serving.web.desk import Desk
-from pytest_rageval.serving.web.refusals import Door
+from pytest_rageval.serving.web.app_service import AppService
+from pytest_rageval.serving.web.refusals import AccessPolicy
 from pytest_rageval.serving.web.routes import make_app
 from pytest_rageval.targets.base import TargetError, answer_of
 from pytest_rageval.targets.dbgpt import read_answer, read_chunks, read_spaces
@@ -39,11 +39,11 @@ from pytest_rageval.text.json_value import parse_path
 # Requests to the app
 
 
-def _app(ground: Ground) -> tuple[Any, Desk]:
-    desk = Desk(ground.once(project_of))
-    app = make_app(desk, Door(8000, "key"))
+def _app(ground: Ground) -> tuple[Any, AppService]:
+    service = AppService(ground.once(project_of))
+    app = make_app(service, AccessPolicy(8000, "key"))
     app.freeze()
-    return app, desk
+    return app, service
 
 
 def _asked(ground: Ground, method: str, path: str, body: bytes) -> Any:
@@ -89,8 +89,8 @@ def _page(ground: Ground, body: bytes, chance: random.Random) -> str:
     """A request of the page: new weights, a run, or a look at old ones."""
     from yarl import URL
 
-    _, desk = ground.once(_app)
-    entry, _ = ground.wait(desk.project.scenarios())
+    _, service = ground.once(_app)
+    entry, _ = ground.wait(service.project.scenarios())
     before = entry[0].path.read_bytes()
     home = f"/api/scenarios/{entry[0].id}"
     word = body.decode("utf-8", "replace")[:2000]
@@ -106,7 +106,7 @@ def _page(ground: Ground, body: bytes, chance: random.Random) -> str:
     path = chance.choice([*ways][:2] * 3 + [*ways])
     run = mock.Mock(id="r", **{"return_value.id": "r"})
     try:
-        with mock.patch.object(desk.runs, "start", run):
+        with mock.patch.object(service.runs, "start", run):
             return f"HTTP {_asked(ground, ways[path], path, body).status}"
     finally:
         if entry[0].path.read_bytes() != before:

@@ -37,8 +37,7 @@ from pytest_rageval.serving.mcp.saved_tools import (
     listed_samples,
 )
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
-from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
+from pytest_rageval.serving.project import Outline, Project, ScenarioEntry, pick
 from pytest_rageval.serving.saved_runs import LATEST, find_run
 from pytest_rageval.serving.verdicts import point_verdict
 

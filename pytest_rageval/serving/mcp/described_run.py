@@ -30,8 +30,13 @@ from pytest_rageval.serving.mcp.answers import (
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.project import Project
 from pytest_rageval.serving.saved_runs import read_run
-from pytest_rageval.serving.variants import contest_of
-from pytest_rageval.serving.verdicts import Verdict, gate_verdict, point_verdict, run_verdict
+from pytest_rageval.serving.verdicts import (
+    Verdict,
+    contest_of,
+    gate_verdict,
+    point_verdict,
+    run_verdict,
+)
 
 T = TypeVar("T")
 

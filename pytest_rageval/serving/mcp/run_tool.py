@@ -18,9 +18,8 @@ from pytest_rageval.results.layout import read_head
 from pytest_rageval.serving.mcp.answers import Arguments, fitted
 from pytest_rageval.serving.mcp.described_run import DescribedRun, Ended, run_child
 from pytest_rageval.serving.mcp.stdio import Report
-from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry
-from pytest_rageval.serving.variants import merged
+from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry, pick
+from pytest_rageval.serving.verdicts import merged
 from pytest_rageval.serving.web.weights import run_options
 
 _LAST_RUNS: Final = 5

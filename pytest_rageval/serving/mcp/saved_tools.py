@@ -25,9 +25,8 @@ from pytest_rageval.serving.mcp.answers import (
     significant,
     why,
 )
-from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.row_place import row_place
-from pytest_rageval.serving.saved_runs import StoredRun, compare_saved, read_run
+from pytest_rageval.serving.project import pick
+from pytest_rageval.serving.saved_runs import StoredRun, compare_saved, read_run, row_place
 from pytest_rageval.stats.verdict import badness, score_of
 from pytest_rageval.stats.weights import is_scored
 

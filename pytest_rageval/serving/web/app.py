@@ -15,7 +15,7 @@ from pytest_rageval.extras import require
 from pytest_rageval.serving.project import Project
 
 if TYPE_CHECKING:
-    from pytest_rageval.serving.web.refusals import Door
+    from pytest_rageval.serving.web.refusals import AccessPolicy
 
 HOST: Final = "127.0.0.1"
 
@@ -56,32 +56,35 @@ def _bound(port: int) -> socket.socket:
 async def _serve(project: Project, listener: socket.socket) -> None:
     from aiohttp import web
 
-    from pytest_rageval.serving.web.desk import Desk
-    from pytest_rageval.serving.web.refusals import Door
+    from pytest_rageval.serving.web.app_service import AppService
+    from pytest_rageval.serving.web.refusals import AccessPolicy
     from pytest_rageval.serving.web.routes import make_app
 
-    door = Door(listener.getsockname()[1], secrets.token_urlsafe(32))
-    desk = Desk(project)
+    policy = AccessPolicy(listener.getsockname()[1], secrets.token_urlsafe(32))
+    service = AppService(project)
     runner = web.AppRunner(
-        make_app(desk, door), access_log=None, shutdown_timeout=_LAST_S, keepalive_timeout=IDLE_S
+        make_app(service, policy),
+        access_log=None,
+        shutdown_timeout=_LAST_S,
+        keepalive_timeout=IDLE_S,
     )
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()
         ending = asyncio.create_task(interrupted())
         await asyncio.sleep(0)  # from here on, signals end it in order
-        looking = asyncio.create_task(desk.scenarios())  # the page then has them at once
+        looking = asyncio.create_task(service.scenarios())  # the page then has them at once
         await asyncio.wait([ending, looking], return_when=asyncio.FIRST_COMPLETED)
         if looking.done():
-            _announce(door)
+            _announce(policy)
             await ending
     finally:
-        await desk.runs.close()
+        await service.runs.close()
         await runner.cleanup()
 
 
-def _announce(door: Door) -> None:
-    sys.stdout.write(f"http://{HOST}:{door.port}/?key={door.key}\n")
+def _announce(policy: AccessPolicy) -> None:
+    sys.stdout.write(f"http://{HOST}:{policy.port}/?key={policy.key}\n")
     sys.stdout.write("The web app of this project. Open it in a browser; Ctrl-C ends it.\n")
     sys.stdout.flush()
 

@@ -31,11 +31,11 @@ from pytest_rageval.serving.web.dbgpt_request import (
     lay_over,
     read_request,
 )
-from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
+from pytest_rageval.serving.web.refusals import AccessPolicy, Refused, check_type, read_object
 from pytest_rageval.text.codec import MAX_ROWS_REQUEST_BYTES
 
 if TYPE_CHECKING:
-    from pytest_rageval.serving.web.desk import Desk
+    from pytest_rageval.serving.web.app_service import AppService
 
 PREFIX: Final = "/api/v2/serve/evaluate/"
 """What the paths of the endpoint begin with."""
@@ -52,12 +52,14 @@ _JUDGED: Final = (0, 1)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-async def guarded(door: Door, request: web.Request, handler: Handler) -> web.StreamResponse:
+async def guarded(
+    policy: AccessPolicy, request: web.Request, handler: Handler
+) -> web.StreamResponse:
     """Answer a request with the right key; all that is refused gets an envelope."""
     try:
-        door.check_host(request.headers)
+        policy.check_host(request.headers)
         check_key(os.environ.get(KEY, "").strip(), request.headers)
-        door.check_origin("GET", request.headers)  # programs send none
+        policy.check_origin("GET", request.headers)  # programs send none
         check_type(request.method, request.content_type)
         return await handler(request)
     except Refused as error:
@@ -83,18 +85,18 @@ def check_key(key: str, headers: Mapping[str, str]) -> None:
         raise Refused(401, f"the key is missing or wrong: send 'Authorization: Bearer ${KEY}'")
 
 
-async def scenes(_: Desk, __: web.Request) -> web.Response:
+async def scenes(_: AppService, __: web.Request) -> web.Response:
     """Return the kinds of evaluation, as DB-GPT lists them."""
     return _success(_SCENES)
 
 
-async def evaluation(desk: Desk, request: web.Request) -> web.Response:
+async def evaluation(service: AppService, request: web.Request) -> web.Response:
     """Run the scenario that the request names on its rows, and return the result rows."""
     wanted = read_request(await read_object(request, MAX_ROWS_REQUEST_BYTES))
-    entry = await _named(wanted.scenario, desk)
+    entry = await _named(wanted.scenario, service)
     changes = await asyncio.to_thread(changes_of, wanted, entry)
-    with desk.runs.reserved(wanted.scenario):
-        rows = await evaluated(desk.project, entry, wanted, changes, lambda: _is_gone(request))
+    with service.runs.reserved(wanted.scenario):
+        rows = await evaluated(service.project, entry, wanted, changes, lambda: _is_gone(request))
     return _success(rows)
 
 
@@ -144,7 +146,7 @@ async def evaluated(
     ]
 
 
-async def _named(name: str, desk: Desk) -> ScenarioEntry:
+async def _named(name: str, service: AppService) -> ScenarioEntry:
     """Return the scenario of this name; looks for files anew where the known ones do not do.
 
     Of a scenario with variants, ``bot::dense`` is one.
@@ -152,7 +154,7 @@ async def _named(name: str, desk: Desk) -> ScenarioEntry:
     entries: list[ScenarioEntry] = []
     found: list[ScenarioEntry] = []
     for fresh in (False, True):
-        entries = await desk.entries(fresh=fresh)
+        entries = await service.entries(fresh=fresh)
         found = [entry for entry in entries if name in entry.titles]
         if len(found) == 1 and name in await asyncio.to_thread(_titles_now, found[0]):
             return found[0]

@@ -36,7 +36,7 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessPolicy:
     """Who may come in: who names ``hosts`` and knows the ``key``."""
 
     port: int

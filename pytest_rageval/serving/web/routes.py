@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
 from aiohttp import web
 
+from pytest_rageval.reports.page import assemble
 from pytest_rageval.serving.web import dbgpt
-from pytest_rageval.serving.web.desk import Desk
+from pytest_rageval.serving.web.app_service import AppService
 from pytest_rageval.serving.web.live_runs import Event
-from pytest_rageval.serving.web.page import page_files
-from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
+from pytest_rageval.serving.web.refusals import AccessPolicy, Refused, check_type, read_object
 from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 
 _BEAT_S = 15.0
@@ -34,7 +36,7 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 
-Answer = Callable[[Desk, web.Request], Awaitable[web.StreamResponse]]
+Answer = Callable[[AppService, web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +48,20 @@ class Route:
     answer: Answer
 
 
-def make_app(desk: Desk, door: Door) -> web.Application:
-    """Return the application; every request passes ``door`` first."""
-    app = web.Application(middlewares=[_guard(door)], client_max_size=MAX_REQUEST_BYTES)
+def make_app(service: AppService, policy: AccessPolicy) -> web.Application:
+    """Return the application; every request passes ``policy`` first."""
+    app = web.Application(middlewares=[_guard(policy)], client_max_size=MAX_REQUEST_BYTES)
     app.on_response_prepare.append(_add_headers)
     for route in (*ROUTES, *DBGPT_ROUTES):
-        app.router.add_route(route.method, route.path, _handler(desk, route.answer))
+        app.router.add_route(route.method, route.path, _handler(service, route.answer))
     return app
 
 
-def _handler(desk: Desk, answer: Answer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _handler(
+    service: AppService, answer: Answer
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def handle(request: web.Request) -> web.StreamResponse:
-        return await answer(desk, request)
+        return await answer(service, request)
 
     return handle
 
@@ -68,18 +72,18 @@ def _handler(desk: Desk, answer: Answer) -> Callable[[web.Request], Awaitable[we
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def _guard(door: Door) -> Any:
+def _guard(policy: AccessPolicy) -> Any:
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith(dbgpt.PREFIX):
-            return await dbgpt.guarded(door, request, handler)
+            return await dbgpt.guarded(policy, request, handler)
         try:
-            door.check_host(request.headers)
-            if request.path == "/" and door.knows(request.query.get("key")):
-                return _let_in(door)
-            if not door.knows(request.cookies.get(door.cookie)):
+            policy.check_host(request.headers)
+            if request.path == "/" and policy.knows(request.query.get("key")):
+                return _let_in(policy)
+            if not policy.knows(request.cookies.get(policy.cookie)):
                 raise Refused(401, "the key is missing: open the URL that pytest has printed")
-            door.check_origin(request.method, request.headers)
+            policy.check_origin(request.method, request.headers)
             check_type(request.method, request.content_type)
             if (request.content_length or 0) > MAX_REQUEST_BYTES:
                 raise Refused(413, f"expected a body of at most {MAX_REQUEST_BYTES} bytes")
@@ -98,9 +102,9 @@ def _refusal(request: web.Request, error: Refused) -> web.Response:
     return web.json_response({"error": str(error), **error.more}, status=error.status)
 
 
-def _let_in(door: Door) -> web.Response:
+def _let_in(policy: AccessPolicy) -> web.Response:
     answer = web.Response(status=302, headers={"Location": "/"})
-    answer.set_cookie(door.cookie, door.key, httponly=True, samesite="Strict", path="/")
+    answer.set_cookie(policy.cookie, policy.key, httponly=True, samesite="Strict", path="/")
     return answer
 
 
@@ -112,11 +116,11 @@ async def _add_headers(_: web.Request, answer: web.StreamResponse) -> None:
 # The page
 
 
-async def _page(_: Desk, __: web.Request) -> web.Response:
+async def _page(_: AppService, __: web.Request) -> web.Response:
     return _file("app.html")
 
 
-async def _asset(_: Desk, request: web.Request) -> web.Response:
+async def _asset(_: AppService, request: web.Request) -> web.Response:
     return _file(request.match_info["name"])
 
 
@@ -129,56 +133,56 @@ def _file(name: str) -> web.Response:
     return web.Response(body=content, content_type=content_type, charset="utf-8")
 
 
-async def _run_page(desk: Desk, request: web.Request) -> web.StreamResponse:
+async def _run_page(service: AppService, request: web.Request) -> web.StreamResponse:
     names = request.match_info
-    file = await desk.page(names["scenario"], names["run"])
+    file = await service.page(names["scenario"], names["run"])
     return web.FileResponse(file, headers={"Content-Security-Policy": _RUN_POLICY})
 
 
-async def _side_by_side(desk: Desk, request: web.Request) -> web.StreamResponse:
-    file = await desk.side_by_side(request.match_info["scenario"])
+async def _side_by_side(service: AppService, request: web.Request) -> web.StreamResponse:
+    file = await service.side_by_side(request.match_info["scenario"])
     return web.FileResponse(file, headers={"Content-Security-Policy": _RUN_POLICY})
 
 
 # What it asks for
 
 
-async def _scenarios(desk: Desk, request: web.Request) -> web.Response:
-    return web.json_response(await desk.scenarios(fresh="fresh" in request.query))
+async def _scenarios(service: AppService, request: web.Request) -> web.Response:
+    return web.json_response(await service.scenarios(fresh="fresh" in request.query))
 
 
-async def _scenario(desk: Desk, request: web.Request) -> web.Response:
-    return web.json_response(await desk.scenario(request.match_info["scenario"]))
+async def _scenario(service: AppService, request: web.Request) -> web.Response:
+    return web.json_response(await service.scenario(request.match_info["scenario"]))
 
 
-async def _write(desk: Desk, request: web.Request) -> web.Response:
+async def _write(service: AppService, request: web.Request) -> web.Response:
     body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await desk.write_weights(request.match_info["scenario"], body))
+    return web.json_response(await service.write_weights(request.match_info["scenario"], body))
 
 
-async def _start(desk: Desk, request: web.Request) -> web.Response:
+async def _start(service: AppService, request: web.Request) -> web.Response:
     body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await desk.start(request.match_info["scenario"], body), status=201)
+    return web.json_response(await service.start(request.match_info["scenario"], body), status=201)
 
 
-async def _stop(desk: Desk, request: web.Request) -> web.Response:
-    await desk.run(request.match_info["run"]).stop()
+async def _stop(service: AppService, request: web.Request) -> web.Response:
+    await service.run(request.match_info["run"]).stop()
     return web.json_response({"stopped": True})
 
 
-async def _history(desk: Desk, request: web.Request) -> web.Response:
+async def _history(service: AppService, request: web.Request) -> web.Response:
     limit = _number(request.query.get("limit", str(_HISTORY)), "limit")
-    return web.json_response(await desk.history(request.query.get("scenario", ""), limit))
+    return web.json_response(await service.history(request.query.get("scenario", ""), limit))
 
 
-async def _compare(desk: Desk, request: web.Request) -> web.Response:
+async def _compare(service: AppService, request: web.Request) -> web.Response:
     asked = [request.query.get(key, "") for key in ("scenario", "a", "b")]
-    return web.json_response(await desk.compare(*asked))
+    return web.json_response(await service.compare(*asked))
 
 
-async def _events(desk: Desk, request: web.Request) -> web.StreamResponse:
+async def _events(service: AppService, request: web.Request) -> web.StreamResponse:
     """Send the events of a run as they come, with a beat while there are none."""
-    run = desk.run(request.match_info["run"])
+    run = service.run(request.match_info["run"])
     after = _number(request.headers.get("Last-Event-ID", "0"), "Last-Event-ID")
     answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await answer.prepare(request)
@@ -218,3 +222,35 @@ DBGPT_ROUTES: Final = (
     Route("POST", f"{dbgpt.PREFIX}evaluation", dbgpt.evaluation),
 )
 """What DB-GPT's clients use, with a key of their own."""
+
+
+SHARED: Final = (*(name for name in assemble.SCRIPTS if name != "start.js"), "variant_words.js")
+"""Those of the report: all but the one that starts it."""
+
+SCRIPTS: Final = (
+    "api.js",
+    "app_words.js",
+    "scenario_list.js",
+    "scenario_view.js",
+    "live_run.js",
+    "variants_view.js",
+    "saved_runs.js",
+    "app.js",
+)
+"""Those of the app, which come after."""
+
+
+@cache
+def page_files() -> Mapping[str, tuple[str, bytes]]:
+    """Return the files that are served, by name: media type and content."""
+    script = assemble.in_one_scope([*map(assemble.asset, SHARED), *map(_asset_text, SCRIPTS)])
+    style = assemble.asset("report.css") + _asset_text("app.css")
+    return {
+        "app.html": ("text/html", _asset_text("app.html").encode()),
+        "app.css": ("text/css", style.encode()),
+        "app.js": ("text/javascript", script.encode()),
+    }
+
+
+def _asset_text(name: str) -> str:
+    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")

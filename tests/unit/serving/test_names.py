@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.serving.names import pick
+from pytest_rageval.serving.project import pick
 
 KNOWN = ["faithfulness", "f1", "em"]
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.serving.web import page
+from pytest_rageval.serving.web import routes
 
-OWN = Path(page.__file__).with_name("assets")
+OWN = Path(routes.__file__).with_name("assets")
 WORDS = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
 
 
@@ -18,14 +18,14 @@ def words(text: str) -> list[list[tuple[str, str]]]:
 
 
 def scripts() -> dict[str, str]:
-    shared = {name: assemble.asset(name) for name in page.SHARED}
-    return shared | {name: (OWN / name).read_text("utf-8") for name in page.SCRIPTS}
+    shared = {name: assemble.asset(name) for name in routes.SHARED}
+    return shared | {name: (OWN / name).read_text("utf-8") for name in routes.SCRIPTS}
 
 
 def test_every_file_is_served() -> None:
     """[A24] What lies in the folder and is not used would be dead."""
-    assert {path.name for path in OWN.iterdir()} == {*page.SCRIPTS, "app.css", "app.html"}
-    assert page.page_files().keys() == {"app.html", "app.css", "app.js"}
+    assert {path.name for path in OWN.iterdir()} == {*routes.SCRIPTS, "app.css", "app.html"}
+    assert routes.page_files().keys() == {"app.html", "app.css", "app.js"}
 
 
 def test_no_two_scripts_have_a_function_of_one_name() -> None:
@@ -55,7 +55,7 @@ def test_every_word_that_is_said_is_there_and_the_other_way_round() -> None:
     own = {key for key, _ in words(found.pop("app_words.js"))[0]}
     shared = (words(found[name])[0] for name in ("words.js", "variant_words.js"))
     known = own.union(*({key for key, _ in part} for part in shared))
-    app = "\n".join(found[name] for name in page.SCRIPTS if name in found)
+    app = "\n".join(found[name] for name in routes.SCRIPTS if name in found)
     said = set(re.findall(r'(?:say|sayGiven|section)\(\s*"(\w+)"', app))
     assert said <= known
     assert own <= set(re.findall(r'"(\w+)"', app)) | VERDICTS | {"not_in_run"}

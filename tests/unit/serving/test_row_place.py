@@ -10,8 +10,7 @@ import pytest
 
 from pytest_rageval.evaluation import evaluate
 from pytest_rageval.results.layout import SavedScenario
-from pytest_rageval.serving.row_place import row_place
-from pytest_rageval.serving.saved_runs import read_run
+from pytest_rageval.serving.saved_runs import read_run, row_place
 
 LINES = """{"id": "a", "answer": "x", "references": ["x"]}
 

@@ -10,8 +10,7 @@ import pytest
 
 from pytest_rageval.model import RankedVariant, Ranking, VariantPair
 from pytest_rageval.reports.write_run import ranking_dict
-from pytest_rageval.serving.variants import contest_of, merged, read_contest
-from pytest_rageval.serving.verdicts import joint_verdict
+from pytest_rageval.serving.verdicts import contest_of, joint_verdict, merged, read_contest
 from pytest_rageval.serving.web.live_runs import verdict_of
 from pytest_rageval.text.codec import to_json
 

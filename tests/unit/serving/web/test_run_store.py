@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_rageval import evaluate
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.serving.project import ScenarioEntry
-from pytest_rageval.serving.web.shelf import page_of, point_dict
+from pytest_rageval.serving.web.run_store import page_of, point_dict
 
 BOT = ScenarioEntry(Path("bot.rageval.yaml"), "bot.rageval.yaml", "bot")
 SCENARIO = {"name": "bot", "metrics": ["f1"], "dataset": [{"answer": "a", "references": ["a"]}]}

@@ -16,10 +16,10 @@ from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
-from pytest_rageval.serving.variants import merged
+from pytest_rageval.serving.verdicts import merged
 from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns
 from pytest_rageval.serving.web.refusals import Refused
-from pytest_rageval.serving.web.shelf import Shelf, file_inside, page_of, run_name
+from pytest_rageval.serving.web.run_store import RunStore, file_inside, page_of, run_name
 from pytest_rageval.serving.web.weights import (
     Weights,
     read_variants,
@@ -30,7 +30,7 @@ from pytest_rageval.serving.web.weights import (
 _MOST_POINTS: Final = 2000
 
 
-class Desk:
+class AppService:
     """Answers the requests of the page; knows no HTTP but the statuses of its refusals."""
 
     def __init__(self, project: Project) -> None:
@@ -40,7 +40,7 @@ class Desk:
         self._problem: str | None = None
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
-        self._shelf = Shelf(project.paths)
+        self._store = RunStore(project.paths)
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
 
     # Scenarios
@@ -48,7 +48,7 @@ class Desk:
     async def scenarios(self, *, fresh: bool = False) -> dict[str, Any]:
         """Return the scenarios with their last runs; ``fresh`` looks for files anew."""
         await self._found(fresh=fresh)
-        last = await asyncio.to_thread(self._shelf.standings, list(self._entries.values()))
+        last = await asyncio.to_thread(self._store.standings, list(self._entries.values()))
         listed = [
             {
                 "id": one.id,
@@ -73,7 +73,7 @@ class Desk:
         digest = _digest(entry.path)
         outline = await self._read(entry)
         entry = self._entries.get(scenario, entry)
-        variants = await asyncio.to_thread(self._shelf.variants, entry, outline)
+        variants = await asyncio.to_thread(self._store.variants, entry, outline)
         return {
             "id": scenario,
             "name": entry.name or entry.shown,
@@ -82,7 +82,7 @@ class Desk:
             "problems": list(outline.problems),
             "outline": _shared(outline) if outline.figures else None,
             "variants": variants,
-            "contest": await asyncio.to_thread(self._shelf.contest, entry),
+            "contest": await asyncio.to_thread(self._store.contest, entry),
         }
 
     async def entry(self, scenario: str) -> ScenarioEntry:
@@ -163,34 +163,34 @@ class Desk:
     def _told(self, event: Event, entry: ScenarioEntry) -> Event:
         """Return the event of a result with its figures and page; that of a ranking, too."""
         if event["event"] == "contest":
-            ranked = self._shelf.contest(entry) if event["ranking"] else None
+            ranked = self._store.contest(entry) if event["ranking"] else None
             return {"event": "contest", "gate": event["gate"], "contest": ranked}
         shown = {key: value for key, value in event.items() if key != "folder"}
         point = None
         if "folder" in event:
-            folder, base = Path(event["folder"]), self._shelf.base(entry)
+            folder, base = Path(event["folder"]), self._store.base(entry)
             point = read_point(base, folder.relative_to(base).as_posix())
         if point is None:
             return {**event, "point": None}
-        return {**shown, "point": self._shelf.point(point, entry)}
+        return {**shown, "point": self._store.point(point, entry)}
 
     # Saved runs
 
     async def history(self, scenario: str, limit: int) -> dict[str, Any]:
         """Return the newest ``limit`` runs of a scenario, oldest first, and names of baselines."""
         entry = await self.entry(scenario)
-        points = await asyncio.to_thread(self._shelf.points, entry)
+        points = await asyncio.to_thread(self._store.points, entry)
         newest = points[max(0, len(points) - min(limit, _MOST_POINTS)) :]
-        saved = await asyncio.to_thread(self._shelf.baselines, entry)
-        shown = [self._shelf.point(point, entry) for point in newest]
+        saved = await asyncio.to_thread(self._store.baselines, entry)
+        shown = [self._store.point(point, entry) for point in newest]
         return {"points": shown, "baselines": list(saved)}
 
     async def compare(self, scenario: str, a: str, b: str) -> dict[str, Any]:
         """Return run ``a`` against the older ``b``; each may be a baseline."""
         entry = await self.entry(scenario)
-        base = self._shelf.base(entry)
-        known = await asyncio.to_thread(self._shelf.points, entry)
-        paths = await asyncio.to_thread(self._shelf.baselines, entry)
+        base = self._store.base(entry)
+        known = await asyncio.to_thread(self._store.points, entry)
+        paths = await asyncio.to_thread(self._store.baselines, entry)
         paths |= {run_name(one, entry): base / one.folder for one in known}
         for run in (a, b):
             if run not in paths:
@@ -204,8 +204,8 @@ class Desk:
     async def page(self, scenario: str, run: str) -> Path:
         """Return the file of a run's page."""
         entry = await self.entry(scenario)
-        for point in await asyncio.to_thread(self._shelf.points, entry):
-            file = page_of(self._shelf.base(entry), point)
+        for point in await asyncio.to_thread(self._store.points, entry):
+            file = page_of(self._store.base(entry), point)
             if file is not None and run_name(point, entry) == run:
                 return file
         raise Refused(404, "no such page")
@@ -213,9 +213,9 @@ class Desk:
     async def side_by_side(self, scenario: str) -> Path:
         """Return the file of the page that shows the variants of a scenario side by side."""
         entry = await self.entry(scenario)
-        folder = self._shelf.base(entry) / run_folder(entry.name or "")
+        folder = self._store.base(entry) / run_folder(entry.name or "")
         file = (
-            file_inside(folder / SIDE_BY_SIDE, self._shelf.base(entry)) if entry.variants else None
+            file_inside(folder / SIDE_BY_SIDE, self._store.base(entry)) if entry.variants else None
         )
         if file is None:
             raise Refused(404, "no such page")

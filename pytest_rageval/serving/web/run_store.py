@@ -14,11 +14,10 @@ from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
-from pytest_rageval.serving.variants import read_contest
-from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict
+from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict, read_contest
 
 
-class Shelf:
+class RunStore:
     """The saved runs of scenarios."""
 
     def __init__(self, paths: RunPaths) -> None:
