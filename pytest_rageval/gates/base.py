@@ -237,7 +237,7 @@ class GateKind:
     """A kind of gate as the registry holds it.
 
     ``options`` is a type that pydantic reads; editors show its schema, and ``description``.
-    ``make(options, location)`` returns the gates; it raises GateOptionError for what cannot be used.
+    ``make(options, location)`` returns the gates; raises GateOptionError for what cannot be used.
     ``example`` shows options that must be a mapping. ``keys`` says what the keys of a scenario
     gate's mapping are: options, metrics, or fields of the data, with gates below each.
     """
