@@ -90,8 +90,8 @@ def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
                 found = _END.search(text, stop)
                 end = len(text) if found is None else found.start()
             stop = end if text[end : end + 1] == ";" else stop
-        said = instead(pair["name"], text[pair.start("value") : stop])
-        parts += [text[at : pair.start("value")], said]
+        replacement = instead(pair["name"], text[pair.start("value") : stop])
+        parts += [text[at : pair.start("value")], replacement]
         at = stop
     return "".join([*parts, text[at:]])
 

@@ -270,7 +270,7 @@ class Cache:
         return self.mode in ("readwrite", "refresh")
 
     def get(self, kind: Kind, sha256: str) -> dict[str, Any] | None:
-        """Return what is kept under a digest; None where nothing is, or a damaged line."""
+        """Return the value under a digest; None without one, and for a damaged line."""
         value = (self._values[kind].find(sha256) or {}).get("value")
         return value if isinstance(value, dict) else None
 
@@ -284,7 +284,7 @@ class Cache:
         )
 
     def put_score(self, sha256: str, value: Mapping[str, Any] | None) -> None:
-        """Keep a score under a digest; with None what older files have under it counts no more."""
+        """Keep a score under a digest; None: what older files hold under it no longer counts."""
         self._append(sha256, (self._values["score"], f'"value": {json.dumps(value)}'))
 
     def _append(self, sha256: str, *lines: tuple[JsonlLog, str]) -> None:

@@ -60,8 +60,8 @@ class ClientSettings:
     any minute, over all processes of a run. A request may take ``timeout_s``; one that fails for a
     passing reason is repeated ``retries`` times, with waits of ``max_wait_s`` altogether at most; a
     reply above ``max_mb`` is an error, and one that cannot be used is asked for again ``reasks``
-    times; after ``max_failures`` such replies and no other the model is not asked any more (None:
-    it always is). ``batch_size`` is the number of texts embedded at once. ``folders`` may hold the
+    times; after ``max_failures`` such replies in a row the model is not asked any more (None: it
+    always is). ``batch_size`` is the number of texts embedded at once. ``folders`` may hold the
     module of a ``pkg.mod:attr``, in addition to ``sys.path``; ``import_mode`` says how they are
     added to it; ``source_sha256`` is a digest of its code, "" if that is not known.
     """

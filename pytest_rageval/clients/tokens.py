@@ -69,8 +69,8 @@ class Habits:
     def completion(self, kinds: Mapping[str, int]) -> tuple[float, float]:
         """Return the least and the most tokens that replies to so many questions will have.
 
-        Meant to hold in nine of ten runs. Of a kind without replies in the cache, one has 10 to
-        1,000 tokens, ``max_tokens`` at most.
+        Meant to hold in nine of ten runs. A reply of a kind that the cache has too few of is taken
+        to have 10 to 1,000 tokens, ``max_tokens`` at most.
         """
         found = [self._of_kind(kind, count) for kind, count in kinds.items()]
         return sum(least for least, _ in found), sum(most for _, most in found)

@@ -157,8 +157,8 @@ def language_of(samples: Iterable[Sample]) -> Language:
     The texts are questions and answers, as in prompts whose language is ``auto``.
     """
     texts = [(sample.question or "") + (sample.answer or "") for sample in samples]
-    said = [text for text in texts if text.strip()]
-    return "zh" if said and 2 * sum(map(has_cjk, said)) >= len(said) else "en"
+    written = [text for text in texts if text.strip()]
+    return "zh" if written and 2 * sum(map(has_cjk, written)) >= len(written) else "en"
 
 
 def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]:
@@ -196,8 +196,8 @@ def row_problems(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Probl
             yield Problem(
                 row.place, "an empty answer is scored without the judge, and tests nothing"
             )
-        if lacking := missing_fields(row.sample, info):
-            needed = " and ".join(map(repr, lacking))
+        if missing := missing_fields(row.sample, info):
+            needed = " and ".join(map(repr, missing))
             message = f"metric {row.metric!r} needs {needed}; this row lacks them"
             yield Problem(row.place, message)
 

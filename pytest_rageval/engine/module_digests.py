@@ -22,15 +22,15 @@ _SEEN: Final[dict[str, tuple[object, str]]] = {}
 
 def own_metrics(metrics: Iterable[BoundMetric]) -> tuple[BoundMetric, ...]:
     """Return the metrics that run code of the user's, or of another package."""
-    return tuple(one for one in metrics if not one.is_ours)
+    return tuple(metric for metric in metrics if not metric.is_ours)
 
 
 def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str, str]:
     """Return the digest of each module that the user's own metrics came from, by its name."""
     names: set[str] = set()
-    for one in own_metrics(metrics):
-        path = source.specs[one.position].use or ""
-        names |= {path.partition(":")[0], _module_of(one.metric)}
+    for metric in own_metrics(metrics):
+        path = source.specs[metric.position].use or ""
+        names |= {path.partition(":")[0], _module_of(metric.metric)}
     folders = (str(source.root) + os.sep, str(source.path.parent) + os.sep)
     waiting = [name for name in names if name and name.partition(".")[0] != _PACKAGE]
     found: dict[str, str] = {}

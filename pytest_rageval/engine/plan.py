@@ -272,7 +272,9 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     @property
     def is_plain(self) -> bool:
         """Whether scoring a sample runs this package's own code only, here, and asks nobody."""
-        return not (self.is_asked or self.elsewhere) and all(one.is_ours for one in self.metrics)
+        return not (self.is_asked or self.elsewhere) and all(
+            metric.is_ours for metric in self.metrics
+        )
 
     @cached_property
     def heading(self) -> str:
@@ -288,7 +290,9 @@ class Plan(Value, frozen=True, dict=True, gc=True):
         """
         if self.target is not None or self.source is None:
             return ()
-        return tuple(one for one in self.metrics if not one.info.is_judged and one.batch is None)
+        return tuple(
+            metric for metric in self.metrics if not metric.info.is_judged and metric.batch is None
+        )
 
     @property
     def asking_order(self) -> Sequence[Case]:

@@ -137,7 +137,7 @@ class LevelGuide(Value, frozen=True):
     def of(self, levels: Sequence[float]) -> tuple[str, ...]:
         """Return what ``levels`` mean, or () where they are not levels of this scale.
 
-        0 and 1 say something else of a scale from 0 to 5 than on it: the highest must be the same.
+        The highest level must be the same: 0 and 1 mean something else on a scale from 0 to 5.
         """
         known = self.meanings
         is_same = set(levels) <= known.keys() and max(levels) == max(known, default=None)

@@ -66,17 +66,17 @@ class MustSatisfy:
         for score in scores:
             if score.value is None:
                 return score
-        said = [
+        verdicts = [
             {"criterion": one, "met": score.value == 1.0, "reason": score.reason}
             for one, score in zip(criteria, scores, strict=True)
         ]
-        failed = [verdict for verdict in said if not verdict["met"]]
+        failed = [verdict for verdict in verdicts if not verdict["met"]]
         listed = "; ".join(
             f"{shorten(str(verdict['criterion']))!r}: {verdict['reason']}" for verdict in failed
         )
-        reason = f"{len(failed)} of {len(said)} not met: {listed}" if failed else None
-        share = (len(said) - len(failed)) / len(said)
-        return Score(self._name, share, reason, {"criteria": said})
+        reason = f"{len(failed)} of {len(verdicts)} not met: {listed}" if failed else None
+        share = (len(verdicts) - len(failed)) / len(verdicts)
+        return Score(self._name, share, reason, {"criteria": verdicts})
 
 
 class _MetOrNot(Rubric):

@@ -41,9 +41,7 @@ class Bleu:
         """Return BLEU in 0..1."""
         chosen = self._options
         answer, references = prepare(sample, context, chosen.normalizer, chosen.tokenizer)
-        return Score(
-            self._name, max(bleu(answer.tokens, reference.tokens) for reference in references)
-        )
+        return Score(self._name, max(bleu(answer.tokens, text.tokens) for text in references))
 
 
 class Chrf:
@@ -55,9 +53,7 @@ class Chrf:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return chrF in 0..1."""
         answer = sample.answer or ""
-        return Score(
-            self._name, max(chrf(answer, reference) for reference in sample.references or ("",))
-        )
+        return Score(self._name, max(chrf(answer, text) for text in sample.references or ("",)))
 
 
 def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:

@@ -34,9 +34,9 @@ class QuotedSpans:
         if not spans:
             return Score(self._name, 1.0, reason="the answer quotes nothing")
         source = self._text(" ".join(sample.contexts or ()))
-        lacking = [span for span in spans if self._text(span) not in source]
-        reason = f"not in the contexts: {'; '.join(lacking)}" if lacking else None
-        return Score(self._name, 1.0 - len(lacking) / len(spans), reason=reason)
+        missing = [span for span in spans if self._text(span) not in source]
+        reason = f"not in the contexts: {'; '.join(missing)}" if missing else None
+        return Score(self._name, 1.0 - len(missing) / len(spans), reason=reason)
 
     def _text(self, text: str) -> str:
         return re.sub(r"\s+", " ", text).strip().lower() if self._options.casefold else text

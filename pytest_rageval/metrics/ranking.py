@@ -214,12 +214,12 @@ class RankingMetric:
         """Return the score of one sample; many are scored far faster by ``score_rankings``."""
         if self.looks_at_ids(sample):
             return score_rankings([self], [sample])[0][0]
-        lacking = self._lacking(sample)
-        if lacking or self.of_hits is None:
-            return Score(self.name, None, reason=lacking)
+        reason = self._why_not(sample)
+        if reason or self.of_hits is None:
+            return Score(self.name, None, reason=reason)
         return Score(self.name, self.of_hits(find_hits(sample, self.options.match), self.options.k))
 
-    def _lacking(self, sample: Sample) -> str:
+    def _why_not(self, sample: Sample) -> str:
         """Return why the contexts of ``sample`` cannot be compared, "" if they can."""
         if self.of_hits is None or self.options.on == "ids":
             return "the row has no retrieved_ids and reference_ids"

@@ -37,10 +37,7 @@ class RougeMetric:
         prediction = _tokens(context, answer)
         return Score(
             self._name,
-            max(
-                _figure(self._measure, _tokens(context, reference), prediction)
-                for reference in references
-            ),
+            max(_figure(self._measure, _tokens(context, text), prediction) for text in references),
         )
 
 
@@ -66,8 +63,7 @@ class RougeScoreMetric:
         split = split_characters if any(map(has_cjk, (answer, *references))) else _stem
         prediction, chosen = split(answer), self._options
         found = (
-            _figure(chosen.rouge_type, split(reference), prediction, chosen.mode)
-            for reference in references
+            _figure(chosen.rouge_type, split(text), prediction, chosen.mode) for text in references
         )
         return Score(self._name, max(found))
 

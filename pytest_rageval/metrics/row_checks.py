@@ -55,15 +55,15 @@ class RowChecks:
             return Score(self._name, 1.0)
         value = 1.0 - math.fsum(c.weight for c in failed) / math.fsum(c.weight for c in checks)
         listed = [str(check) for check in failed]
-        said = "; ".join(_said(check, context.latency_s) for check in failed)
-        reason = f"{len(failed)} of {len(checks)} failed: {said}"
+        reasons = "; ".join(_display(check, context.latency_s) for check in failed)
+        reason = f"{len(failed)} of {len(checks)} failed: {reasons}"
         return Score(self._name, max(value, 0.0), reason, {"failed": listed})
 
     def _search(self, pattern: str, text: str, ignore_case: bool) -> bool:
         return search(pattern, text, ignore_case or self._ignore_case)
 
 
-def _said(check: Check, latency_s: float | None) -> str:
+def _display(check: Check, latency_s: float | None) -> str:
     if check.kind != "max_latency_s" or latency_s is None:
         return str(check)
     # A server that answers one after the other makes the others wait: nobody outside can tell.

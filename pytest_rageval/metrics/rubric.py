@@ -190,10 +190,10 @@ class RubricOptions(NoOptions):
     def _has_its_places(cls, prompt: str | None) -> str | None:
         if prompt is None:
             return None
-        lacking = [place for place in ("{query}", "{context}", "{answer}") if place not in prompt]
-        if lacking:
+        missing = [place for place in ("{query}", "{context}", "{answer}") if place not in prompt]
+        if missing:
             places = "the placeholders {query}, {context} and {answer}"
-            raise _refused(f"a text with {places}; it lacks {' and '.join(lacking)}")
+            raise _refused(f"a text with {places}; it lacks {' and '.join(missing)}")
         return prompt
 
     @field_validator("levels")

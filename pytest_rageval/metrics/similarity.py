@@ -57,8 +57,8 @@ class SemanticSimilarity:
         answer = sample.answer or ""
         references = [text for text in sample.references or () if text.strip()]
         if not answer.strip() or not references:
-            lacking = "answer" if not answer.strip() else "reference"
-            return Score(self._name, None, reason=f"the {lacking} is empty")
+            empty = "answer" if not answer.strip() else "reference"
+            return Score(self._name, None, reason=f"the {empty} is empty")
         first, *others = await _embed(models, [answer, *references])
         found = [cosine(first, other) for other in others]
         cosines = [value for value in found if value is not None]

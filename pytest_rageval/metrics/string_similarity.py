@@ -42,9 +42,7 @@ def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
     """Return the metric of the most similar reference; two empty texts are equal."""
     similarity = SIMILARITIES[options.distance_measure]
     return StringMetric(
-        name,
-        options,
-        lambda answer, of: max(similarity(answer, reference) for reference in of or ("",)),
+        name, options, lambda answer, of: max(similarity(answer, text) for text in of or ("",))
     )
 
 

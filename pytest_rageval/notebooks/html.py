@@ -25,7 +25,7 @@ from pytest_rageval.reports.run_view import (
     ranking_rows,
 )
 from pytest_rageval.stats.verdict import is_low, shortfalls, shown_errors
-from pytest_rageval.stats.wording import change, figure, p_figure
+from pytest_rageval.stats.wording import figure
 from pytest_rageval.text.printable import one_line, printable
 
 _WORST: Final = 5
@@ -158,17 +158,10 @@ def _comparison(view: RunView) -> Markup:
     """Return the metrics against the baseline."""
     if view.result.comparison is None:
         return Markup("")
-    rows = [
-        (
-            shorten(metric.name, _TITLE_WIDTH),
-            figure(metric.figures.a_mean),
-            figure(metric.figures.b_mean),
-            change(metric.figures.diff),
-            p_figure(metric.figures.p_adjusted),
-            metric.word,
-        )
-        for metric in view.compared
-    ]
+    rows = []
+    for metric in view.compared:
+        *means, _, p_adjusted = metric.texts
+        rows.append((shorten(metric.name, _TITLE_WIDTH), *means, p_adjusted, metric.word))
     baseline = shorten(view.result.comparison.baseline, _TITLE_WIDTH)
     return table((f"compared with {baseline}", "A", "B", "A - B", "p", ""), _first(rows))
 

@@ -61,7 +61,7 @@ def path_unknown_to_workers(scenarios: Iterable[str], specs: Iterable[str]) -> s
     (``chdir``) are fine.
     """
     remote = [
-        one for one in specs if re.match(r"(\d+\*)?(socket|ssh)=", one) and "chdir=" not in one
+        spec for spec in specs if re.match(r"(\d+\*)?(socket|ssh)=", spec) and "chdir=" not in spec
     ]
     relative = [name for name in scenarios if not Path(name).is_absolute()]
     if not (remote and relative):

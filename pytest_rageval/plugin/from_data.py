@@ -81,7 +81,7 @@ class _Asked:
     def workflow_text(self, *, asks: bool) -> str:
         """Return the workflow; ``asks`` says that a system has to be installed, too."""
         where = os.path.relpath(self.here, self._root).replace(os.sep, "/")
-        extras = sorted({_EXTRAS[one] for one in self.data.suffixes if one in _EXTRAS})
+        extras = sorted({_EXTRAS[suffix] for suffix in self.data.suffixes if suffix in _EXTRAS})
         return workflow_text(self.step, extras, "" if where == "." else where, asks=asks)
 
 

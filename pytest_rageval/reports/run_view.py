@@ -119,10 +119,9 @@ class RunView:
     def stopped(self) -> str:
         """What the figures are of if the run stopped when the verdict was certain, else ""."""
         counts = self.result.counts
-        asked = f"{counts.ran} of {counts.samples} samples"
-        if not counts.not_asked:
-            return ""
-        return f"stopped when the verdict was certain: all figures are of the {asked} asked"
+        asked = f"{counts.ran} of {counts.samples} samples asked"
+        text = f"stopped when the verdict was certain: all figures are of the {asked}"
+        return text if counts.not_asked else ""
 
     @cached_property
     def means(self) -> Sequence[MeanRow]:
@@ -240,6 +239,13 @@ class ComparedMetric:
     name: str
     figures: MetricComparison
     word: Word
+
+    @property
+    def texts(self) -> tuple[str, str, str, str, str]:
+        """A, B, A - B, the p-value and the adjusted one, as text."""
+        found = self.figures
+        means = figure(found.a_mean), figure(found.b_mean), change(found.diff)
+        return (*means, p_figure(found.p_value), p_figure(found.p_adjusted))
 
     @property
     def reach(self) -> float | None:

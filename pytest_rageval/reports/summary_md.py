@@ -32,7 +32,6 @@ from pytest_rageval.stats.wording import (
     correction_name,
     figure,
     interval,
-    p_figure,
 )
 from pytest_rageval.text.printable import one_line
 
@@ -191,14 +190,14 @@ def _comparison(view: RunView) -> Iterator[str]:
     rows = []
     for metric in view.compared:
         found = metric.figures
+        a, b, diff, *p_values = map(_plain, metric.texts)
         ends = interval(found.ci_low, found.ci_high)
-        p_values = " | ".join(_plain(p_figure(p)) for p in (found.p_value, found.p_adjusted))
         verdict = f"**{metric.word}**" if found.significant else metric.word
         note = found.undecided or found.note
         remark = f"{_cell(note, _MESSAGE_WIDTH)} |" if note else "|"
         rows.append(
-            f"| {_name(metric.name)} | {figure(found.a_mean)} | {figure(found.b_mean)} | "
-            f"{change(found.diff)} | {ends} | {p_values} | {found.n} | {verdict} | {remark}"
+            f"| {_name(metric.name)} | {a} | {b} | {diff} | {ends} | {' | '.join(p_values)} | "
+            f"{found.n} | {verdict} | {remark}"
         )
     title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
     yield from _table(title, head, rows, _ROOM_COMPARISON)

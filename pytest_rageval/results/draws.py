@@ -55,9 +55,9 @@ def known_records(label_files: Iterable[str], folder: Path) -> list[DrawRecord]:
     """
     paths = dict.fromkeys([*(Path(name).with_name(DRAWS) for name in label_files), folder / DRAWS])
     found = {
-        (one.drawn_at, one.metric, one.run, one.seed): one
+        (record.drawn_at, record.metric, record.run, record.seed): record
         for path in paths
-        for one in read_records(path)
+        for record in read_records(path)
     }
     return sorted(found.values(), key=lambda one: one.drawn_at)
 
@@ -95,7 +95,7 @@ class _File(Value, frozen=True):
 def draws_chunks(records: Iterable[DrawRecord]) -> Iterator[str]:
     """Yield the text of the file, one draw a line."""
     yield f'{{"schema": {DRAWS_SCHEMA}, "draws": [\n'
-    yield ",\n".join(to_json(one, 0) for one in records)
+    yield ",\n".join(to_json(record, 0) for record in records)
     yield "\n]}\n"
 
 

@@ -68,7 +68,7 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
 
 def _is_overridden(path: str, overridden: Iterable[str]) -> bool:
     names = [one.partition(".")[0] if one.startswith(_AS_ONE) else one for one in overridden]
-    return any(f"{path}.".startswith(f"{one}.") or one.startswith(f"{path}.") for one in names)
+    return any(f"{path}.".startswith(f"{name}.") or name.startswith(f"{path}.") for name in names)
 
 
 def _changed_data(info: ScenarioInfo, ran: Mapping[str, Any], path: Path) -> Iterator[str]:

@@ -318,7 +318,7 @@ def _weights(info: ScenarioInfo) -> str:
 def _of_runs(
     infos: Sequence[ScenarioInfo], what: str, values: Iterable[str | None], advice: str
 ) -> Iterator[str]:
-    """Yield the first two runs that know the value and have another one."""
+    """Yield the difference between the first run with a value and the first with another one."""
     known = [(one.variant, value) for one, value in zip(infos, values, strict=True) if value]
     for variant, now in known[1:]:
         first, was = known[0]
@@ -328,7 +328,7 @@ def _of_runs(
 
 
 def _readers(results: Sequence[ScenarioResult]) -> Iterator[tuple[str, _ValueOf]]:
-    """Yield what must be the same in all runs of a sample, in words, and how to read it."""
+    """Yield, in words, what of a sample must be the same in all runs, and how to read it."""
     yield "another question", lambda one: one.question
     yield "other references", lambda one: None if one.references is None else list(one.references)
     if not any(result.info.judgements_sha256 for result in results):  # else compared as a whole

@@ -120,9 +120,9 @@ def power_factor(alpha: float, degrees: float = math.inf) -> float:
 
 
 def alpha_of_each(alpha: float, correction: Correction, family: int) -> float:
-    """Return what the test of each of ``family`` metrics has of ``alpha``, if it is shared out.
+    """Return the significance level of each test where ``family`` metrics share ``alpha``.
 
-    max-T leaves no less.
+    With max-T each has this level at least.
     """
     return alpha if correction == "none" else alpha / max(family, 1)
 

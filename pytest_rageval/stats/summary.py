@@ -394,7 +394,7 @@ def judge_failure(sample: SampleResult) -> str:
 
     "" where it did, or where anything else went wrong.
     """
-    said = []
+    reasons = []
     for name, error in sample.errors.items():
         found = sample.replies.get(name) or {}
         kinds = [words for fault, words in FAULTS.items() if found.get(fault)]
@@ -402,8 +402,8 @@ def judge_failure(sample: SampleResult) -> str:
             kinds = ["not asked"]
         if not kinds or sample.scores.get(name) is not None:
             return ""
-        said.append(f"{name}: {', '.join(kinds)}")
-    return "; ".join(said)
+        reasons.append(f"{name}: {', '.join(kinds)}")
+    return "; ".join(reasons)
 
 
 def replies_text(counts: Mapping[str, int]) -> str:
@@ -414,7 +414,7 @@ def replies_text(counts: Mapping[str, int]) -> str:
     """
     asked = sum(counts.values())
     bad = asked - counts[USABLE]
-    kinds = ", ".join(f"{said} {counts[one]}" for one, said in FAULTS.items() if one in counts)
+    kinds = ", ".join(f"{words} {counts[kind]}" for kind, words in FAULTS.items() if kind in counts)
     return f"{bad} of {asked} replies could not be used ({_percent(bad, asked)}): {kinds}"
 
 

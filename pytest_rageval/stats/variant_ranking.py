@@ -72,7 +72,7 @@ def rank_variants(
         pairs, reach = _pairs(
             [variant.name for variant in ranked if variant.n], common, contest, upwards
         )
-    reasons = [*([] if contest.anyway else unlike), *_lacking(ordered, contest, common)]
+    reasons = [*([] if contest.anyway else unlike), *_reasons(ordered, contest, common)]
     undecided = "; ".join(reasons) or reach
     if undecided:
         pairs = tuple(map(_untested, pairs))
@@ -176,7 +176,7 @@ def _untested(pair: VariantPair) -> VariantPair:
     return replace(pair, p_value=None, p_adjusted=None, significant=False, method="none")
 
 
-def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> Iterator[str]:
+def _reasons(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> Iterator[str]:
     """Yield why the samples in common say nothing of the data set."""
     names = [result.info.variant for result in results]
     metric = contest.of
@@ -218,8 +218,8 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
 
 def _who_lacks(common: Common) -> str:
     """Return how many samples each variant lacks, the one that lacks most first."""
-    lacking = sorted(common.missing.items(), key=lambda one: -one[1])
-    found = ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+    missing = sorted(common.missing.items(), key=lambda one: -one[1])
+    found = ", ".join(f"{name} lacks {count}" for name, count in missing if count)
     return found or "no metric applies to them in every variant"
 
 

@@ -104,9 +104,9 @@ def unwritten(target: str, sample: SampleResult) -> str | None:
 
     ``target`` is its name in results. None for one that gave an answer, or failed otherwise.
     """
-    said = sample.errors.get(TARGET, "").partition("\n")[0]
-    is_unwritten = bool(target) and said.startswith(f"{target}: {NotImplementedError.__name__}")
-    return said if is_unwritten else None
+    message = sample.errors.get(TARGET, "").partition("\n")[0]
+    is_unwritten = bool(target) and message.startswith(f"{target}: {NotImplementedError.__name__}")
+    return message if is_unwritten else None
 
 
 def is_beyond_budget(sample: SampleResult) -> bool:
@@ -132,12 +132,12 @@ def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:
     """
     if is_scored(sample.weighted_score):
         return []
-    lacking = [
+    missing = [
         column.name
         for column in info.metrics
         if column.weight > 0.0 and not is_scored(sample.scores.get(column.name))
     ]
-    return [name for name in lacking if name in sample.errors] or lacking
+    return [name for name in missing if name in sample.errors] or missing
 
 
 def is_tolerated(info: ScenarioInfo, sample: SampleResult, may_be_missing: Collection[str]) -> bool:
@@ -170,10 +170,10 @@ def shown_errors(sample: SampleResult) -> dict[str, str]:
     """
     if sample.outcome != "error" and is_scored(sample.weighted_score):
         return dict(sample.errors)
-    lacking = [name for name, score in sample.scores.items() if not is_scored(score)]
-    found = {name: sample.reasons[name] for name in lacking if name in sample.reasons}
+    missing = [name for name, score in sample.scores.items() if not is_scored(score)]
+    found = {name: sample.reasons[name] for name in missing if name in sample.reasons}
     is_weightless = not is_scored(sample.weighted_score) and not sample.errors
-    if is_weightless and len(lacking) < len(sample.scores):
+    if is_weightless and len(missing) < len(sample.scores):
         found[WEIGHTED_SCORE] = NOTHING_WEIGHS
     return {**sample.errors, **{name: found[name] for name in found if name not in sample.errors}}
 

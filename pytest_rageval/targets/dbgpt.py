@@ -245,8 +245,8 @@ def _checked(reply: HttpReply) -> Any:
     """Return the JSON of a reply; raise TargetError where it reports a failure."""
     value = json_of(reply)
     if isinstance(value, dict) and value.get("success") is False:
-        said = shorten(str(value.get("err_msg")), 300)
-        raise TargetError(f"failed: {value.get('err_code') or 'no err_code'}: {said}")
+        message = shorten(str(value.get("err_msg")), 300)
+        raise TargetError(f"failed: {value.get('err_code') or 'no err_code'}: {message}")
     return value
 
 

@@ -113,7 +113,8 @@ def read_json_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any,
 def read_json_rows(text: str, **hooks: Callable[..., Any]) -> Any:
     """Return the value that ``text`` is in JSON, of any depth; raises ValueError as ``read_json``.
 
-    What is too deep in it is cut off, yet stays too deep: ``excess`` finds it, in its row.
+    Parts that Python cannot read are emptied, and are still too deep: ``excess`` finds them in
+    their row.
     """
     try:
         return read_json(text, depth=None, **hooks)
@@ -125,7 +126,7 @@ _MARKS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTAL
 
 
 def cut_json(text: str, depth: int = CUT_DEPTH) -> str:
-    """Return JSON without what is deeper than ``depth``; all else stays on its line and column."""
+    """Return JSON without the parts below ``depth``; all else stays on its line and column."""
     spans, at, level = [], 0, 0
     for mark in _MARKS.finditer(text):
         if mark[0] in ("[", "{"):

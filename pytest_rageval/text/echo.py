@@ -40,10 +40,10 @@ class Examples:
     @classmethod
     def of(cls, output: Any, given: Any = ()) -> Examples:
         """Return one example with these texts, which may lie in lists and mappings."""
-        said, asked = [*texts_in(output)], [*texts_in(given)]
-        rows = [_row(text) for text in (*said, *asked) if _is_long(text)]
-        pairs = (frozenset(_telling((*said, *asked))),) if asked else ()
-        return cls(tuple(dict.fromkeys(rows)), frozenset(_telling(asked or said)), pairs)
+        outputs, inputs = [*texts_in(output)], [*texts_in(given)]
+        rows = [_row(text) for text in (*outputs, *inputs) if _is_long(text)]
+        pairs = (frozenset(_telling((*outputs, *inputs))),) if inputs else ()
+        return cls(tuple(dict.fromkeys(rows)), frozenset(_telling(inputs or outputs)), pairs)
 
     def __add__(self, other: Examples) -> Examples:
         return Examples(
@@ -122,9 +122,9 @@ def _enough(words: set[str], examples: Examples) -> Iterator[set[str]]:
 
 
 def _is_foreign(telling: set[str], known: set[str], text: str) -> bool:
-    """Return whether the row, of these known words, has too few of those that tell of an example.
+    """Return whether a row of the words ``known`` has too few of the words ``telling``.
 
-    It needs three in four, or half where a name or a figure is among them. One word that is
+    It needs three in four of them, or half if a name or a figure is among these. One word that is
     missing is chance, unless it is a name or a figure.
     """
     if _is_latin(known) != _is_latin(_telling([text])):  # they share no words, but figures

@@ -125,8 +125,8 @@ def _leaves(value: Any, label: str) -> Iterator[tuple[str, bool]]:
             yield from _leaves(part, label)
     elif isinstance(value, str):
         # One line without tags, so that all of it is the value of this label.
-        said = " ".join(re.sub(r"[<>|\\]", " ", value).split())
-        yield f"{label}: {said}", len(said) > _PROSE
+        line = " ".join(re.sub(r"[<>|\\]", " ", value).split())
+        yield f"{label}: {line}", len(line) > _PROSE
     else:
         yield f"{label}: {'null' if value is None else value}", False
 

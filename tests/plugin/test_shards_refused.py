@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from shard_rows import INFO, write_shard
-from sharded import copied, merge, run_shards, shard_files
+from sharded import changed, copied, merge, run_shards, shard_files
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project
@@ -243,3 +244,35 @@ def test_a_shard_that_cannot_be_written_is_red(four: Project) -> None:
     found = four.pytest("--rag-shard=1/2", "--rag-output=taken")
     assert found.ret == pytest.ExitCode.TESTS_FAILED
     found.stdout.fnmatch_lines(["shard NOT written: *"])
+
+
+DAMAGED = [
+    {"nodeid": "qa.rageval.yaml::q1"},
+    {"outcome": "green"},
+    {"when": 7},
+    {"location": ["qa.rageval.yaml"]},
+    {"outcome": "skipped"},
+    {"longrepr": {"reprcrash": 1, "reprtraceback": 2, "sections": 3, "chain": 4}},
+    {"$report_type": "Nothing"},
+    {"$report_type": "CollectReport"},
+    {"duration": "long"},
+]
+
+
+def test_damaged_reports(four: Project) -> None:
+    """pytest itself would end with an internal error, or show the report of another case."""
+    four.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
+    four.rows([{"id": "q0", "answer": "y", "references": ["x"]}])
+    (part,) = run_shards(four, ["1/1"])
+    (path,) = shard_files(part)
+    whole = path.read_bytes()
+    setup, call, teardown = json.loads(whole.splitlines()[1])["reports"]
+    for change in DAMAGED:
+        changed(path, 1, reports=[setup, call | change, teardown])
+        refused(merge(four, [part]), str(path), "report")
+        path.write_bytes(whole)
+    # A result, or a worker, that is not there.
+    changed(path, 1, reports=[setup, call | {"rageval": "{}", "node": 1}, teardown])
+    found = merge(four, [part], "-v")
+    found.assert_outcomes(failed=2, passed=1)  # the case, its gate; the gate unscored
+    assert found.ret == pytest.ExitCode.TESTS_FAILED

@@ -50,7 +50,7 @@ class Patience:
 
 
 class _Outage:
-    """How long something has gone wrong with nothing that would end it."""
+    """How long something has gone wrong without a success in between."""
 
     def __init__(self, longest_s: float) -> None:
         self._longest_s = longest_s
@@ -58,7 +58,7 @@ class _Outage:
         self._last = 0.0
 
     def lasts_s(self, now: float) -> float:
-        """Note that it has gone wrong ``now``, too; return for how long it has."""
+        """Note that it has gone wrong again ``now``; return for how many seconds it has."""
         # What went wrong long ago, with nothing since, says nothing about now.
         if self._since is None or now - self._last > self._longest_s:
             self._since = now
@@ -66,7 +66,7 @@ class _Outage:
         return now - self._since
 
     def end(self) -> None:
-        """Note what ends it."""
+        """Note a success."""
         self._since = None
 
 

@@ -418,8 +418,8 @@ def _usage(answer: Mapping[str, Any], texts: Sequence[str], reply: str) -> Usage
     """Return the usage that the server states; if it states none, an estimate, not zero."""
     counts = _stated(answer, "prompt_tokens", "completion_tokens")
     prompt, completion = (
-        math.ceil(sum(map(estimate_tokens, said))) if count is None else count
-        for count, said in zip(counts, (texts, [reply]), strict=True)
+        math.ceil(sum(map(estimate_tokens, parts))) if count is None else count
+        for count, parts in zip(counts, (texts, [reply]), strict=True)
     )
     return Usage(prompt, completion, calls=1)
 

@@ -51,7 +51,7 @@ class Recipe:
         """Return the recipe of these metrics."""
         metrics = tuple(metrics)
         definitions = {metric.column.name: metric.column.definition for metric in metrics}
-        positions = tuple(one.position for one in metrics)
+        positions = tuple(metric.position for metric in metrics)
         digests = digests_of(source, metrics)
         return cls(source, positions, definitions, digests, empty_answer)
 

@@ -336,17 +336,17 @@ class Comparison:
     def __init__(self, plan: Plan, samples: Sequence[Sample]) -> None:
         self._plan = plan
         self._due: dict[int, set[str]] = {}
-        for one in own_metrics(plan.runs_elsewhere):
-            whole = [sample.index for sample in samples if not missing_fields(sample, one.info)]
+        for metric in own_metrics(plan.runs_elsewhere):
+            whole = [sample.index for sample in samples if not missing_fields(sample, metric.info)]
             for index in (*whole[:_COMPARED], *whole[len(whole) // 2 :][:1], *whole[-1:]):
-                self._due.setdefault(index, set()).add(one.column.name)
+                self._due.setdefault(index, set()).add(metric.column.name)
 
     def difference(self, sample: Sample, scores: Mapping[str, Score]) -> str:
         """Return how a worker's scores of a sample differ from ours, "" for no difference."""
         names = self._due.pop(sample.index, None)
         if names is None:
             return ""
-        due = tuple(one for one in self._plan.metrics if one.column.name in names)
+        due = tuple(metric for metric in self._plan.metrics if metric.column.name in names)
         own = scores_alone(replace(self._plan, metrics=due), sample)
         for here in own:
             there = scores[here.metric]

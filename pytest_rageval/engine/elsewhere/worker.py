@@ -103,7 +103,7 @@ def _make(recipe: Recipe) -> Plan | Refused:
     if other:
         return Refused("; ".join(other))
     info = ScenarioInfo(
-        "", binding.loaded.path.name, "", metrics=tuple(one.column for one in metrics)
+        "", binding.loaded.path.name, "", metrics=tuple(metric.column for metric in metrics)
     )
     plan = Plan(info, metrics, (), frozenset(), empty_answer=recipe.empty_answer)
     warm_up(plan, Sample("warm-up"))

@@ -330,7 +330,7 @@ def _with_samples(dataset: Dataset, samples: Sequence[Sample]) -> Dataset:
     cases: list[Case] = [*samples, *invalid]
     if all(one.index < other.index for one, other in pairwise(samples)):
         cases.sort(key=lambda case: case.index)  # else a hook has chosen the order
-    columns = [*dataset.metadata_columns, *(name for one in samples for name in one.metadata)]
+    columns = [*dataset.metadata_columns, *(name for sample in samples for name in sample.metadata)]
     return replace(
         dataset,
         cases=[replace(case, index=at) for at, case in enumerate(cases)],

@@ -125,8 +125,8 @@ def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReadi
     beside = [(binding.loaded.path.parent / name).with_name(DRAWS) for name in files]
     folder = _drawn_in(binding)
     try:
-        kept = {code for path in beside for one in read_records(path) for code in one.strata}
-        drawn = {code for one in read_records(folder / DRAWS) for code in one.strata}
+        kept = {code for path in beside for record in read_records(path) for code in record.strata}
+        drawn = {code for record in read_records(folder / DRAWS) for code in record.strata}
     except ScenarioError:
         return  # said where the draws are read
     shown = binding.run_paths.shown
@@ -283,7 +283,7 @@ def refuse_stale(binding: Binding, plan: Plan) -> None:
     """
     cases, info = plan.cases, plan.info
     digests = {c.id: answer_digest(c.answer, c.contexts) for c in cases if isinstance(c, Sample)}
-    saved = [Draw(one.digests) for one in info.baselines.values() if one.digests]
+    saved = [Draw(baseline.digests) for baseline in info.baselines.values() if baseline.digests]
     for human in info.human:
         binding.problems += [
             Problem(label.place, f"{shorten(name)}: {_STALE}")

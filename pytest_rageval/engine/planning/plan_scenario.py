@@ -194,9 +194,9 @@ def _bind(
 
         models = replace(models, controls=bind_controls(binding, metrics, models, cases))
         rows = {
-            one.column.name: models.controls.get(one.column.name)
-            for one in metrics
-            if one.info.asks
+            metric.column.name: models.controls.get(metric.column.name)
+            for metric in metrics
+            if metric.info.asks
         }
         info = replace(
             info,

@@ -56,7 +56,10 @@ def parse_condition(flag: str, text: str) -> Condition:
 
 def conditions_for(plan: Plan, conditions: Sequence[Condition]) -> list[Condition]:
     """Return the conditions with the fields that a scenario reads from the columns they name."""
-    return [replace(one, field=plan.own_names.get(one.field, one.field)) for one in conditions]
+    return [
+        replace(condition, field=plan.own_names.get(condition.field, condition.field))
+        for condition in conditions
+    ]
 
 
 def select(cases: Sequence[Case], conditions: Sequence[Condition]) -> list[Case]:
@@ -85,10 +88,10 @@ def check_fields(plans: Sequence[Plan], conditions: Sequence[Condition]) -> None
     And for those that a system under test has yet to give.
     """
     problems = [
-        Problem(plan.info.path, f"{one.flag}: {message}")
+        Problem(plan.info.path, f"{condition.flag}: {message}")
         for plan in plans
-        for one in conditions
-        if (message := _unusable(plan, one.field))
+        for condition in conditions
+        if (message := _unusable(plan, condition.field))
     ]
     if problems:
         raise ScenarioError(dict.fromkeys(problems))

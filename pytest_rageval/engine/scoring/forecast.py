@@ -174,7 +174,7 @@ class _Forecaster:
         if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
             self._answers = AnswerCache(plan.target, reads)
         models = [_canonical(one) for one, times in asked_models(plan) if times]
-        self.uses = {one.role: ModelUse(one, _habits(self._cache, one)) for one in models}
+        self.uses = {model.role: ModelUse(model, _habits(self._cache, model)) for model in models}
         self._known = _Known(self._cache, asked, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
         self._models = Models(
@@ -290,7 +290,7 @@ class _Forecaster:
         if target is None or "contexts" not in target.provides or sample.contexts is not None:
             return found
         numbers = range(target.top_k or _CONTEXTS)
-        return replace(found, contexts=tuple(f"{said} {one}{_CONTEXT}" for one in numbers))
+        return replace(found, contexts=tuple(f"{said} {number}{_CONTEXT}" for number in numbers))
 
     def _stand_in(self, sample: Sample) -> str:
         """Return a text for an answer that is not known: another one where another may be given.
@@ -366,7 +366,7 @@ class _Judge:
         form = self._use.settings.form
         if schema is not None and form != "auto":
             messages = in_words(messages, schema, form)
-        self._use.ask([one.content for one in messages], kind)
+        self._use.ask([message.content for message in messages], kind)
 
 
 _CLAIM: Final = "What the judge finds in the text that it is asked about, which is claim"

@@ -121,7 +121,7 @@ class LiveRun:
         for one in self._scenarios.values():
             if one.nodeid not in {plan.info.nodeid for plan in plans}:  # of test functions
                 one.settle(meanwhile)
-        asked = {one.nodeid for one in self._scenarios.values() if one.is_judged}
+        asked = {scenario.nodeid for scenario in self._scenarios.values() if scenario.is_judged}
         run.shared_dir.mkdir(parents=True, exist_ok=True)
         mark = run.shared_dir / f"settled-{os.getpid()}"
         mark.with_suffix(".part").write_text(json.dumps(sorted(asked)), "ascii")

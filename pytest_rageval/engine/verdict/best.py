@@ -58,7 +58,7 @@ class _Rival:
 
 def _rivals(ranking: Ranking, name: str) -> Iterator[_Rival]:
     """Yield the other variants, best first."""
-    own = next((one.mean for one in ranking.variants if one.name == name), None)
+    own = next((variant.mean for variant in ranking.variants if variant.name == name), None)
     for one in ranking.variants:
         if one.name != name:
             lead = None if own is None or one.mean is None else own - one.mean
@@ -69,7 +69,7 @@ def _rivals(ranking: Ranking, name: str) -> Iterator[_Rival]:
 
 def _why_not(ranking: Ranking, contest: Contest, rivals: Sequence[_Rival]) -> Iterator[str]:
     """Yield why the comparison shows nothing, and what it could have shown."""
-    ran = {one.name for one in ranking.variants}
+    ran = {variant.name for variant in ranking.variants}
     absent = [name for name in contest.names if name not in ran]
     untested = [rival.variant.name for rival in rivals if not rival.is_tested]
     if absent:
@@ -102,7 +102,7 @@ def _defeat(ranking: Ranking, name: str, rival: _Rival) -> str:
     assert pair is not None  # else it would not be better
     # It ranks above, so the pair's difference is that of the other variant minus the named one.
     figures = (pair.diff, pair.ci_low, pair.ci_high)
-    diff, low, high = ("-" if one is None else f"{one:+.4f}" for one in figures)
+    diff, low, high = ("-" if figure is None else f"{figure:+.4f}" for figure in figures)
     mean, own = (_mean(ranking, one) for one in (other.name, name))
     return (
         f"{other.name} is significantly better than {name}: {ranking.metric} {mean} against {own}, "
@@ -147,6 +147,6 @@ def _p_text(ranking: Ranking, pair: VariantPair) -> str:
 
 
 def _mean(ranking: Ranking, name: str) -> str:
-    means = {one.name: one.mean for one in ranking.variants}
+    means = {variant.name: variant.mean for variant in ranking.variants}
     mean = means.get(name)
     return "-" if mean is None else f"{mean:.4f}"

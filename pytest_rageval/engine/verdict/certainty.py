@@ -33,7 +33,9 @@ class Certainty:
     def is_reached(self) -> bool:
         """Whether every gate is certain, and no sample can fail by itself."""
         watches = self._watches.values()
-        return not self._may_fail and all(one is not None and one.is_certain for one in watches)
+        return not self._may_fail and all(
+            watch is not None and watch.is_certain for watch in watches
+        )
 
     @property
     def verdicts(self) -> dict[str, bool]:

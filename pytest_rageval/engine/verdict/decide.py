@@ -210,7 +210,7 @@ def _lost(extent: Extent) -> str:
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"
 
 
-class Contested(Value, frozen=True):
+class VariantComparison(Value, frozen=True):
     """The variants of one scenario that ran, in the order of its file.
 
     ``ranking`` is None where fewer than two of them have results, ``gate`` where the scenario does
@@ -260,7 +260,7 @@ def in_file_order(info: ScenarioInfo) -> tuple[str, int, str]:
 
 def contested(
     results: Sequence[ScenarioResult], *, stopped: bool = False, strict: bool = False
-) -> list[Contested]:
+) -> list[VariantComparison]:
     """Return the scenarios with variants among ``results``, ranked and judged.
 
     A gate is decided by complete runs of all variants alone, as any gate by a complete run.
@@ -273,7 +273,7 @@ def contested(
 
 
 def with_rankings(
-    results: Sequence[ScenarioResult], found: Sequence[Contested], *, strict: bool = False
+    results: Sequence[ScenarioResult], found: Sequence[VariantComparison], *, strict: bool = False
 ) -> list[ScenarioResult]:
     """Return the results, those of variants with their ranking.
 
@@ -296,11 +296,11 @@ def _needs_others(info: ScenarioInfo) -> bool:
     return info.contest is not None and info.contest.at_least is not None and not info.is_of_file
 
 
-def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -> Contested:
+def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -> VariantComparison:
     info = results[0].info
     assert info.contest is not None
     ordered = sorted(results, key=lambda result: in_file_order(result.info))
-    found = Contested(info, info.contest, ordered)
+    found = VariantComparison(info, info.contest, ordered)
     with_samples = [result for result in ordered if result.samples]
     if len(with_samples) > 1:
         # It imports numpy, which scenarios without variants need not load.
@@ -314,7 +314,7 @@ def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -
     return replace(found, gate=_gate(found, stopped=stopped, strict=strict))
 
 
-def _gate(found: Contested, *, stopped: bool, strict: bool) -> GateResult:
+def _gate(found: VariantComparison, *, stopped: bool, strict: bool) -> GateResult:
     """Return the verdict of the gate ``best``, undecided where a variant or a sample is missing."""
     infos = [result.info for result in found.results]
     extent = Extent(

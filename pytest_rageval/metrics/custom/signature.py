@@ -115,9 +115,7 @@ def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> typ
     constructor: Any = inspect.getattr_static(made, "__init__")
     if constructor is object.__init__ and inspect.getattr_static(made, "__new__") is object.__new__:
         return call_options([], {}, shown)
-    parameters = [
-        parameter for parameter in _parameters(made, shown) if parameter.name not in given
-    ]
+    parameters = [part for part in _parameters(made, shown) if part.name not in given]
     return call_options(parameters, _namespace(constructor), shown)
 
 

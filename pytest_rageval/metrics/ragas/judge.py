@@ -120,8 +120,8 @@ def _as_most_say(parts: Sequence[M]) -> M:
 
     Replies without a statement have no verdict; the first of them is returned.
     """
-    said = [next(_verdicts(part.model_dump(), ""), ("", None))[1] for part in parts]
-    return parts[said.index(Counter(said).most_common(1)[0][0])]
+    verdicts = [next(_verdicts(part.model_dump(), ""), ("", None))[1] for part in parts]
+    return parts[verdicts.index(Counter(verdicts).most_common(1)[0][0])]
 
 
 def _verdicts(part: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -219,9 +219,7 @@ def _known_fields(sample: Sample, options: RagasOptions) -> dict[str, Any]:
         "question": sample.question if _says_something(sample.question) else None,
         "answer": sample.answer if _says_something(sample.answer) else None,
         "contexts": list(sample.contexts or ()),
-        "reference": [
-            reference for reference in sample.references or () if _says_something(reference)
-        ],
+        "reference": [text for text in sample.references or () if _says_something(text)],
         "reference_contexts": list(sample.reference_contexts or ()),
         "rubrics": _rubrics(sample.metadata.get(getattr(options, "column", ""))),
     }

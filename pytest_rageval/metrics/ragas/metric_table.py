@@ -27,8 +27,8 @@ async def faithfulness(request: Request) -> Finding:
     inputs = {"question": request.question, "answer": request.answer}
     claims = await request.claims("statement_generator_prompt", inputs, "answer")
     found = await request.verdicts("nli_statement_prompt", request.joined_contexts, claims)
-    lacking = quoted("not supported", _without(found))
-    return Finding(f"{counted(found, 'claims')} supported{lacking}", {"claims": found})
+    missing = quoted("not supported", _without(found))
+    return Finding(f"{counted(found, 'claims')} supported{missing}", {"claims": found})
 
 
 async def answer_relevancy(request: Request) -> Finding:
@@ -112,12 +112,8 @@ async def context_recall(request: Request) -> Finding:
     if not reply.classifications:
         raise Unscorable("the judge found no claim in the reference")
     found = [
-        {
-            "claim": classification.statement,
-            "verdict": classification.attributed,
-            "reason": classification.reason,
-        }
-        for classification in reply.classifications
+        {"claim": claim.statement, "verdict": claim.attributed, "reason": claim.reason}
+        for claim in reply.classifications
     ]
     missing = quoted("missing", _without(found))
     reason = f"{counted(found, 'claims of the reference')} in the contexts{missing}"
@@ -221,8 +217,8 @@ async def factual_correctness(request: Request) -> Finding:
     sides = await together(*(_verified(request, text, by, name) for name, text, _, by in pairs))
     sentences, details = [], {}
     for (name, _, other, _), found in zip(pairs, sides, strict=True):
-        lacking = quoted(f"not in the {other}", [one for one in found if not one["verdict"]])
-        sentences.append(f"{counted(found, f'claims of the {name}')} in the {other}{lacking}")
+        missing = quoted(f"not in the {other}", [one for one in found if not one["verdict"]])
+        sentences.append(f"{counted(found, f'claims of the {name}')} in the {other}{missing}")
         details[f"claims_of_{name}"] = found
     return Finding("; ".join(sentences), details)
 
@@ -372,8 +368,8 @@ async def sql_equivalence(request: Request) -> Finding:
     reply = await request.judge.ask("equivalence_prompt", inputs)
     explained = {"answer": reply.response_explanation, "reference": reply.reference_explanation}
     verdict = "equivalent" if reply.equivalent else "not equivalent"
-    said = "; ".join(f"the {name}: {brief(text)}" for name, text in explained.items())
-    return Finding(f"{verdict}; {said}", {"equivalent": reply.equivalent, **explained})
+    explanations = "; ".join(f"the {name}: {brief(text)}" for name, text in explained.items())
+    return Finding(f"{verdict}; {explanations}", {"equivalent": reply.equivalent, **explained})
 
 
 async def summary_score(request: Request) -> Finding:

@@ -52,10 +52,10 @@ from pytest_rageval.text.printable import printable, wrappable
 def known_metrics(hooks: Any, config: pytest.Config) -> Registry[MetricDefinition]:
     """Return the named metrics, including those of ``pytest_rageval_metrics``; raises HookError."""
     registry = METRIC_REGISTRY
-    for one in implementations(hooks, "pytest_rageval_metrics", config):
-        found = one.call(config=config)
+    for implementation in implementations(hooks, "pytest_rageval_metrics", config):
+        found = implementation.call(config=config)
         if found is not None:
-            registry = _extended(registry, found, one)
+            registry = _extended(registry, found, implementation)
     return registry
 
 
@@ -90,12 +90,12 @@ def _changed(
     samples: tuple[Sample, ...],
 ) -> tuple[tuple[Sample, ...], list[str]]:
     remarks = []
-    for one in hooks:
-        said = one.call(config=config, scenario=view, samples=samples)
-        changed = _checked(samples if said is None else one.listed(said), one)
+    for hook in hooks:
+        said = hook.call(config=config, scenario=view, samples=samples)
+        changed = _checked(samples if said is None else hook.listed(said), hook)
         if _differ(changed, samples):
             remarks.append(
-                f"{one.shown} changed samples: {len(samples)} before, {len(changed)} now"
+                f"{hook.shown} changed samples: {len(samples)} before, {len(changed)} now"
             )
             samples = changed
     return samples, remarks
@@ -134,11 +134,15 @@ def _plain(given: object, giver: Implementation) -> Sample:
 
 def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
     """Return the plan with the names of the run hooks that apply to it; raises HookError."""
-    found = [one for hook in RUN_HOOKS for one in implementations(hooks, hook, config)]
+    found = [
+        implementation
+        for hook in RUN_HOOKS
+        for implementation in implementations(hooks, hook, config)
+    ]
     if not found:
         return plan
     info = replace(plan.info, hooks=tuple(one.shown for one in found))
-    adds_gates = [shown for shown in info.hooks if shown.startswith(f"{GATES} of ")]
+    adds_gates = [hook for hook in info.hooks if hook.startswith(f"{GATES} of ")]
     if info.stop is not None and adds_gates:
         remark = f"stop: nothing stops early: the gates of {adds_gates[0]} need every sample"
         info = replace(info, stop=None, remarks=(*info.remarks, remark))
@@ -147,11 +151,13 @@ def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
 
 def target_of_hooks(view: ScenarioView, hooks: Any, config: pytest.Config) -> object | None:
     """Return the first result of ``pytest_rageval_target`` that is not None; raises HookError."""
-    for one in implementations(hooks, "pytest_rageval_target", config):
-        found: object = one.call(config=config, scenario=view)
+    for implementation in implementations(hooks, "pytest_rageval_target", config):
+        found: object = implementation.call(config=config, scenario=view)
         if found is not None:
             if not callable(found):
-                raise one.refused(f"returned {shorten(repr(found))}, which cannot be called")
+                raise implementation.refused(
+                    f"returned {shorten(repr(found))}, which cannot be called"
+                )
             return found
     return None
 

@@ -86,8 +86,8 @@ def _told(config: pytest.Config, hooks: Any) -> Iterator[str]:
 
 def strangers(hooks: Any, hook: str, known: Sequence[str] = _HARMLESS) -> Iterator[str]:
     """Yield the plugins that implement a hook and are not known to do nothing for our items."""
-    for found in getattr(hooks, hook).get_hookimpls():
-        plugin, function = found.plugin, found.function
+    for implementation in getattr(hooks, hook).get_hookimpls():
+        plugin, function = implementation.plugin, implementation.function
         name = function.__qualname__
         owner = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
         unknown = [
@@ -104,7 +104,7 @@ def reason_lines(config: pytest.Config, reasons: Sequence[str]) -> list[str]:
     # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
     if config.getoption("verbose", 0) <= 0:
         return []
-    return [f"rageval: no fast protocol ({one})" for one in dict.fromkeys(reasons) if one]
+    return [f"rageval: no fast protocol ({reason})" for reason in dict.fromkeys(reasons) if reason]
 
 
 class FastReports:

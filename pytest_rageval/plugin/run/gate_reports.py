@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.verdict.decide import (
-    Contested,
+    VariantComparison,
     contested,
     gate_names,
     has_best,
@@ -75,7 +75,7 @@ def report_gates(
     session: pytest.Session,
     results: Sequence[ScenarioResult],
     known: Mapping[str, GateItem],
-    contests: Sequence[Contested] = (),
+    contests: Sequence[VariantComparison] = (),
 ) -> None:
     """Send the reports of every gate through pytest's own hooks.
 
@@ -85,9 +85,9 @@ def report_gates(
     config = session.config
     judged = [(_of_scenario(config, one.info), gate, one) for one in results for gate in one.gates]
     judged += [
-        (_of_contest(config, one.info), one.gate, one.results[0])
-        for one in contests
-        if one.gate is not None
+        (_of_contest(config, contest.info), contest.gate, contest.results[0])
+        for contest in contests
+        if contest.gate is not None
     ]
     items = [_item(whole, "gate", gate.name, session) for whole, gate, _ in judged]
     session.testscollected += sum(item.nodeid not in known for item in items)
@@ -218,7 +218,7 @@ def _failure(whole: _Whole, gate: GateResult, text: str) -> Any:
         return placed(shown, whole.path, whole.line(gate.name), printable(gate.message))
 
 
-CONTESTS = pytest.StashKey[Sequence[Contested]]()
+CONTESTS = pytest.StashKey[Sequence[VariantComparison]]()
 """The variants of each scenario against each other, once they are judged."""
 
 
@@ -235,7 +235,7 @@ class Contests:
         self._config = config
         self._settings = settings
         self._pages: dict[str, Path | str | None] = {}
-        self.found: Sequence[Contested] = ()
+        self.found: Sequence[VariantComparison] = ()
 
     def judge(
         self, results: Sequence[ScenarioResult], deselected: Iterable[str], *, stopped: bool
@@ -258,7 +258,7 @@ class Contests:
         for found in self.found:
             self._pages[found.nodeid] = self._written(found)
 
-    def _written(self, found: Contested) -> Path | str | None:
+    def _written(self, found: VariantComparison) -> Path | str | None:
         """Return the page, None without one, or a sentence why there are no files."""
         if found.ranking is None:
             return None

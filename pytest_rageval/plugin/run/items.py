@@ -228,7 +228,7 @@ class SampleItem(pytest.Item):
 
 def _by_failed_controls(plan: Plan, result: SampleResult) -> str | None:
     """Return why a case cannot be judged, where that is what control rows say and nothing else."""
-    said = [one for one in result.errors.values() if one.startswith(FAILED_CONTROLS)]
+    said = [error for error in result.errors.values() if error.startswith(FAILED_CONTROLS)]
     reasons = reasons_unjudged(plan, result) if said else []
     is_it = reasons and all(any(one in reason for one in said) for reason in reasons)
     return "; ".join(reasons) if is_it else None

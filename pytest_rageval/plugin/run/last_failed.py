@@ -17,7 +17,7 @@ from pytest_rageval.plugin.names import WHOLE_PREFIXES
 from pytest_rageval.text.printable import one_line
 
 if TYPE_CHECKING:
-    from pytest_rageval.engine.verdict.decide import Contested
+    from pytest_rageval.engine.verdict.decide import VariantComparison
     from pytest_rageval.model import GateResult, ScenarioResult
 
 
@@ -31,7 +31,7 @@ def without_gates(arguments: Iterable[str]) -> list[str]:
     >>> without_gates(["tests", "x.rageval.yaml::gate:f1.mean"])
     ['tests', 'x.rageval.yaml']
     """
-    return list(dict.fromkeys(_scenario(one) or one for one in arguments))
+    return list(dict.fromkeys(_scenario(argument) or argument for argument in arguments))
 
 
 def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool) -> ScenarioResult:
@@ -44,7 +44,9 @@ def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool)
     return replace(result, gates=tuple(gates)) if named else result
 
 
-def deselected_best(found: Contested, prefixes: Iterable[str], *, strict: bool) -> Contested:
+def deselected_best(
+    found: VariantComparison, prefixes: Iterable[str], *, strict: bool
+) -> VariantComparison:
     """Return the variants with the gate ``best`` undecided, or failed, if it is deselected."""
     if found.gate is None or not is_deselected(found.nodeid, found.gate.name, prefixes):
         return found
@@ -53,7 +55,7 @@ def deselected_best(found: Contested, prefixes: Iterable[str], *, strict: bool) 
 
 def is_deselected(nodeid: str, gate: str, prefixes: Iterable[str]) -> bool:
     """Return whether ``--deselect`` names this gate of the scenario with this node id."""
-    named = tuple(one for one in prefixes if _scenario(one))
+    named = tuple(prefix for prefix in prefixes if _scenario(prefix))
     return f"{nodeid}::gate:{one_line(gate)}".startswith(named)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec import convert
@@ -24,7 +24,7 @@ from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import placed, unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
-from pytest_rageval.shards.shard_file import CaseRow, Report, ReportFacts, Shard, ShardError
+from pytest_rageval.shards.shard_file import Report, ReportFacts, Shard, ShardError
 from pytest_rageval.text.printable import one_line, printable
 
 if TYPE_CHECKING:
@@ -92,25 +92,22 @@ class MergeSession(RagevalSession):
         changes = changes_since(found.info, self._config.rootpath)
         self._files.remark(info, [*found.remarks, *changes])
         for path, row in found.rows():
-            result, reports = row.result, self._reports_of(path, row)
+            result = row.result
+            reports = [self._read(path, report, row.nodeid) for report in row.reports]
             if late is not None and (judged := _judged_late(result, late)) is not result:
                 result, reports = judged, self._judged_reports(row.nodeid, judged, reports, late)
             self._results.record(info.nodeid, row.nodeid, result)
             if self._is_followed(info.nodeid):
-                self.sample_scored(info.nodeid, result)
+                self._hooks.sample_scored(info, result)
             if self._junit is not None or any(report.failed for report in reports):
                 logged.append((result, reports or _passed(row.nodeid, info)))
         return sorted(logged, key=lambda case: case[0].index)
 
-    def _reports_of(self, path: Path, row: CaseRow) -> list[pytest.TestReport]:
-        reports = [self._read(path, data) for data in row.reports]
-        for report in reports:
-            if report.nodeid != row.nodeid or not isinstance(report, pytest.TestReport):
-                raise ShardError(str(path), f"{row.nodeid} has the report of something else")
-        return cast("list[pytest.TestReport]", reports)
+    def _read(self, path: Path, data: Report, nodeid: str | None = None) -> Any:
+        """Return a report that a shard carries, of the case ``nodeid`` or of anything else.
 
-    def _read(self, path: Path, data: Report) -> pytest.TestReport | pytest.CollectReport:
-        """Return a report that a shard carries; raises ShardError for one that cannot be shown."""
+        Raises ShardError for one that pytest could not show.
+        """
         try:
             facts = convert(data, ReportFacts)
             kept = {**without_own(data), **NOT_KEPT, "location": facts.location}
@@ -119,12 +116,15 @@ class MergeSession(RagevalSession):
             if facts.outcome == "skipped" and facts.wasxfail is None:
                 report.longrepr = convert(report.longrepr, tuple[str, int | None, str])
             crash = getattr(report.longrepr, "reprcrash", None)
+            is_of_case = facts.nodeid == nodeid and isinstance(report, pytest.TestReport)
+            if nodeid is not None and not is_of_case:
+                raise ValueError(f"{facts.nodeid} in place of {nodeid}")
             if report.longreprtext is None or not isinstance(getattr(crash, "message", ""), str):
                 raise ValueError("what it shows is no text")
         except Exception as error:  # whatever pytest and plugins make of it
             message = "a report is damaged, or of a plugin that is not here"
             raise ShardError(str(path), f"{message} ({shorten(str(error))})") from error
-        return cast("pytest.TestReport | pytest.CollectReport", report)
+        return report
 
     def _judged_reports(
         self,
@@ -135,7 +135,9 @@ class MergeSession(RagevalSession):
     ) -> list[pytest.TestReport]:
         """Return the reports of a case that gates of the merge make an ERROR, or expected."""
         path = self._config.rootpath / late.info.path
-        beside = [one for one in reports if is_of_a_part(one) or outcome_of(one) is None]
+        beside = [
+            report for report in reports if is_of_a_part(report) or outcome_of(report) is None
+        ]
         location = _location(nodeid, late.info)
         if result.outcome == "xfailed":
             reason = str(result.xfail)

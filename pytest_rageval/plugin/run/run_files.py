@@ -255,7 +255,7 @@ class RunFiles:
 
     def _scenario_texts(self, results: Sequence[ScenarioResult]) -> Iterator[str]:
         """Yield the scenarios as they ran, and the files of others, which may name a run."""
-        yield from (one.info.snapshot for one in results)
+        yield from (result.info.snapshot for result in results)
         for file in scenarios_below(self._config.rootpath, self._settings.patterns):
             with suppress(OSError):
                 yield file.read_text("utf-8", "replace")

@@ -173,10 +173,10 @@ class RunHooks:
     ) -> list[T]:
         """Return ``read`` of the result of each implementation that did not fail."""
         view, found = ScenarioView.of(info), []
-        for one in self._implementations(info, hook):
+        for implementation in self._implementations(info, hook):
             try:
-                said = one.call(config=self._config, scenario=view, **given)
-                found.append(read(said, one))
+                said = implementation.call(config=self._config, scenario=view, **given)
+                found.append(read(said, implementation))
             except HookError as error:
                 self._note(info, hook, error)
         return found

@@ -23,7 +23,9 @@ def ensure_sample_logs(config: pytest.Config) -> None:
     logging_plugin = config.pluginmanager.get_plugin("logging-plugin")
     if logging_plugin is not None and not config.pluginmanager.has_plugin(_NAME):
         handlers = [
-            one for one in vars(logging_plugin).values() if isinstance(one, logging.Handler)
+            handler
+            for handler in vars(logging_plugin).values()
+            if isinstance(handler, logging.Handler)
         ]
         config.pluginmanager.register(SampleLogs(handlers), _NAME)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -93,7 +93,7 @@ class RagevalSession:
         self._junit = JunitProperties.wanted(config)
         self._hooks = RunHooks(config)
         # Asked once for each scenario, not for each sample.
-        self._is_followed = cache(
+        self._is_followed: Callable[[str], bool] = cache(
             lambda scenario: self._hooks.follows_samples(self._results.info(scenario))
         )
 
@@ -113,7 +113,7 @@ class RagevalSession:
 
             found = ((case_of(item), item) for item in items)
             infos = ((case.plan.info, item) for case, item in found if case is not None)
-            gates = list(gate_items(self._config, {one[0].nodeid: one for one in infos}))
+            gates = list(gate_items(self._config, {pair[0].nodeid: pair for pair in infos}))
             items += gates
             report = pytest.CollectReport("", "passed", None, [*gates])
             self._config.hook.pytest_collectreport(report=report)  # so that they are counted
@@ -126,8 +126,7 @@ class RagevalSession:
         # Not at the top: an xdist controller collects and scores nothing.
         from pytest_rageval.plugin.run.items import case_of
 
-        found = ((item.nodeid, case_of(item)) for item in session.items)
-        self._items = {nodeid: case for nodeid, case in found if case is not None}
+        self._items = {item.nodeid: case for item in session.items if (case := case_of(item))}
         of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
         self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
         self._results.expect(self._items)
@@ -147,7 +146,9 @@ class RagevalSession:
         infos = [case.plan.info for case in self._items.values()]
         selected = Counter(info.nodeid for info in infos)
         scenarios = {info.nodeid: info for info in infos}
-        others = [one for one in collected_scenarios(self._config) if one.nodeid not in scenarios]
+        others = [
+            info for info in collected_scenarios(self._config) if info.nodeid not in scenarios
+        ]
         return [
             replace(info, selected=selected[info.nodeid]) for info in (*scenarios.values(), *others)
         ]
@@ -265,11 +266,7 @@ class RagevalSession:
         if self._junit is not None:
             self._junit.note(report, result)
         if self._is_followed(scenario):
-            self.sample_scored(scenario, result)
-
-    def sample_scored(self, scenario: str, result: SampleResult) -> None:
-        """Call the hook of that name."""
-        self._hooks.sample_scored(self._results.info(scenario), result)
+            self._hooks.sample_scored(self._results.info(scenario), result)
 
     # After the run
 
@@ -350,12 +347,8 @@ class RagevalSession:
             end_with(session, pytest.ExitCode.USAGE_ERROR)
         if not self._is_worker:
             self.finish(session)
-        else:
-            getattr(self._config, "workeroutput", {}).update(self.output())
-
-    def output(self) -> dict[str, str]:
-        """Return what a worker of xdist sends to its controller at its end."""
-        return {_UNSENT: to_json(self._unsent)} if self._unsent else {}
+        elif self._unsent:
+            getattr(self._config, "workeroutput", {})[_UNSENT] = to_json(self._unsent)
 
     def finish_late(self) -> None:
         """Do the same where a hook of others ended the session before ours was called."""

@@ -60,6 +60,7 @@ class ShardSession(RagevalSession):
     def __init__(self, config: pytest.Config, settings: Settings, part: Part) -> None:
         super().__init__(config, settings)
         self._part = part
+        self._is_followed = lambda _: False  # the merge calls hooks, with results of all shards
         self._infos: dict[str, ScenarioInfo] = {}
         self._folders: dict[str, Path] = {}
         self._reports: dict[str, list[pytest.TestReport | pytest.CollectReport]] = {}
@@ -89,7 +90,7 @@ class ShardSession(RagevalSession):
         outcome = yield
         found = [(item, case) for item in items if (case := case_of(item)) is not None]
         counts = Counter(case.plan.info.nodeid for _, case in found)
-        infos = {one.nodeid: one for one in collected_scenarios(self._config)}
+        infos = {info.nodeid: info for info in collected_scenarios(self._config)}
         infos |= {case.plan.info.nodeid: case.plan.info for _, case in found}
         self._infos = {
             nodeid: replace(info, selected=counts[nodeid]) for nodeid, info in infos.items()
@@ -150,9 +151,6 @@ class ShardSession(RagevalSession):
         """Forget the reports of what passed; those of an earlier attempt that failed stay."""
         if all(report.passed for report in self._reports.get(nodeid, ())):
             self._reports.pop(nodeid, None)
-
-    def sample_scored(self, scenario: str, result: SampleResult) -> None:
-        """Call no hook: the merge does, with the results of all shards."""
 
     # After the run
 

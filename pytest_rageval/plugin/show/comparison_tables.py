@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,
@@ -25,12 +25,10 @@ from pytest_rageval.reports.run_view import (
     ranking_rows,
 )
 from pytest_rageval.stats.wording import (
-    change,
     change_interval,
     correction_name,
     counted,
     figure,
-    p_figure,
 )
 from pytest_rageval.text.printable import cells, one_line, pad
 
@@ -79,13 +77,11 @@ def _wide(comparison: Comparison, rows: Sequence[ComparedMetric], column: int) -
     )
     yield from named("metric", column, ((heads, ""),))
     for row in rows:
-        found = row.figures
-        figures = (
-            f"{figure(found.a_mean):<6}  {figure(found.b_mean):<6}  {change(found.diff):<9}  "
-            f"{change_interval(found.ci_low, found.ci_high):<16}  "
-            f"{p_figure(found.p_value):<8} {p_figure(found.p_adjusted):<9} {found.n:<4}  "
-        )
-        yield from named(row.name, column, ((figures, ""), _verdict(row)))
+        a, b, diff, p, p_adjusted = row.texts
+        ends = change_interval(row.figures.ci_low, row.figures.ci_high)
+        means = f"{a:<6}  {b:<6}  {diff:<9}  {ends:<16}  "
+        chance = f"{p:<8} {p_adjusted:<9} {row.figures.n:<4}  "
+        yield from named(row.name, column, ((means + chance, ""), _verdict(row)))
 
 
 def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) -> Iterator[Line]:
@@ -96,12 +92,10 @@ def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) 
     yield from named("metric", column, ((f"{heads}verdict", ""),))
     yield ((f"  {_interval_name(comparison):<17} p        p ({correction})", ""),)
     for row in rows:
-        found = row.figures
-        means = f"{figure(found.a_mean):<6} {figure(found.b_mean):<6} {change(found.diff):<7} "
-        yield from named(row.name, column, ((means, ""), _verdict(row)))
-        ends = change_interval(found.ci_low, found.ci_high)
-        chance = f"{p_figure(found.p_value):<8} {p_figure(found.p_adjusted):<9}"
-        yield ((f"  {ends:<17} {chance} n {found.n}", ""),)
+        a, b, diff, p, p_adjusted = row.texts
+        yield from named(row.name, column, ((f"{a:<6} {b:<6} {diff:<7} ", ""), _verdict(row)))
+        ends = change_interval(row.figures.ci_low, row.figures.ci_high)
+        yield ((f"  {ends:<17} {p:<8} {p_adjusted:<9} n {row.figures.n}", ""),)
 
 
 def _interval_name(comparison: Comparison) -> str:
@@ -115,7 +109,7 @@ def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Lin
         yield from prose(f"{len(sample_ids)} samples {where}: {listed}{more}", width, "yellow")
 
 
-def variants_heading(found: Contested) -> str:
+def variants_heading(found: VariantComparison) -> str:
     """Return the heading of the table."""
     ran = len(found.contest.names) - len(found.missing)
     of = "" if not found.missing else f"{ran} of "
@@ -125,7 +119,7 @@ def variants_heading(found: Contested) -> str:
 
 
 def variant_lines(
-    found: Contested, page: Path | str | None, root: Path, width: int
+    found: VariantComparison, page: Path | str | None, root: Path, width: int
 ) -> Iterator[Line]:
     """Yield the ranked table, the verdict and the page, or why that could not be written."""
     column = name_column(["gate best"], width)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.show.failures import ScenarioLines
@@ -31,7 +31,7 @@ _MESSAGE_WIDTH = 400
 def append_summary(
     results: Sequence[tuple[ScenarioResult, RunInfo]],
     environ: Mapping[str, str] = os.environ,
-    contests: Sequence[Contested] = (),
+    contests: Sequence[VariantComparison] = (),
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
 
@@ -58,7 +58,7 @@ def append_summary(
 
 
 def _texts(
-    results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[Contested]
+    results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[VariantComparison]
 ) -> Iterator[tuple[str, str]]:
     """Yield the summary of each scenario as a whole, and what is left of it without room."""
     for contest in contests:
@@ -91,7 +91,7 @@ def annotation_lines(
     results: Sequence[ScenarioResult],
     root: Path,
     environ: Mapping[str, str] = os.environ,
-    contests: Sequence[Contested] = (),
+    contests: Sequence[VariantComparison] = (),
 ) -> list[str]:
     """Return the workflow commands that annotate failures; none outside a workflow.
 

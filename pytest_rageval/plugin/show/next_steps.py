@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pytest
 from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.stats.summary import judge_failure
 from pytest_rageval.stats.verdict import unwritten
@@ -95,8 +95,6 @@ class NextSteps:
         errors = terminal.stats.get("error")
         if not errors or len(errors) < 2 or self._config.get_verbosity() > 0:
             return
-        # Not at the top: most runs have no errors.
-
         shown, self._folded = fold(errors, self._results())
         if self._folded:
             self._errors, terminal.stats["error"] = errors, shown
@@ -113,9 +111,9 @@ class NextSteps:
 
     def _lines(self, ended: Ended) -> Iterator[str]:
         step = next_step(ended)
-        if step is None:
-            return
-        if self._is_shown_otherwise() or self._is_of_workers(step):
+        # An engine may have refused: a dry run starts none, and would be green.
+        is_of_workers = step == "check" and self._config.pluginmanager.has_plugin("rageval-engine")
+        if step is None or is_of_workers or self._is_shown_otherwise():
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
         needs_cache = step in ("failed", "stopped")
@@ -127,10 +125,6 @@ class NextSteps:
                 page = next_hint(self._config, "page", ended)
             lines += [f"page  {page}"] if page else []
         yield from reversed(lines) if is_to_be_read(ended) else lines
-
-    def _is_of_workers(self, step: Step) -> bool:
-        """Return whether an engine may have refused: a dry run starts none, and would be green."""
-        return step == "check" and self._config.pluginmanager.has_plugin("rageval-engine")
 
     def _is_shown_otherwise(self) -> bool:
         """Return whether the app or an agent shows the run, or it was a dry run."""
@@ -145,8 +139,8 @@ class NextSteps:
         page = next((page for page in pages if page.is_file()), None)
         if page is None:
             return ""
-        shown = os.path.relpath(page, self._config.invocation_params.dir)
-        return printable(str(page) if shown.startswith("..") else shown).replace("\n", " ")
+        display = display_path(page, self._config.invocation_params.dir)
+        return printable(display).replace("\n", " ")
 
 
 def next_hint(config: pytest.Config, step: Step, ended: Ended) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import WEIGHTED_SCORE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.history import record
 from pytest_rageval.reports.write_run import latest_remark
@@ -145,7 +145,7 @@ class Publisher:
         self._uses_github = is_workflow(config)
         self._runs: list[tuple[ScenarioResult, RunInfo]] = []
         self._problem: str | None = None
-        self._contests: Sequence[Contested] = ()
+        self._contests: Sequence[VariantComparison] = ()
 
     def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
         """Add a run to the history and to the step summary; return remarks.
@@ -158,7 +158,7 @@ class Publisher:
             return []
         return [*latest_remark(folder), *record(result, run, folder)]
 
-    def finish(self, contests: Sequence[Contested] = ()) -> None:
+    def finish(self, contests: Sequence[VariantComparison] = ()) -> None:
         """Write the step summary, with the variants of scenarios against each other."""
         self._contests = contests
         if self._runs:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.decide import Contested
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     TARGET,
@@ -178,7 +178,7 @@ def overridden_lines(info: ScenarioInfo) -> list[str]:
 def undecided_lines(
     results: Iterable[ScenarioResult],
     left_out: Iterable[ScenarioInfo],
-    contests: Iterable[Contested] = (),
+    contests: Iterable[VariantComparison] = (),
 ) -> Iterator[str]:
     """Yield a line for each scenario with undecided gates, for users who read only the end.
 

@@ -199,7 +199,7 @@ class _AgentTools:
             "run": point.folder.rpartition("/")[2],
             "verdict": point_verdict(point),
             "weighted_score": rounded(point.weighted_score.mean),
-            **({} if point.complete else {"partial": f"{point.counts.ran}/{point.counts.samples}"}),
+            "partial": None if point.complete else f"{point.counts.ran}/{point.counts.samples}",
         }
 
     async def run_scenario(self, request: RunArguments, report: Report) -> Answer:

@@ -166,11 +166,10 @@ def figures_of(result: ScenarioResult) -> dict[str, Any]:
     figures = {
         shorten(name, NAME): _figure(result, name) for name in list(result.metrics)[:METRICS]
     }
-    more = len(result.metrics) - len(figures)
     return {
         "weighted_score": _figure(result, WEIGHTED_SCORE),
         "metrics": figures,
-        **({"more_metrics": more} if more else {}),
+        "more_metrics": len(result.metrics) - len(figures) or None,
     }
 
 
@@ -239,11 +238,10 @@ def row_of(sample: SampleResult, view: RunView, width: int) -> dict[str, Any]:
     }
 
 
-def cause_of(sample: SampleResult, width: int) -> dict[str, str]:
-    """Return why an answer is low and by what that is known; {} where there is no cause."""
-    if sample.cause is None:
-        return {}
-    return {"cause": sample.cause, "cause_reason": cut(sample.cause_reason, width)}
+def cause_of(sample: SampleResult, width: int) -> dict[str, str | None]:
+    """Return why an answer is low and by what that is known; None where there is no cause."""
+    reason = None if sample.cause is None else cut(sample.cause_reason, width)
+    return {"cause": sample.cause, "cause_reason": reason}
 
 
 def why(sample: SampleResult, view: RunView) -> list[str]:

@@ -112,12 +112,7 @@ def explained_sample(root: Path, path: Path, shown: str, request: ExplainArgumen
     head = {"run": shown, "id": sample.sample_id, "row": place}
     wrong = why(sample, run.view)
     most, times = (_FULL_TOKENS, 4) if request.full else (MOST_TOKENS, 1)
-    return fitted(
-        lambda width: (
-            _explanation(head, sample, wrong, width * times) | cause_of(sample, width * times)
-        ),
-        most,
-    )
+    return fitted(lambda width: _explanation(head, sample, wrong, width * times), most)
 
 
 def _explanation(
@@ -135,11 +130,12 @@ def _explanation(
         "answer": cut(sample.answer, width),
         "references": _texts(sample.references, width),
         "contexts": _texts(sample.contexts, width),
-        **({"reasons": _cut_values(sample.reasons, width)} if sample.reasons else {}),
-        **({"details": _cut_values(sample.details, width)} if sample.details else {}),
+        "reasons": _cut_values(sample.reasons, width) or None,
+        "details": _cut_values(sample.details, width) or None,
         "doc_name": cut(sample.doc_name, width),
         "weight": sample.sample_weight,
-        **({"metadata": _cut_values(sample.metadata, width)} if sample.metadata else {}),
+        "metadata": _cut_values(sample.metadata, width) or None,
+        **cause_of(sample, width),
     }
 
 

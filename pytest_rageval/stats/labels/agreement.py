@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import mul
 from typing import Any, Final
 
 from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
-from pytest_rageval.stats.influence import Counted, Unit, table_interval
+from pytest_rageval.stats.influence import Counted, Unit, dot, sum_of_squares, table_interval
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.coefficients import (
     ac_influence,
@@ -101,11 +100,11 @@ def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, f
 
 
 def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agreement:
-    lacking = [sample.score for sample in rated if sample.judge is None]
+    off_scale = [sample.score for sample in rated if sample.judge is None]
     unclassed = ""
-    if lacking:
+    if off_scale:
         unclassed = (
-            f"{lacking[0]:.4g} is no level, and nothing says where to cut: write human.cut, or a "
+            f"{off_scale[0]:.4g} is no level, and nothing says where to cut: write human.cut, or a "
             f"threshold of {human.metric}"
         )
     return agreement(rated, human.levels, unit=scale.label, unclassed=unclassed)
@@ -322,7 +321,7 @@ def _add_share(figures: _Figures, name: str, rated: Sequence[Rated], level: floa
         return
     right = [float(sample.judge == level) for sample in rated]
     weights = [sample.weight for sample in rated]
-    share = math.fsum(map(mul, right, weights)) / math.fsum(weights)
+    share = dot(right, weights) / math.fsum(weights)
     ends = weighted_interval(right, weights, (0.0, 1.0), groups=_groups(rated))
     figures.add(name, share, "", ends, _few(rated, level))
 
@@ -370,7 +369,7 @@ def _few(rated: Sequence[Rated], level: float) -> str:
 def _independent(weights: Sequence[float], groups: Groups) -> float:
     """Return how many equal samples, or groups, say as much as these (Kish 1965)."""
     sizes = group_sums(weights, groups)
-    return math.fsum(sizes) ** 2 / math.fsum(size * size for size in sizes)
+    return math.fsum(sizes) ** 2 / sum_of_squares(sizes)
 
 
 def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Sequence[float]) -> None:
@@ -403,12 +402,9 @@ def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float],
         sample.unit - unit(math.fsum(sample.votes.values()) / len(sample.votes)) for sample in rated
     ]
     shares = [sample.weight / total for sample in rated]
-    bias = math.fsum(map(mul, above, shares))
+    bias = dot(above, shares)
     terms = [share * (found - bias) for share, found in zip(shares, above, strict=True)]
-    squares, apart = (
-        math.fsum(group_sum * group_sum for group_sum in group_sums(terms, of))
-        for of in (groups, None)
-    )
+    squares, apart = (sum_of_squares(group_sums(terms, of)) for of in (groups, None))
     k, ends = _independent(shares, groups), None
     if k >= 2.0:
         # The group that is added is as much of one kind as those there are, and no less than one

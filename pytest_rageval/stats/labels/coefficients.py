@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, combinations
 
-from pytest_rageval.stats.influence import Cell, Influence, Table, Unit, dot
+from pytest_rageval.stats.influence import Cell, Influence, Table, Unit, dot, sum_of_squares
 
 
 def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
@@ -259,10 +259,8 @@ def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:
     ranks = [_ranks(a), _ranks(b)]
     middle = (len(a) + 1) / 2.0
     x, y = ([rank - middle for rank in one] for one in ranks)
-    spread = math.fsum(one * one for one in x) * math.fsum(one * one for one in y)
-    if spread == 0.0:
-        return None
-    return math.fsum(one * other for one, other in zip(x, y, strict=True)) / math.sqrt(spread)
+    spread = sum_of_squares(x) * sum_of_squares(y)
+    return dot(x, y) / math.sqrt(spread) if spread else None
 
 
 def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:

@@ -38,11 +38,10 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.influence import sum_of_squares
+from pytest_rageval.stats.influence import dot, sum_of_squares
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
@@ -87,10 +86,10 @@ def corrected_mean(
     labels = sum(len(part.human) for part in parts)
     if labels < LEAST_LABELS:
         return no_mean(f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}", labels)
-    lacking = [part for part in parts if part.lacks(2)]
-    if lacking:
-        found = counted(len(lacking[0].human), "labelled answer")
-        return no_mean(f"stratum {lacking[0].index} has {found}, fewer than 2", labels)
+    short = [part for part in parts if part.lacks(2)]
+    if short:
+        found = counted(len(short[0].human), "labelled answer")
+        return no_mean(f"stratum {short[0].index} has {found}, fewer than 2", labels)
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
     is_open = [bool(part.others.weights) or part.index not in known for part in parts]
     sizes = [part.weight for part in parts]
@@ -109,7 +108,7 @@ def residuals(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     [0.375, -0.375]
     """
     total = math.fsum(weights)
-    mean, scale = math.fsum(map(mul, values, weights)) / total, len(values) / total
+    mean, scale = dot(values, weights) / total, len(values) / total
     return [weight * scale * (value - mean) for value, weight in zip(values, weights, strict=True)]
 
 
@@ -252,7 +251,7 @@ def _share(part: _Part) -> float:
         return 0.0
     human = residuals(part.human, labelled.weights)
     judge = residuals(labelled.judge, labelled.weights)
-    covariance = math.fsum(map(mul, human, judge)) / (n - 1)
+    covariance = dot(human, judge) / (n - 1)
     found = covariance / ((1.0 + ratio) * spread)
     return min(max(found / max(_steepest(part, judge, (1.0 + ratio) * spread), 1.0), 0.0), 1.0)
 
@@ -365,7 +364,7 @@ def no_mean(why: str, labels: int = 0) -> Corrected:
 
 
 def _weighted(values: Sequence[float], rows: _Rows) -> float:
-    return math.fsum(map(mul, values, rows.weights)) / math.fsum(rows.weights)
+    return dot(values, rows.weights) / math.fsum(rows.weights)
 
 
 def _deviations(values: Sequence[float], rows: _Rows) -> dict[Hashable, float]:

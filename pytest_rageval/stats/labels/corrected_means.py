@@ -105,9 +105,9 @@ def corrected_difference(
     if lost:
         return no_mean(lost, labelled)
     parts = parts_of(changed, human, saved)
-    lacking = _missing_pairs(parts, labelled, len(pairs), baseline.name) or short_stratum(parts)
-    if lacking:
-        return no_mean(lacking, labelled)
+    reason = _missing_pairs(parts, labelled, len(pairs), baseline.name) or short_stratum(parts)
+    if reason:
+        return no_mean(reason, labelled)
     strata = [[answer.judged for answer in part] for part in parts.values()]
     strata += [equal] if equal else []
     exact = (len(parts),)  # equal answers are no sample of others
@@ -155,9 +155,9 @@ def _pairs(
             judged = Judged(0.0, 0.0, sample.sample_weight, group)
         else:
             here, there = (_drawn_mean(labels, one, scale) for one in (digest, before))
-            said = None if here is None or there is None else here - there
+            view = None if here is None or there is None else here - there
             difference = scale.score(ours) - scale.score(theirs)
-            judged = Judged(difference, said, sample.sample_weight, group)
+            judged = Judged(difference, view, sample.sample_weight, group)
         yield Member(sample.sample_id, judged, digest, labels)
 
 

@@ -72,10 +72,10 @@ def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iter
         counting = [
             label for label in present_labels(sample, labels) if everyone or label.drawn != CHOSEN
         ]
-        said = average([scale.label(label.value) for label in counting])
+        view = average([scale.label(label.value) for label in counting])
         group = None if groups is None else groups[at]
         verdict = scale.verdict(score, human.levels, cut)
-        judged = Judged(scale.score(score), said, sample.sample_weight, group, verdict)
+        judged = Judged(scale.score(score), view, sample.sample_weight, group, verdict)
         yield Member(sample.sample_id, judged, digest_of(sample), labels)
 
 
@@ -94,9 +94,9 @@ def bearing_draws(
 ) -> list[Draw]:
     """Return the draws that labels of present answers come from.
 
-    A baseline counts if it explains labels that no draw on record does: of its own answers, or of
-    earlier ones. Without any label of a present answer, the draws of the earlier ones tell how many
-    have changed.
+    A baseline counts as a draw if labels are about its answers, and no draw on record holds these.
+    Where no label is about a present answer, the draws of the earlier answers count: they tell how
+    many have changed.
     """
     bearing = [draw for draw in human.draws if _bears(draw, members, is_current=True)]
     unknown = [
@@ -132,7 +132,7 @@ def strata_of(
     if reason:
         return reason
     parts = parts_of(members, human, saved)
-    return _lacking(parts, len(members)) or list(parts.values())
+    return _missing_in(parts, len(members)) or list(parts.values())
 
 
 def parts_of(
@@ -149,7 +149,7 @@ def parts_of(
 def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str]]:
     """Return how many labels the changed answers lack, and the ids of those without one.
 
-    They need LEAST_LABELS, or all. Of answers that were not drawn, none says anything.
+    Each stratum of changed answers needs LEAST_LABELS, or all of its answers labelled.
     """
     changed = {key: part for key, part in parts.items() if CHANGED in key}
     short = [part for part in changed.values() if _is_short(part, LEAST_LABELS)]
@@ -206,8 +206,8 @@ def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
 def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
     """Return whether a draw has the sample in the stratum that the label names.
 
-    The label may be about another answer on record: that of a saved run comes along with the one
-    that was drawn, and has its code.
+    The label may be about another answer on record: the answer of a saved run is labelled along
+    with the drawn one, under the same code.
     """
     draws = list(draws)
     return is_on_record(sample_id, label, draws) and any(
@@ -218,8 +218,8 @@ def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
 def _bears(draw: Draw, members: Sequence[Member], *, is_current: bool) -> bool:
     """Return whether labels of this draw are used: of present answers, or of earlier ones.
 
-    A code is of one draw alone, also where the label is about the answer of a saved run that came
-    along: who drew it looked at this draw's strata.
+    A code belongs to one draw, also where the label is about the answer of a saved run that was
+    labelled along with the drawn one.
     """
     return any(
         label.drawn == draw.strata.get(member.sample_id, RANDOM)
@@ -230,7 +230,7 @@ def _bears(draw: Draw, members: Sequence[Member], *, is_current: bool) -> bool:
     )
 
 
-def _lacking(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
+def _missing_in(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
     """Return which labels are missing for a mean, else ''."""
     changed = sum(len(part) for key, part in parts.items() if CHANGED in key)
     needed, missing = missing_labels(parts)

@@ -6,20 +6,22 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from decided_result import decided
 from fake_config import config_of
 
-from pytest_rageval.model import Bound, GateResult, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.engine.verdict.decide import VariantComparison
+from pytest_rageval.model import Bound, Contest, GateResult, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.plugin.show.github import (
     ANNOTATIONS,
     SUMMARY_BYTES,
     annotation_lines,
     append_summary,
 )
-from pytest_rageval.plugin.show.pytest_reports import is_workflow
+from pytest_rageval.plugin.show.pytest_reports import Publisher, is_workflow
 from pytest_rageval.reports.summary_md import summary_text
 
 WORKFLOW = {"GITHUB_ACTIONS": "true"}
@@ -59,6 +61,24 @@ def test_github_is_told_where_it_listens(
     tmp_path: Path, environ: dict[str, str], ini: bool, asked: bool
 ) -> None:
     assert is_workflow(config_of(tmp_path, ini={"rageval_github": ini}), environ) is asked
+
+
+def test_whoever_switches_it_off_gets_no_annotation_of_variants_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    result = with_gate("best", "b beats a")
+    contest = VariantComparison(
+        result.info, Contest(("a", "b"), "em"), (result,), gate=result.gates[0]
+    )
+    for is_on, written in ((True, 1), (False, 0)):
+        publisher = Publisher(config_of(tmp_path, ini={"rageval_github": is_on}))
+        publisher.add(made(), RUN, "not written")
+        publisher.finish([contest])
+        lines: list[str] = []
+        terminal: Any = SimpleNamespace(ensure_newline=lambda: None, write_line=lines.append)
+        publisher.write(terminal, is_quiet=True)
+        assert len(lines) == written
 
 
 # The step summary
