@@ -45,7 +45,7 @@ AnySample = Sample | SampleResult
 
 
 class GateOptionError(ValueError):
-    """The options of a gate cannot be used; ``path`` is their place below ``gates``."""
+    """The options of a gate cannot be used; ``path`` is where they stand below ``gates``."""
 
     def __init__(self, path: tuple[str, ...], message: str) -> None:
         self.path = path
@@ -210,7 +210,7 @@ class Location:
         return targets_of(self.info)[self.target]
 
     def error(self, message: str, *below: str) -> GateOptionError:
-        """Return the error for what stands ``below`` this place."""
+        """Return the error for what stands ``below`` this location."""
         return GateOptionError((*self.path, *below), message)
 
     def bound(
@@ -237,7 +237,7 @@ class GateKind:
     """A kind of gate as the registry holds it.
 
     ``options`` is a type that pydantic reads; editors show its schema, and ``description``.
-    ``make(options, place)`` returns the gates; it raises GateOptionError for what cannot be used.
+    ``make(options, location)`` returns the gates; raises GateOptionError for what cannot be used.
     ``example`` shows options that must be a mapping. ``keys`` says what the keys of a scenario
     gate's mapping are: options, metrics, or fields of the data, with gates below each.
     """

@@ -155,7 +155,7 @@ def _given_names(data: Any) -> set[Any]:
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
-    """Widen the short forms that ``path`` leads through; drop what ``value`` takes the place of."""
+    """Expand the short forms on ``path``; drop what ``value`` takes the place of."""
     if path[0] != "gates":
         expand_short_forms(tree, path)
     compare = tree.data.get("compare")

@@ -1,6 +1,6 @@
 """The scenario file as pydantic models: the only place where text of the user becomes typed.
 
-Short forms (a path for a data set, a number for a bound) are widened before validation, so that
+Short forms (a path for a data set, a number for a bound) are expanded before validation, so that
 each value has one shape behind it. Unknown keys are refused; keys that begin with ``x-`` are the
 user's own. Names of metrics, gates and formats are bound later, in ``engine.planning``.
 """

@@ -135,7 +135,7 @@ def unknown_variant(name: str, known: Sequence[str]) -> str:
 def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
     """Return what lays the variant ``name`` over the rest of the tree, in the order to apply it.
 
-    Mappings are merged, short forms widened; lists and single values replace what is there, null
+    Mappings are merged, short forms expanded; lists and single values replace what is there, null
     removes it. Where it names another source of rows, or another type of target, the other goes.
     """
     keys = tree.data[VARIANTS][name]
