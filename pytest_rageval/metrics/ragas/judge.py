@@ -317,8 +317,7 @@ class Embedder:
 
     def similarity(self, one: str, other: str) -> float:
         """Return the cosine of two texts that were fetched."""
-        found = cosine(self._vectors[one], self._vectors[other])
-        return 0.0 if found is None else found
+        return cosine(self._vectors[one], self._vectors[other]) or 0.0
 
 
 async def together(*asked: Awaitable[Any]) -> list[Any]:
