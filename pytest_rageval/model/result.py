@@ -105,7 +105,10 @@ class Score(Value, frozen=True):
 
 
 class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": "id"}):
-    """One case as it ran. ``scores`` has a key for each metric of the scenario, None = unscored."""
+    """One case as it ran; ``sample_id`` is the ``id`` of its sample, as files call it, too.
+
+    ``scores`` has a key for each metric of the scenario, None = unscored.
+    """
 
     sample_id: str
     index: int
