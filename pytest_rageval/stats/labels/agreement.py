@@ -42,7 +42,18 @@ from pytest_rageval.stats.summary import Groups, group_sums, weighted_interval
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import field_value, group_numbers, is_scored
 
+MOST_DISAGREEMENTS: Final = 10
 _MOST_SLICES: Final = 20
+
+_ONE_LEVEL: Final = "people and the judge use one level only"
+_PEOPLE_ONE_LEVEL: Final = "people use one level only"
+_EQUAL_SCORES: Final = "all scores of the judge are equal"
+_MORE_LEVELS: Final = "there are more than two levels"
+_TOO_FEW: Final = "fewer than 2 samples"
+_ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
+_ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
+_CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
+_OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
 
 
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
@@ -141,19 +152,6 @@ def _slices(
                 for value, part in sorted(parts.items())
             }
     return found
-
-
-MOST_DISAGREEMENTS: Final = 10
-
-_ONE_LEVEL: Final = "people and the judge use one level only"
-_PEOPLE_ONE_LEVEL: Final = "people use one level only"
-_EQUAL_SCORES: Final = "all scores of the judge are equal"
-_MORE_LEVELS: Final = "there are more than two levels"
-_TOO_FEW: Final = "fewer than 2 samples"
-_ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
-_ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
-_CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
-_OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
 
 
 @dataclass(frozen=True, slots=True)

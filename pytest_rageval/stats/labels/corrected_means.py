@@ -42,6 +42,21 @@ from pytest_rageval.stats.labels.strata import (
 from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.stats.wording import counted
 
+MOST_STRATA: Final = 4
+"""Jeffreys' interval adds half a yes and half a no to each class: in many, that would weigh."""
+
+_DIVIDED: Final = 2
+"""Of more strata than this, none is divided by verdict: each holds answers that are alike."""
+
+_EQUAL: Final = 1e-9
+
+_Floats = NDArray[np.float64]
+
+_GRID: Final = 513
+_POINTS: Final = 128
+_REACH: Final = 5.0
+"""In units of 1/√n around the mode, outside of which the density is below e^-25 of its highest."""
+
 
 def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float = 0.95) -> Corrected:
     """Return the mean that people would give, from the judge's scores and labels of some samples.
@@ -166,15 +181,6 @@ def _drawn_mean(labels: Sequence[Label], digest: str, scale: Scale) -> float | N
     return average([scale.label(label.value) for label in found])
 
 
-MOST_STRATA: Final = 4
-"""Jeffreys' interval adds half a yes and half a no to each class: in many, that would weigh."""
-
-_DIVIDED: Final = 2
-"""Of more strata than this, none is divided by verdict: each holds answers that are alike."""
-
-_EQUAL: Final = 1e-9
-
-
 def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -> Corrected | None:
     """Return the mean of yes and no, and its interval; None where this form does not hold.
 
@@ -278,14 +284,6 @@ def _labelled(part: Sequence[Judged]) -> int:
 def _positive(part: Sequence[Judged]) -> float:
     """Return how many answers people call right, in fractions where they are split."""
     return math.fsum(answer.human for answer in part if answer.human is not None)
-
-
-_Floats = NDArray[np.float64]
-
-_GRID: Final = 513
-_POINTS: Final = 128
-_REACH: Final = 5.0
-"""In units of 1/√n around the mode, outside of which the density is below e^-25 of its highest."""
 
 
 @dataclass(frozen=True, slots=True)
