@@ -1,4 +1,4 @@
-"""Tests whether metrics fell against a saved run by more than chance explains."""
+"""What ``no_regression`` makes: gates that fail where metrics fell by more than chance explains."""
 
 from __future__ import annotations
 

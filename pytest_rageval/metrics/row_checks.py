@@ -1,4 +1,4 @@
-"""What a row asks of its answer: must_include, must_not_include, must_match, answer_checks.
+"""Metrics that rows ask for themselves: must_include, must_not_include, must_match, answer_checks.
 
 The score is the share of the row's checks that the answer passes. A row without the field is left
 out: the metric does not apply to it.

@@ -1,6 +1,7 @@
 """The plain values that cross borders: between layers, between xdist processes, into files.
 
-All are frozen dataclasses of JSON types. ``None`` as a score means unscored and is never a zero.
+All hold JSON types: frozen msgspec Structs, except for samples, which are frozen dataclasses.
+``None`` as a score means unscored and is never a zero.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is scored: a sample, an invalid row, a score.
+"""What is scored, and what comes of it: samples, scores, gates, comparisons, a run's result.
 
 Samples are dataclasses: hooks return changed ones, or some of a class of their own.
 """
@@ -105,7 +105,10 @@ class Score(Value, frozen=True):
 
 
 class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": "id"}):
-    """One case as it ran. ``scores`` has a key for each metric of the scenario, None = unscored."""
+    """One case as it ran; ``sample_id`` is the ``id`` of its sample, as files call it, too.
+
+    ``scores`` has a key for each metric of the scenario, None = unscored.
+    """
 
     sample_id: str
     index: int

@@ -1,4 +1,4 @@
-"""Variants of a scenario: which there are, and how they rank against each other."""
+"""What verdicts and reports know of a scenario: ScenarioInfo, its bounds, baselines, variants."""
 
 from __future__ import annotations
 

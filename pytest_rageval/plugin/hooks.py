@@ -1,9 +1,4 @@
-"""Has Python import this package's modules as they are.
-
-pytest rewrites the assertions of every module of a distribution that has a plugin, and therefore
-reads or recompiles each of them itself. No assertion of ours has a message that a test would show,
-and the rewriting takes a sixth of a small run.
-"""
+"""The plugin that pytest loads: its hooks, each of which hands over to the module that does it."""
 
 from __future__ import annotations
 
@@ -38,7 +33,12 @@ _PYTESTS: Final = "AssertionRewritingHook"
 
 
 class _OwnImports:
-    """A finder of modules just ahead of pytest's own; it leaves modules of others to the rest."""
+    """Has Python import this package's modules as they are; it leaves those of others to the rest.
+
+    pytest rewrites the assertions of every module of a distribution that has a plugin, and so reads
+    or recompiles each of them itself. No assertion of ours has a message that a test would show,
+    and the rewriting takes a sixth of a small run.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""The scenario file as pydantic models: the only place where text of the user becomes typed.
+"""The keys of a scenario file as pydantic models, with those of ``data_specs`` and ``model_specs``.
 
 Short forms (a path for a data set, a number for a bound) are expanded before validation, so that
 each value has one shape behind it. Unknown keys are refused; keys that begin with ``x-`` are the

@@ -51,7 +51,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     instead. Where a test has no result, or too few samples differ to reach ``alpha``, ``note``
     says why.
 
-    With ``at_once``, so many exact tests take the time that one may take, and fewer are exact.
+    ``at_once`` exact tests share the time that one may take: with more of them, fewer are exact.
 
     Raises ValueError when lengths differ, MissingExtraError if a test needs scipy and it is
     missing.
@@ -120,18 +120,20 @@ def power_factor(alpha: float, degrees: float = math.inf) -> float:
 
 
 def alpha_of_each(alpha: float, correction: Correction, family: int) -> float:
-    """Return the significance level of each test where ``family`` metrics share ``alpha``.
+    """Return the part of ``alpha`` that is left for each of ``family`` tests, by Bonferroni.
 
-    With max-T each has this level at least.
+    max-T leaves each of them as much or more.
     """
     return alpha if correction == "none" else alpha / max(family, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The pairs of a metric that count, and ``weighted``: all differences, NaN for the others.
+    """The pairs of a metric that count; ``weighted`` has a place for every sample, for the tests.
 
-    With groups, ``weighted`` are their sums, and ``groups`` the group number of each pair.
+    There, the weight times the difference of a pair that counts, NaN for the others; with groups,
+    the sum of each group. ``groups`` are the group numbers of the pairs that count. ``vary``: not
+    all of their differences are the same.
     """
 
     a: list[float]

@@ -1,4 +1,4 @@
-"""The figures of a scenario: counts, and weighted means, spread and intervals of its scores.
+"""The figures of a scenario: counts, weighted means, spread, intervals, latencies, judge's replies.
 
 All sums are ``math.fsum`` in the order given, so that the same scores always give the same bits.
 """
@@ -71,14 +71,14 @@ def summarize(
     """
     numbers: list[float] = []
     sizes: list[float] = []
-    of: list[int] | None = None if groups is None else []
+    kept: list[int] | None = None if groups is None else []
     for at, (value, weight) in enumerate(zip(values, weights, strict=True)):
         if value is not None and value == value:  # noqa: PLR0124  (NaN is not itself)
             numbers.append(value)
             sizes.append(weight)
-            if of is not None and groups is not None:
-                of.append(groups[at])
-    interval = weighted_interval(numbers, sizes, value_range, confidence, of)
+            if kept is not None and groups is not None:
+                kept.append(groups[at])
+    interval = weighted_interval(numbers, sizes, value_range, confidence, kept)
     low, high = interval if interval is not None else (None, None)
     return Summary(
         mean=math.fsum(numbers) / len(numbers) if numbers else None,
@@ -144,21 +144,21 @@ def weighted_interval(
     With ``groups`` a group counts as one score, of the sum of its weights. Unbounded ranges: the t
     interval of the ratio estimator, None where fewer than two samples hold most of the weight.
     """
-    tamed = rescale(list(weights))
-    of = None if groups is None else [groups[at] for at, weight in enumerate(tamed) if weight > 0]
-    pairs = [pair for pair in zip(values, tamed, strict=True) if pair[1] > 0]
-    if (len(pairs) if of is None else len(set(of))) < 2:
+    sizes = rescale(list(weights))
+    kept = None if groups is None else [groups[at] for at, size in enumerate(sizes) if size > 0]
+    pairs = [pair for pair in zip(values, sizes, strict=True) if pair[1] > 0]
+    if (len(pairs) if kept is None else len(set(kept))) < 2:
         return None
     low, high = value_range
     probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
     if math.isinf(low) or math.isinf(high):
-        found = mean_error(pairs, of)
+        found = mean_error(pairs, kept)
         return None if found is None else _students_interval(found, probability, value_range)
     # A weighted score may leave its range where a metric does not apply: the worst is then as seen.
     low = min(low, *(value for value, _ in pairs))
     span = high - low
     unit = [(min(max((value - low) / span, 0.0), 1.0), weight) for value, weight in pairs]
-    lower, upper = mean_bounds(*_scores_of_groups(unit, of), 1.0 - probability)
+    lower, upper = mean_bounds(*_scores_of_groups(unit, kept), 1.0 - probability)
     return low + span * lower, low + span * upper
 
 

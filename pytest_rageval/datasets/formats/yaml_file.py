@@ -14,6 +14,9 @@ from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows
 _MOST_VALUES: Final = 300_000
 """As many as a scenario file may have: YAML is read a hundred times slower than JSON."""
 
+_DEEPEST: Final = 6
+"""How many keys and positions may lead to a row whose line is given."""
+
 
 def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
     """Yield a row for each object, with its line; yes, no, dates and times stay text."""
@@ -44,7 +47,5 @@ def _lines(tree: YamlTree, rows: list[Any]) -> dict[int, int]:
                 found.setdefault(at, line)
     return found
 
-
-_DEEPEST: Final = 6
 
 READERS = (DatasetReader("yaml", read_yaml, aliases=("yml",)),)

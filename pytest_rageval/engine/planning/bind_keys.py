@@ -1,4 +1,4 @@
-"""What is good enough: weights, thresholds and gates of a scenario, bound to its metrics."""
+"""Keys of a scenario that need no data: weights, thresholds, gates, variants, causes."""
 
 from __future__ import annotations
 

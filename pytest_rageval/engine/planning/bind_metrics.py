@@ -1,4 +1,4 @@
-"""The models of a scenario: who judges, who embeds, and whether they can be asked at all."""
+"""The metrics of a scenario, and the models that they ask: looked up, and checked to be usable."""
 
 from __future__ import annotations
 

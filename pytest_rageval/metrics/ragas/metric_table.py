@@ -27,7 +27,7 @@ async def faithfulness(request: Request) -> Finding:
     inputs = {"question": request.question, "answer": request.answer}
     claims = await request.claims("statement_generator_prompt", inputs, "answer")
     found = await request.verdicts("nli_statement_prompt", request.joined_contexts, claims)
-    missing = quoted("not supported", _without(found))
+    missing = quoted("not supported", _rejected(found))
     return Finding(f"{counted(found, 'claims')} supported{missing}", {"claims": found})
 
 
@@ -64,7 +64,7 @@ def _relevancy(found: Sequence[Mapping[str, Any]]) -> str:
         return f"the answer is noncommittal in {evasive} of {len(asked)} replies; that scores 0"
     similarities = {question["question"]: question["similarity"] for question in asked}
     guesses = list(similarities.items())[:_LISTED]
-    listed = ", ".join(f'"{brief(text)}" (similarity {found:.2f})' for text, found in guesses)
+    listed = ", ".join(f'"{brief(text)}" (similarity {cosine:.2f})' for text, cosine in guesses)
     remark = f"; noncommittal in {evasive} of {len(asked)} replies" if evasive else ""
     return f"it would answer {listed}{remark}"
 
@@ -92,7 +92,7 @@ async def _usefulness(request: Request, text: str, name: str) -> Finding:
         {"rank": rank, "verdict": reply.verdict, "reason": reply.reason}
         for rank, reply in enumerate(replies, start=1)
     ]
-    useless = ", ".join(f"[{one['rank']}]" for one in _without(found))
+    useless = ", ".join(f"[{one['rank']}]" for one in _rejected(found))
     remark = f"; not useful: {useless}" if useless else ""
     return Finding(
         f"{counted(found, 'contexts')} useful for the {name}{remark}", {"contexts": found}
@@ -115,7 +115,7 @@ async def context_recall(request: Request) -> Finding:
         {"claim": claim.statement, "verdict": claim.attributed, "reason": claim.reason}
         for claim in reply.classifications
     ]
-    missing = quoted("missing", _without(found))
+    missing = quoted("missing", _rejected(found))
     reason = f"{counted(found, 'claims of the reference')} in the contexts{missing}"
     return Finding(reason, {"claims": found})
 
@@ -136,7 +136,7 @@ async def context_entity_recall(request: Request) -> Finding:
     ]
     if not found:
         raise Unscorable("the judge found no entity in the reference")
-    missing = ", ".join(brief(one["entity"]) for one in _without(found))
+    missing = ", ".join(brief(one["entity"]) for one in _rejected(found))
     reason = f"{counted(found, 'entities')} in the contexts"
     share = sum(one["verdict"] for one in found) / len(found)
     return Finding(
@@ -146,7 +146,8 @@ async def context_entity_recall(request: Request) -> Finding:
     )
 
 
-def _without(found: Sequence[Claim]) -> list[Claim]:
+def _rejected(found: Sequence[Claim]) -> list[Claim]:
+    """Return those whose verdict is 0."""
     return [one for one in found if not one["verdict"]]
 
 
@@ -155,7 +156,7 @@ _STATEMENTS = "statement_generator_prompt"
 
 async def answer_correctness(request: Request) -> Finding:
     """Split both into claims, sort them into right, wrong and missing; embed both texts."""
-    (answer, reference), similarity = await together(_both(request), _similarity(request))
+    (answer, reference), similarity = await together(_both_claims(request), _similarity(request))
     reply = await request.judge.ask(
         "correctness_classifier_prompt",
         {"question": request.question, "answer": answer, "ground_truth": reference},
@@ -176,7 +177,8 @@ async def answer_correctness(request: Request) -> Finding:
     return Finding(f"claims: {numbers}{remark}", details)
 
 
-async def _both(request: Request) -> tuple[list[str], list[str]]:
+async def _both_claims(request: Request) -> tuple[list[str], list[str]]:
+    """Return the claims of the answer, and those of the reference."""
     answer, reference = await together(
         request.claims(
             _STATEMENTS, {"question": request.question, "answer": request.answer}, "answer"
@@ -217,7 +219,7 @@ async def factual_correctness(request: Request) -> Finding:
     sides = await together(*(_verified(request, text, by, name) for name, text, _, by in pairs))
     sentences, details = [], {}
     for (name, _, other, _), found in zip(pairs, sides, strict=True):
-        missing = quoted(f"not in the {other}", [one for one in found if not one["verdict"]])
+        missing = quoted(f"not in the {other}", _rejected(found))
         sentences.append(f"{counted(found, f'claims of the {name}')} in the {other}{missing}")
         details[f"claims_of_{name}"] = found
     return Finding("; ".join(sentences), details)
@@ -244,9 +246,9 @@ async def noise_sensitivity(request: Request) -> Finding:
     )
     count = len(request.contexts)
     verdicts = await together(
-        *(_by(request, context, wanted) for context in request.contexts),
-        *(_by(request, context, claims) for context in request.contexts),
-        _by(request, request.reference, claims),
+        *(_judged_by(request, context, wanted) for context in request.contexts),
+        *(_judged_by(request, context, claims) for context in request.contexts),
+        _judged_by(request, request.reference, claims),
     )
     relevant = [any(claim["verdict"] for claim in judged) for judged in verdicts[:count]]
     by_contexts, by_reference = verdicts[count:-1], verdicts[-1]
@@ -265,19 +267,22 @@ async def noise_sensitivity(request: Request) -> Finding:
     )
 
 
-async def _by(request: Request, text: str, claims: Sequence[str]) -> list[Claim]:
+async def _judged_by(request: Request, text: str, claims: Sequence[str]) -> list[Claim]:
     return await request.verdicts("faithfulness_prompt", text, claims)
 
 
 def _noise(claims: Sequence[Claim], relevant: Sequence[int], mode: str) -> str:
-    """Return which wrong claims come from contexts of this ``mode``: the score is their share."""
-    led = []
+    """Return the reason: how many claims are wrong and supported by contexts of this ``mode``.
+
+    The score is their share.
+    """
+    misled = []
     for claim in claims:
         from_relevant = any(rank in relevant for rank in claim["contexts"])
         hit = from_relevant if mode == "relevant" else claim["contexts"] and not from_relevant
-        led.append({**claim, "verdict": int(bool(hit) and not claim["verdict"])})
-    wrong = quoted("wrong", [one for one in led if one["verdict"]])
-    return f"{counted(led, 'claims')} wrong and supported by {mode} contexts{wrong}"
+        misled.append({**claim, "verdict": int(bool(hit) and not claim["verdict"])})
+    wrong = quoted("wrong", [one for one in misled if one["verdict"]])
+    return f"{counted(misled, 'claims')} wrong and supported by {mode} contexts{wrong}"
 
 
 async def domain_rubrics(request: Request) -> Finding:
@@ -427,4 +432,4 @@ METRIC_TABLE: Final[Mapping[str, tuple[str, Ask]]] = {
     "summary_score": ("SummaryScore", summary_score),
     "sql_semantic_equivalence": ("SQLSemanticEquivalence", sql_equivalence),
 }
-"""By the names of the metrics."""
+"""By the names of the metrics: the class in ragas, and the function that asks."""

@@ -1,4 +1,4 @@
-"""Calls the hooks that change a scenario during collection: its metrics, samples and target."""
+"""A scenario file as pytest collects it: planned, with what hooks change of it; an item a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--rag-save-answers``: the rows of a run with their answers, as a data set for offline runs."""
+"""What the end of a run writes: run folders, saved runs (``--rag-save``), files of answers."""
 
 from __future__ import annotations
 

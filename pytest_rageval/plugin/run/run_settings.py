@@ -1,4 +1,4 @@
-"""Refuses a second scenario file of the same name: both would share runs and baselines."""
+"""What the processes of a run share: the settings and folder of their clients; scenarios' names."""
 
 from __future__ import annotations
 

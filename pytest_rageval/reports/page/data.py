@@ -1,4 +1,4 @@
-"""What people say of the answers, as data of the page: labels, agreement, corrected means."""
+"""The data of the page of a run: its figures, samples, gates, comparison, and what people say."""
 
 from __future__ import annotations
 

@@ -21,9 +21,14 @@ _SERVERS = (
     "router",
     "sayhello",
 )
-_DATASET_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
-_METRICS = ("acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l")
+_BENCHMARK_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
+_ANSWER_METRICS = ("acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l")
 _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run_old_path")
+_DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "missing_queries")
+_IR_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
+_DEFAULT_KS = (1, 5, 10, 20, 50, 100)
+# Measures of the whole ranking, which UltraRAG takes without a cutoff.
+_WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref")
 
 
 def translate(tree: YamlTree) -> list[str]:
@@ -71,7 +76,7 @@ def _fill_in_metrics(tree: YamlTree) -> None:
         if tree.has(("qrels_path",)) or tree.has(("run_path",)):
             tree.data.setdefault("ir_metrics", None)
         elif "ir_metrics" not in tree.data:
-            tree.data["metrics"] = list(_METRICS)
+            tree.data["metrics"] = list(_ANSWER_METRICS)
 
 
 def _choose_task(tree: YamlTree) -> list[str]:
@@ -93,8 +98,9 @@ def _choose_task(tree: YamlTree) -> list[str]:
 
 
 def _translate_benchmark(tree: YamlTree) -> list[str]:
+    """Make ``dataset`` and ``name`` of the section ``benchmark``; return warnings."""
     expand_short_forms(tree, ("dataset", "path"))
-    for key in _DATASET_KEYS:
+    for key in _BENCHMARK_KEYS:
         if tree.has(("benchmark", key)):
             tree.move(("benchmark", key), ("dataset", key))
     if tree.has(("benchmark", "name")) and not tree.has(("name",)):
@@ -142,16 +148,12 @@ def _translate_runs(tree: YamlTree) -> list[str]:
     return warnings
 
 
-_TREC_FILES = ("qrels_path", "run_path", "missing_queries")
-_DEFAULT_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
-_DEFAULT_KS = (1, 5, 10, 20, 50, 100)
-# Measures of the whole ranking, which UltraRAG takes without a cutoff.
-_WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref")
-
-
 def translate_retrieval(tree: YamlTree) -> None:
-    """Rewrite the short forms in ``tree``; what is wrong goes to the tree's problems."""
-    for key in _TREC_FILES:
+    """Move TREC files and ``ir_metrics`` from the top of ``tree`` to where our keys have them.
+
+    What is wrong goes to the tree's problems.
+    """
+    for key in _DATASET_KEYS_AT_TOP:
         if tree.has((key,)):
             expand_short_forms(tree, ("dataset", "path"))
             if tree.has(("dataset", key)) and tree.at(("dataset", key)) is not None:
@@ -166,7 +168,7 @@ def translate_retrieval(tree: YamlTree) -> None:
 
 def _translate_metrics(tree: YamlTree) -> None:
     """Append to ``metrics`` what ``ir_metrics`` and ``ks`` name; null means all of UltraRAG's."""
-    names = _listed(tree, "ir_metrics", _DEFAULT_METRICS if "ir_metrics" in tree.data else ())
+    names = _listed(tree, "ir_metrics", _IR_METRICS if "ir_metrics" in tree.data else ())
     ks = _listed(tree, "ks", _DEFAULT_KS)
     if "ks" in tree.data and "ir_metrics" not in tree.data:
         message = "ks: needs 'ir_metrics', to which it gives cutoffs"

@@ -1,4 +1,4 @@
-"""Children of a tool's call: followed with progress, and gone before a cancelled call ends."""
+"""The runs that tools start: followed with progress, described, and ended with a cancelled call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The descriptors of the protocol: taken before anything else can print to them."""
+"""Serves tools over MCP on stdin and stdout, which nothing else can print to meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UltraRAG's ``build``: writes the ``server.yaml`` from which a pipeline knows the tools."""
+"""UltraRAG's evaluation tools over MCP, and ``build``, which writes their ``server.yaml``."""
 
 from __future__ import annotations
 

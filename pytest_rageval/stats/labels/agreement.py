@@ -41,15 +41,26 @@ from pytest_rageval.stats.summary import Groups, group_sums, weighted_interval
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import field_value, group_numbers, is_scored
 
+MOST_DISAGREEMENTS: Final = 10
 _MOST_SLICES: Final = 20
+
+_ONE_LEVEL: Final = "people and the judge use one level only"
+_PEOPLE_ONE_LEVEL: Final = "people use one level only"
+_EQUAL_SCORES: Final = "all scores of the judge are equal"
+_MORE_LEVELS: Final = "there are more than two levels"
+_TOO_FEW: Final = "fewer than 2 samples"
+_ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
+_ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
+_CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
+_OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
 
 
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """Return how well a metric agrees with people, over the samples that both rated.
 
-    Of answers that have labels of earlier ones only, the number is given. Where labels were drawn
-    by strata, each stands for as many samples as its stratum has for each label. With ``group_by``
-    the intervals know that samples of a group depend on each other.
+    ``stale`` counts the samples whose labels are all about an earlier answer. Where labels were
+    drawn by strata, a label weighs as many samples as its stratum has for each of its labels. With
+    ``group_by`` the intervals know that samples of a group depend on each other.
     """
     info, weights = result.info, _drawn_weights(result, human)
     scale = Scale.of(info, human)
@@ -79,7 +90,7 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
                 None if groups is None else groups[position],
             )
         )
-    whole = _in_unit(_agreement(rated, human, scale), scale)
+    whole = _in_metric_unit(_agreement(rated, human, scale), scale)
     return replace(
         whole, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale)
     )
@@ -110,8 +121,8 @@ def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agre
     return agreement(rated, human.levels, unit=scale.label, unclassed=unclassed)
 
 
-def _in_unit(found: Agreement, scale: Scale) -> Agreement:
-    """Return an agreement with its bias in the metric's unit."""
+def _in_metric_unit(found: Agreement, scale: Scale) -> Agreement:
+    """Return an agreement with its bias, which was in 0..1, in the metric's unit."""
     bias, low, high = (
         None if one is None else one * scale.span
         for one in (found.bias, found.bias_low, found.bias_high)
@@ -133,24 +144,13 @@ def _slices(
         if 2 <= len(parts) <= _MOST_SLICES:
             found[column] = {
                 value: replace(
-                    _in_unit(_agreement(part, human, scale), scale), disagreements=(), cells={}
+                    _in_metric_unit(_agreement(part, human, scale), scale),
+                    disagreements=(),
+                    cells={},
                 )
                 for value, part in sorted(parts.items())
             }
     return found
-
-
-MOST_DISAGREEMENTS: Final = 10
-
-_ONE_LEVEL: Final = "people and the judge use one level only"
-_PEOPLE_ONE_LEVEL: Final = "people use one level only"
-_EQUAL_SCORES: Final = "all scores of the judge are equal"
-_MORE_LEVELS: Final = "there are more than two levels"
-_TOO_FEW: Final = "fewer than 2 samples"
-_ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
-_ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
-_CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
-_OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +315,7 @@ def _compare_levels(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[f
 
 
 def _add_share(figures: _Figures, name: str, rated: Sequence[Rated], level: float) -> None:
-    """Add the share of the samples, which people call ``level``, that the judge calls so, too."""
+    """Add the share of ``rated`` that the judge calls ``level``, as people call all of them."""
     if not rated:
         figures.refuse([name], f"people call no sample {level:g}")
         return
@@ -380,13 +380,13 @@ def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Seque
     elif all(len(vote) < 2 for vote in votes):
         why = "no sample has two annotators"
     groups = _groups(rated) or range(len(rated))
-    k = len(levels)
+    count = len(levels)
     pairs: list[Unit] = [coincidences(vote, levels) for vote in votes]
-    found = Counted.of(pairs, k, k, groups)
+    found = Counted.of(pairs, count, count, groups)
     alpha = krippendorff_alpha(votes, levels)
     figures.add("alpha", alpha, why, table_interval(spearman_influence, found, alpha))
     compared, rows = pair_units(votes, levels)
-    found = Counted.of(compared, rows, k, groups)
+    found = Counted.of(compared, rows, count, groups)
     ceiling = human_ceiling(votes, levels)
     figures.add("ceiling", ceiling, why, table_interval(ceiling_influence, found, ceiling))
 
@@ -394,8 +394,8 @@ def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Seque
 def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float], float]) -> None:
     """Add the mean of the judge minus people, whose votes are not cut to a majority here.
 
-    Its variance is that of the sums by group, or as if one sample, or group, more were wrong
-    altogether: a judge that is right on ten samples may not always be.
+    Its variance is the larger of two: that of the sums by group, and that with one more sample (or
+    group) that is altogether wrong, for a judge that is right on ten samples may not always be.
     """
     groups, total = _groups(rated), math.fsum(sample.weight for sample in rated)
     above = [

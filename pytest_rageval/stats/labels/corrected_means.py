@@ -42,12 +42,26 @@ from pytest_rageval.stats.labels.strata import (
 from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.stats.wording import counted
 
+MOST_STRATA: Final = 4
+"""Jeffreys' interval adds half a yes and half a no to each class: in many, that would weigh."""
+
+_DIVIDED: Final = 2
+"""Of more strata than this, none is divided by verdict: each holds answers that are alike."""
+
+_EQUAL: Final = 1e-9
+
+_Floats = NDArray[np.float64]
+
+_GRID: Final = 513
+_POINTS: Final = 128
+_REACH: Final = 5.0
+"""In units of 1/√n around the mode, outside of which the density is below e^-25 of its highest."""
+
 
 def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float = 0.95) -> Corrected:
     """Return the mean that people would give, from the judge's scores and labels of some samples.
 
-    Two levels have the form of ``verdict_mean`` where it holds; all else that of
-    ``corrected_mean``.
+    Labels of two levels go to ``verdict_mean``, where it holds; all others to ``corrected_mean``.
 
     Samples whose answers have changed since others were labelled are a stratum of their own; until
     enough of them are labelled, there is no mean.
@@ -139,7 +153,7 @@ def _missing_pairs(
 def _pairs(
     result: ScenarioResult, human: HumanLabels, baseline: Baseline, scale: Scale
 ) -> Iterator[Member]:
-    """Yield the samples that both runs scored, with their differences as figures."""
+    """Yield the samples that both runs scored; their figures are differences, ours minus theirs."""
     samples = [sample for sample in result.samples if sample.is_expected]
     groups = group_numbers(result.info, samples)
     for at, sample in enumerate(samples):
@@ -167,21 +181,12 @@ def _drawn_mean(labels: Sequence[Label], digest: str, scale: Scale) -> float | N
     return average([scale.label(label.value) for label in found])
 
 
-MOST_STRATA: Final = 4
-"""Each class has half a yes and half a no that nobody gave; of many classes these would count."""
-
-_DIVIDED: Final = 2
-"""Up to so many strata are divided by verdict; more of them say by themselves what is alike."""
-
-_EQUAL: Final = 1e-9
-
-
 def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -> Corrected | None:
     """Return the mean of yes and no, and its interval; None where this form does not hold.
 
     It holds for equal weights without groups, where the judge's verdicts are known or there are
-    several strata, of which MOST_STRATA are not labelled throughout. Labels lie in 0..1 (a fraction
-    where people are split). Otherwise, and without 10 labels or two in each stratum,
+    several strata, at most MOST_STRATA of them not labelled throughout. Labels lie in 0..1 (a
+    fraction where people are split). Otherwise, and without 10 labels or two in each stratum,
     ``corrected_mean`` decides.
 
     ``mean`` is Σ W_s m_s over the strata. Divided by verdict, m_s is Σ W_h k_h/n_h, which is right
@@ -194,7 +199,7 @@ def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -
     if not _holds(parts):
         return None
     total = sum(map(len, parts))
-    is_known = [len(parts) > 1 and _labels(part) == len(part) for part in parts]
+    is_known = [len(parts) > 1 and _labelled(part) == len(part) for part in parts]
     known, drawn = (list(compress(parts, one)) for one in (is_known, map(not_, is_known)))
     classes = _classes(drawn)
     if classes is None:
@@ -208,17 +213,18 @@ def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -
     low, high = (exact + open_share * end for end in share_interval(classes, confidence))
     # The quantiles leave out 0 and 1, where all that was seen may lie.
     low, high = min(low, mean), max(high, mean)
-    labels = sum(map(_labels, parts))
+    labels = sum(map(_labelled, parts))
     share = estimates[0][1] if len(parts) == 1 else None
     worth = plain_labels(high - low, mean, mean * (1.0 - mean), confidence)
     return Corrected(mean, low, high, share, labels, worth)
 
 
 def _holds(parts: Sequence[Sequence[Judged]]) -> bool:
+    """Return whether the labels are enough, and the weights equal, for ``verdict_mean``."""
     rows = [answer for part in parts for answer in part]
-    if sum(map(_labels, parts)) < LEAST_LABELS:
+    if sum(map(_labelled, parts)) < LEAST_LABELS:
         return False
-    if any(_labels(part) < min(2, len(part)) for part in parts):
+    if any(_labelled(part) < min(2, len(part)) for part in parts):
         return False
     weights = [row.weight for row in rows]
     groups = [row.group for row in rows if row.group is not None]
@@ -247,43 +253,37 @@ def _by_verdict(part: Sequence[Judged]) -> list[list[Judged]]:
 
 def _divided(part: Sequence[Judged], strata: int) -> tuple[Cell, ...]:
     """Return the classes of a stratum; one if the judge divides nothing, or all is labelled."""
-    if strata > _DIVIDED or not _is_judged(part) or _labels(part) == len(part):
+    if strata > _DIVIDED or not _is_judged(part) or _labelled(part) == len(part):
         return (_cell(part),)
     return tuple(_cell(one) for one in _by_verdict(part) if one)
 
 
 def _estimate(part: Sequence[Judged], strata: int) -> tuple[float, float]:
     """Return the mean of a stratum, and lambda."""
-    alone = _positive(part) / _labels(part)
+    alone = _positive(part) / _labelled(part)
     if strata > _DIVIDED or not _is_judged(part):
         return alone, 0.0
     rejected, accepted = _by_verdict(part)
-    if not _labels(rejected) or not _labels(accepted):
+    if not _labelled(rejected) or not _labelled(accepted):
         return alone, 0.0
-    low, high = (_positive(one) / _labels(one) for one in (rejected, accepted))
+    low, high = (_positive(one) / _labelled(one) for one in (rejected, accepted))
     if high <= low:
         return alone, 0.0
     return (len(rejected) * low + len(accepted) * high) / len(part), high - low
 
 
 def _cell(part: Sequence[Judged]) -> Cell:
-    return Cell(len(part), _labels(part), _positive(part))
+    return Cell(len(part), _labelled(part), _positive(part))
 
 
-def _labels(part: Sequence[Judged]) -> int:
+def _labelled(part: Sequence[Judged]) -> int:
+    """Return how many answers have a label."""
     return sum(answer.human is not None for answer in part)
 
 
 def _positive(part: Sequence[Judged]) -> float:
+    """Return how many answers people call right, in fractions where they are split."""
     return math.fsum(answer.human for answer in part if answer.human is not None)
-
-
-_Floats = NDArray[np.float64]
-
-_GRID: Final = 513
-_POINTS: Final = 128
-_REACH: Final = 5.0
-"""In units of 1/√n around the mode, outside of which the density is below e^-25 of its highest."""
 
 
 @dataclass(frozen=True, slots=True)
