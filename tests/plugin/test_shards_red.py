@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
-from sharded import files, junit_cases, merge, run_shards
+from sharded import changed, files, junit_cases, merge, run_shards, shard_files
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project
@@ -252,6 +253,20 @@ def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
         for name in ("whole.xml", "merged.xml")
     ]
     assert reasons[0] == reasons[1]
+
+
+def test_a_case_whose_worker_crashed_before_its_last_report_keeps_its_scores(four: Project) -> None:
+    """In JUnit XML, which pytest writes with the report of the teardown."""
+    four.scenario(SCENARIO + "    thresholds: {em: 1}\n")
+    four.rows([{"id": f"q{at}", "answer": "x", "references": ["xy"[at]]} for at in range(2)])
+    parts = run_shards(four, ["1/1"])
+    merge(four, parts, "--junitxml=whole.xml")
+    (path,) = shard_files(*parts)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    at = next(at for at, line in enumerate(lines) if line.get("reports"))
+    changed(path, at, reports=lines[at]["reports"][:-1])
+    merge(four, parts, "--junitxml=cut.xml")
+    assert junit_cases(four.path / "cut.xml") == junit_cases(four.path / "whole.xml")
 
 
 class TestTheExitStatusOfAShard:

@@ -100,7 +100,9 @@ class MergeSession(RagevalSession):
             if self._is_followed(info.nodeid):
                 self._hooks.sample_scored(info, result)
             if self._junit is not None or any(report.failed for report in reports):
-                logged.append((result, reports or _passed(row.nodeid, info)))
+                shown = reports or _passed(row.nodeid, info)
+                # A worker may have crashed before the last report, at which JUnit XML is written.
+                logged.append((result, [*shown, *_teardown(shown[-1])]))
         return sorted(logged, key=lambda case: case[0].index)
 
     def _read(self, path: Path, data: Report, nodeid: str | None = None) -> Any:
