@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import convert
 
 from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_you_mean, shorten
-from pytest_rageval.model import TOLERANCE, MetricColumn, SampleResult, Value
+from pytest_rageval.model import NOTHING, TOLERANCE, MetricColumn, SampleResult, Value
 from pytest_rageval.model.measured import CODE, Code
 from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead
 from pytest_rageval.text.codec import excess, from_json
@@ -78,7 +78,9 @@ def _read(raw: bytes, name: str, shown: str) -> SavedRun:
     if file.schema != RESULTS_SCHEMA:
         raise ValueError(f"schema {file.schema}")
     convert(file.scenario.measured.get(CODE, {}), Code)
-    for sample in file.samples:
+    for at, sample in enumerate(file.samples):
+        if sample.scores is NOTHING:  # else the sample would silently be in no comparison
+            raise ValueError(f"Object missing required field `scores` - at `$.samples[{at}]`")
         if reason := excess([sample.metadata, sample.details]):
             raise ValueError(f"sample {shorten(repr(sample.sample_id))}: {reason}")
     return SavedRun(name, shown, file, {one.sample_id: one for one in file.samples})

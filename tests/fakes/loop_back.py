@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import execnet
 import pytest
 
-from pytest_rageval.plugin.run.session import RagevalSession
+from pytest_rageval.plugin.run.session import _UNSENT, RagevalSession
+from pytest_rageval.text.codec import to_json
 
 
 class LoopBack:
@@ -56,7 +57,9 @@ class _Wire:
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Tell the controller what a worker says at its end."""
         outcome = yield
-        self._controller.pytest_testnodedown(SimpleNamespace(workeroutput=self._worker.output()))
+        unsent = self._worker._unsent
+        output = {_UNSENT: to_json(unsent)} if unsent else {}
+        self._controller.pytest_testnodedown(SimpleNamespace(workeroutput=output))
         return outcome
 
     @pytest.hookimpl(tryfirst=True)
