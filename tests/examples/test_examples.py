@@ -376,7 +376,10 @@ def test_judge_and_people_corrects_the_mean_as_the_formula_says(run_example: Run
     assert "52 to 59" in run.output
 
 
-@pytest.mark.parametrize("example", ["rag_app", "rag_app/by_http", "rag_app/by_fixture"])
+@pytest.mark.parametrize(
+    "example",
+    ["rag_app", pytest.param("rag_app/by_http", marks=pytest.mark.full), "rag_app/by_fixture"],
+)
 def test_a_live_system_is_asked(run_example: RunExample, example: str) -> None:
     """The answers are in no file: a search without "Mondays" finds another document."""
     run = run_example(example)

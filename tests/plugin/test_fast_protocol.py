@@ -350,6 +350,7 @@ def test_nothing_differs_where_somebody_meddles(
     compare("-v --tb=line")  # tracebacks go through other functions
 
 
+@pytest.mark.full
 def test_a_plugin_of_the_xdist_controller_sees_what_it_saw(
     mixed: Project, compare: Callable[[str], None]
 ) -> None:

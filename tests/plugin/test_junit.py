@@ -113,6 +113,7 @@ def test_without_the_xml_no_report_has_properties(project: Project, run: Run) ->
     assert {line.partition(" ")[2] for line in lines} == {"[]"}
 
 
+@pytest.mark.full
 def test_what_is_loaded_once_is_no_time_of_the_first_case(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

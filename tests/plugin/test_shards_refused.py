@@ -120,7 +120,12 @@ def test_another_command_beside_the_merge(four: Project, option: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS", "a file that PYTEST_ADDOPTS names"]
+    "place",
+    [
+        "addopts in *pytest.ini",
+        pytest.param("PYTEST_ADDOPTS", marks=pytest.mark.full),
+        pytest.param("a file that PYTEST_ADDOPTS names", marks=pytest.mark.full),
+    ],
 )
 def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Every run would merge the same old shards, run no test, and be green."""

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "rageval",
-    max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "15")),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
