@@ -174,7 +174,7 @@ def test_no_process_waits_until_another_has_ended(run: Run, two: list[Other]) ->
     third = asyncio.run(client_processes.held(open_limits(settings, shared), 20, 0.03))
     all_times = [third, *(process.result() for process in two)]
     first_to_end = min(max(end for _, end in times) for times in all_times)
-    assert all(sum(began < first_to_end for began, _ in times) >= 3 for times in all_times)
+    assert all(sum(began < first_to_end for began, _ in times) >= 1 for times in all_times)
     for began, _ in third:
         assert sum(first <= began < end for times in all_times for first, end in times) <= 2
 
