@@ -28,6 +28,7 @@ Z_95: Final = 1.959963984540054
 """The normal quantile of 95 % intervals."""
 
 _ADDED: Final = 2.0
+"""So many samples, or groups, are spread over the cells of a table."""
 
 
 class Influence(NamedTuple):
@@ -61,10 +62,10 @@ class Counted:
     def of(
         cls, samples: Sequence[Unit], rows: int, columns: int, groups: Groups = None
     ) -> Counted | None:
-        """Return the table of ``samples``, of which two of one group are not independent.
+        """Return the table of ``samples``; those of one group are not independent.
 
-        Units of unequal weight count for as many equal ones as say as much (Kish 1965). None
-        without any weight.
+        Units of unequal weight count as the number of equal ones that say as much (Kish 1965).
+        None without any weight.
         """
         units = samples if groups is None else _merged(samples, groups)
         sizes = [math.fsum(unit.values()) for unit in units]
@@ -100,19 +101,19 @@ def table_interval(
     table, units, size = counted.table, counted.units, counted.size
     if units is not None and size < 2.0:
         return None
-    more = _ADDED / (len(table) * len(table[0]))
-    centre, cells = measure([[cell + more for cell in row] for row in table])
-    added = more * sum_of_squares(value for row in cells for value in row)
-    quantile, found = Z_95, _table_squares(cells, table)
+    per_cell = _ADDED / (len(table) * len(table[0]))
+    centre, cells = measure([[cell + per_cell for cell in row] for row in table])
+    added = per_cell * sum_of_squares(value for row in cells for value in row)
+    quantile, variance = Z_95, _table_squares(cells, table)
     if units is not None:
-        apart, found = (
-            found,
+        independent, variance = (
+            variance,
             size / (size - 1.0) * sum_of_squares(_moved(cells, unit) for unit in units),
         )
         # 1 if each is wholly of one kind.
-        added *= min(max(found / apart, counted.apart), 1.0)
+        added *= min(max(variance / independent, counted.apart), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
-    half = quantile * math.sqrt(found + added) / (size + _ADDED)
+    half = quantile * math.sqrt(variance + added) / (size + _ADDED)
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)
 
 
@@ -122,12 +123,12 @@ def dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _merged(samples: Sequence[Unit], groups: Sequence[int]) -> list[Unit]:
-    found: dict[int, dict[Cell, float]] = {}
+    units: dict[int, dict[Cell, float]] = {}
     for sample, group in zip(samples, groups, strict=True):
-        unit = found.setdefault(group, {})
+        unit = units.setdefault(group, {})
         for cell, weight in sample.items():
             unit[cell] = unit.get(cell, 0.0) + weight
-    return [unit for unit in found.values() if unit]
+    return [unit for unit in units.values() if unit]
 
 
 def _summed(units: Iterable[Unit], rows: int, columns: int) -> list[list[float]]:
