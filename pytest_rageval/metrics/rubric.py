@@ -74,8 +74,8 @@ class Rubric:
         from pytest_rageval.text.reply import read_reason
 
         self.read(reply)
-        own = (sample.question, sample.answer, sample.contexts, sample.references)
-        refuse_repeated(read_reason(reply), self._examples, [text for text in own if text])
+        row_texts = (sample.question, sample.answer, sample.contexts, sample.references)
+        refuse_repeated(read_reason(reply), self._examples, [text for text in row_texts if text])
 
     @cached_property
     def _examples(self) -> Examples:

@@ -47,7 +47,7 @@ Measure = Callable[[Table], Influence]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Samples by their cell, as a table that sums to the number of them that are independent.
+    """Samples counted by cell: the sum of the table is how many independent ones they are worth.
 
     ``units`` are the groups that make up the table, on its scale; None where each sample is for
     itself, and in one cell. ``apart``, in 0..1, says how much of one kind a group would be if its
@@ -79,7 +79,7 @@ class Counted:
 
     @property
     def size(self) -> float:
-        """How many samples, or groups, the table says as much as."""
+        """How many independent samples, or groups, the table is worth."""
         return math.fsum(map(math.fsum, self.table))
 
 
@@ -88,9 +88,9 @@ def table_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of the coefficient ``value`` of a table.
 
-    Two samples, or groups, are spread over all cells, half a one on each cell of two levels:
+    Two samples, or groups, are spread over all cells, with two levels half of one on each:
     otherwise the interval of perfect agreement has no width, and that of a small table is too
-    short. (Half a one on each of 25 cells would drown the data.) The interval lies within
+    short. (Half of one on each of 25 cells would drown the data.) The interval lies within
     ``lowest``..1 and holds ``value``. With groups the variance is that of their sums, with t of
     their number less 1; a group that is added is as much of one kind as those there are, and never
     less than one of independent samples: groups of the same mix, whose sums do not vary, would

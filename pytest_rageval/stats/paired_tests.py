@@ -144,12 +144,12 @@ def _wilcoxon(differences: Array, _: int, __: int) -> Tested:
     correction, as in R's wilcox.test, which most published figures come from.
     """
     n_nonzero = int(np.count_nonzero(differences))
-    as_r = {"method": "approx", "correction": True} if n_nonzero >= _NORMAL_FROM else {}
+    as_in_r = {"method": "approx", "correction": True} if n_nonzero >= _NORMAL_FROM else {}
     stats = _scipy_stats("wilcoxon")
     with warnings.catch_warnings():
         # Older versions of scipy warn of the normal approximation that they choose themselves.
         warnings.simplefilter("ignore")
-        p_value = float(stats.wilcoxon(differences, **as_r).pvalue)
+        p_value = float(stats.wilcoxon(differences, **as_in_r).pvalue)
     least = math.ldexp(1.0, 1 - n_nonzero)
     note = ""
     if p_value < least:

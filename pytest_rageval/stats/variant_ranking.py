@@ -74,13 +74,13 @@ def rank_variants(
     upwards = all(metric.higher_is_better for metric in metrics)
     ranked = _ranked(ordered, contest.of, common, upwards)
     pairs: tuple[VariantPair, ...] = ()
-    reach, crowded = "", list[str]()
+    out_of_reach, crowded = "", list[str]()
     if contest.anyway or not unlike:
-        pairs, reach = _pairs(
+        pairs, out_of_reach = _pairs(
             [variant.name for variant in ranked if variant.n], common, contest, upwards
         )
     reasons = [*([] if contest.anyway else unlike), *_reasons(ordered, contest, common)]
-    undecided = "; ".join(reasons) or reach
+    undecided = "; ".join(reasons) or out_of_reach
     if undecided:
         pairs = tuple(map(_untested, pairs))
     else:
@@ -147,8 +147,8 @@ def _pairs(
     pairs = tuple(
         _pair(pair, each, won) for pair, each, won in zip(rivals, comparisons, wins, strict=True)
     )
-    reach = next((each.undecided for each in comparisons if each.undecided), "")
-    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", reach)
+    out_of_reach = next((each.undecided for each in comparisons if each.undecided), "")
+    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", out_of_reach)
 
 
 def _pair(names: tuple[str, str], compared: MetricComparison, wins: tuple[int, int]) -> VariantPair:

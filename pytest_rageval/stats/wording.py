@@ -86,15 +86,15 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def label_range(few: int, many: int, there: int) -> str:
-    """Return how many labels are needed of ``there`` samples; "" if all of them are too few.
+def label_range(few: int, many: int, samples: int) -> str:
+    """Return how many labels are needed of so many ``samples``; "" if all of them are too few.
 
     >>> label_range(149, 306, 1000), label_range(50, 50, 60), label_range(50, 61, 60)
     ('149 to 306', '50', '50 or more')
     """
-    if few > there:
+    if few > samples:
         return ""
-    if many > there:
+    if many > samples:
         return f"{few} or more"
     return f"{few} to {many}" if few < many else f"{many}"
 

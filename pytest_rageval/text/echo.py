@@ -172,4 +172,5 @@ def _tokens(text: str) -> str:
 
 
 def _telling(texts: Iterable[str]) -> Iterator[str]:
+    """Return the words that tell what texts are about."""
     return (word for text in texts for word in content_words(text) if len(word) > 1)

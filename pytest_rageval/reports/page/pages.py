@@ -123,7 +123,7 @@ def _variant(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _rows(columns: Sequence[Sequence[SampleResult]]) -> list[list[int]]:
-    """Return for each column where the samples stand in it, -1 where it lacks one.
+    """Return for each column the position of every sample in it, -1 where it lacks one.
 
     All columns together give the samples, in the order in which they first appear.
     """

@@ -137,7 +137,7 @@ class _AgentTools:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._runs = ScenarioRuns(project)
-        self._read: list[tuple[ScenarioEntry, int]] = []
+        self._entries_read: list[tuple[ScenarioEntry, int]] = []
 
     async def list_scenarios(self, request: ListArguments, report: Report) -> str:
         """Return a page of the scenarios."""
@@ -216,26 +216,26 @@ class _AgentTools:
 
     async def list_samples(self, request: SamplesArguments, _: Report) -> str:
         """Return a page of samples, the worst first."""
-        path, shown = await self._find(request.run)
-        return await in_thread(partial(listed_samples, path, shown, request))
+        path, full_name = await self._find(request.run)
+        return await in_thread(partial(listed_samples, path, full_name, request))
 
     async def explain_sample(self, request: ExplainArguments, _: Report) -> str:
         """Return all that is known of a sample."""
-        path, shown = await self._find(request.run)
+        path, full_name = await self._find(request.run)
         return await in_thread(
-            partial(explained_sample, self._project.paths.root, path, shown, request)
+            partial(explained_sample, self._project.paths.root, path, full_name, request)
         )
 
     async def compare_runs(self, request: CompareArguments, _: Report) -> str:
         """Return the differences of two runs."""
-        a, shown_a = await self._find(request.a)
-        b, shown_b = await self._find(request.b, shown_a.rpartition("/")[0])
-        return await in_thread(partial(compared_runs, a, b, {"a": shown_a, "b": shown_b}))
+        a, name_a = await self._find(request.a)
+        b, name_b = await self._find(request.b, name_a.rpartition("/")[0])
+        return await in_thread(partial(compared_runs, a, b, {"a": name_a, "b": name_b}))
 
     @property
     def _entries(self) -> list[ScenarioEntry]:
         """The scenarios as far as they are known, and their files as they were read."""
-        return [entry for entry, changed in self._read if changed == _changed(entry.path)]
+        return [entry for entry, mtime in self._entries_read if mtime == _changed_at(entry.path)]
 
     @property
     def _titles(self) -> dict[str, ScenarioEntry]:
@@ -254,7 +254,7 @@ class _AgentTools:
             raise UserError([Problem("", problem)])
         root = self._project.paths.root
         below = [entry for entry in entries if entry.path.is_relative_to(root)]
-        self._read = [(entry, _changed(entry.path)) for entry in below]
+        self._entries_read = [(entry, _changed_at(entry.path)) for entry in below]
         return below
 
     async def _find(self, run: str, scenario: str = "") -> tuple[Path, str]:
@@ -298,7 +298,7 @@ class _AgentTools:
         return run, default
 
 
-def _changed(path: Path) -> int:
+def _changed_at(path: Path) -> int:
     """Return when a file was last changed, in nanoseconds; 0 if it is not there."""
     try:
         return path.stat().st_mtime_ns

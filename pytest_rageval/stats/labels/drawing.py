@@ -116,7 +116,7 @@ class _Part:
         return LEAST_LABELS if self.kind == CHANGED else LEAST_IN_STRATUM
 
     @property
-    def lacks(self) -> bool:
+    def lacks_labels(self) -> bool:
         return len(self.labels) < min(self.least, len(self.members))
 
     @property
@@ -157,7 +157,7 @@ def _parts(
     if labelled < FIRST and not has_strata and {part.kind for part in parts} <= {HIGH, LOW}:
         return []
     while len(parts) > MOST_STRATA:
-        parts.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
+        parts.sort(key=lambda part: (part.lacks_labels * part.least, len(part.members)))
         parts[:2] = [_Part(SEVERAL, [*parts[0].members, *parts[1].members])]
     return sorted(parts, key=lambda part: part.kind != CHANGED)
 
@@ -196,8 +196,8 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     ``pilot`` is the whole population, of which 10 samples at least are labelled; else None. With
     Y and f people's and the judge's scores and N of the n + N samples without a label, n is the
     smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``². Both ends come from the 95 %
-    interval of rho by Fisher; a judge of rho below 0 is not believed. One more than there are means
-    that not even all samples would do. Where all people say the same, one more is taken to differ.
+    interval of rho by Fisher; a judge of rho below 0 is not believed. More than there are
+    samples: not even all would do. Where all people say the same, one more is taken to differ.
     """
     rows = [answer for answer in pilot if answer.weight > 0.0]
     labelled = [(row, row.human) for row in rows if row.human is not None]
@@ -222,9 +222,9 @@ def allocation(strata: Sequence[StratumNeed], labels: int) -> list[int]:
     """Return how many of ``labels`` more samples to label in each stratum, by Neyman's rule.
 
     Each first gets its least in all, the largest of these numbers first, and of equal ones where
-    the fewest labels are. Then each label goes where it lowers Σ (size·deviation)²/labelled, the
-    variance, most, among equals where the smaller share is labelled. No stratum gets more than it
-    holds, so the sum may be less than ``labels``.
+    the fewest labels are. Then each label goes where it most lowers the variance, which is
+    Σ (size·deviation)²/labelled, among equals where the smaller share is labelled. No stratum gets
+    more than it holds, so the sum may be less than ``labels``.
 
     >>> allocation([StratumNeed(100, 5, 0.4), StratumNeed(100, 5, 0.2), StratumNeed(3, 0, 0.5)], 12)
     [8, 1, 3]
