@@ -29,16 +29,16 @@ class QuotedSpans:
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the share in 0..1; 1.0, as in ragas, for an answer without quotations."""
-        found = (span.strip() for span in _QUOTED.findall(sample.answer or ""))
-        spans = [span for span in found if len(span.split()) >= self._options.min_span_words]
+        quoted = (span.strip() for span in _QUOTED.findall(sample.answer or ""))
+        spans = [span for span in quoted if len(span.split()) >= self._options.min_span_words]
         if not spans:
             return Score(self._name, 1.0, reason="the answer quotes nothing")
-        source = self._text(" ".join(sample.contexts or ()))
-        missing = [span for span in spans if self._text(span) not in source]
+        source = self._normalized(" ".join(sample.contexts or ()))
+        missing = [span for span in spans if self._normalized(span) not in source]
         reason = f"not in the contexts: {'; '.join(missing)}" if missing else None
         return Score(self._name, 1.0 - len(missing) / len(spans), reason=reason)
 
-    def _text(self, text: str) -> str:
+    def _normalized(self, text: str) -> str:
         return re.sub(r"\s+", " ", text).strip().lower() if self._options.casefold else text
 
 

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from pytest_rageval.clients.base import ReplySchema
     from pytest_rageval.text.echo import Examples
 
+Language = Literal["en", "zh"]
+
+PLACEHOLDERS: Final = ("query", "context", "answer", "reference", "levels")
+"""The names in braces that a prompt may have; other braces are text."""
+
+PLACEHOLDER: Final = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+
+_TAGS = {"query": "question", "context": "context", "answer": "answer", "reference": "reference"}
 
 _NEEDS = frozenset({"question", "answer"})
 _REASON_WIDTH = 300
@@ -66,8 +74,8 @@ class Rubric:
         from pytest_rageval.text.reply import read_reason
 
         self.read(reply)
-        own = (sample.question, sample.answer, sample.contexts, sample.references)
-        refuse_repeated(read_reason(reply), self._examples, [one for one in own if one])
+        row_texts = (sample.question, sample.answer, sample.contexts, sample.references)
+        refuse_repeated(read_reason(reply), self._examples, [text for text in row_texts if text])
 
     @cached_property
     def _examples(self) -> Examples:
@@ -88,8 +96,8 @@ class Rubric:
 
         score = {
             "type": "integer" if self.whole else "number",
-            "minimum": _plain(self.low),
-            "maximum": _plain(self.high),
+            "minimum": _json_number(self.low),
+            "maximum": _json_number(self.high),
         }
         return ReplySchema(
             "rubric_score",
@@ -115,9 +123,9 @@ class RubricMetric:
         """Return the judge's score with its reason; raises ClientError without a usable reply."""
         if not (sample.question or "").strip():
             return Score(self._name, None, reason="the question is empty")
-        nothing = _nothing_in(sample.answer or "")
-        if self._rubric.of_blank is not None and nothing is not None:
-            return Score(self._name, self._rubric.of_blank, reason=nothing)
+        why_blank = _why_blank(sample.answer or "")
+        if self._rubric.of_blank is not None and why_blank is not None:
+            return Score(self._name, self._rubric.of_blank, reason=why_blank)
         return self._score(await self._ask(sample, models))
 
     async def _ask(self, sample: Sample, models: Models) -> str:
@@ -141,8 +149,8 @@ class RubricMetric:
             value = self._rubric.read(reply)
             reason = read_reason(reply)
         except UnreadableReplyError as error:
-            shown = shorten(" ".join(reply.split()), _REPLY_WIDTH)
-            message = f"the judge's reply cannot be used: {error}; it was {shown!r}"
+            excerpt = shorten(" ".join(reply.split()), _REPLY_WIDTH)
+            message = f"the judge's reply cannot be used: {error}; it was {excerpt!r}"
             return Score(self._name, None, error=message, details={"reply": reply})
         return Score(
             self._name,
@@ -152,7 +160,7 @@ class RubricMetric:
         )
 
 
-def _nothing_in(answer: str) -> str | None:
+def _why_blank(answer: str) -> str | None:
     """Return why there is nothing to judge in an answer, None if there is something."""
     if not answer.strip():
         return "the answer is empty"
@@ -187,7 +195,7 @@ class RubricOptions(NoOptions):
 
     @field_validator("prompt")
     @classmethod
-    def _has_its_places(cls, prompt: str | None) -> str | None:
+    def _has_placeholders(cls, prompt: str | None) -> str | None:
         if prompt is None:
             return None
         missing = [place for place in ("{query}", "{context}", "{answer}") if place not in prompt]
@@ -198,14 +206,14 @@ class RubricOptions(NoOptions):
 
     @field_validator("levels")
     @classmethod
-    def _says_something(cls, levels: dict[float, str] | None) -> dict[float, str] | None:
+    def _has_meanings(cls, levels: dict[float, str] | None) -> dict[float, str] | None:
         if levels is not None and not all(meaning.strip() for meaning in levels.values()):
             raise _refused("a meaning for every level")
         return levels
 
     @field_validator("range")
     @classmethod
-    def _fits(
+    def _holds_levels(
         cls, ends: tuple[float, float] | None, info: ValidationInfo
     ) -> tuple[float, float] | None:
         if ends is None:
@@ -275,34 +283,20 @@ def _refused(expected: str) -> PydanticCustomError:
     return PydanticCustomError("rubric", "expected {expected}", {"expected": expected})
 
 
-def _plain(number: float) -> float | int:
+def _json_number(number: float) -> float | int:
     return int(number) if number.is_integer() else number
 
 
 def _definition(name: str, *aliases: str) -> MetricDefinition:
     asks: frozenset[Role] = frozenset({"judge"})
     info = MetricInfo(name, _NEEDS, aliases, range=(0.0, 5.0), asks=asks, empty_is_worst=True)
-    return MetricDefinition(
-        info,
-        RubricMetric,
-        RubricOptions,
-    )
+    return MetricDefinition(info, RubricMetric, RubricOptions)
 
 
 METRICS = (
     _definition("rubric"),
     _definition("llm_answer_relevancy", "AnswerRelevancyMetric"),
 )
-
-
-Language = Literal["en", "zh"]
-
-PLACEHOLDERS: Final = ("query", "context", "answer", "reference", "levels")
-"""The names in braces that a prompt may have; other braces are text."""
-
-PLACEHOLDER: Final = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
-
-_TAGS = {"query": "question", "context": "context", "answer": "answer", "reference": "reference"}
 
 
 def fill_prompt(template: str, sample: Sample, levels: str, language: Language) -> str:
@@ -321,7 +315,7 @@ def fill_prompt(template: str, sample: Sample, levels: str, language: Language) 
     parts = {name: _tagged(_TAGS[name] + mark, part) for name, part in texts.items()}
     parts["context"] = parts["context"] or NO_CONTEXT[language]
     parts["levels"] = levels
-    return PLACEHOLDER.sub(lambda name: parts[name[1]], template)
+    return PLACEHOLDER.sub(lambda match: parts[match[1]], template)
 
 
 def list_levels(levels: Mapping[float, str]) -> str:
@@ -337,7 +331,7 @@ def _free_mark(texts: Iterable[str]) -> str:
     """Return a suffix that makes the tags differ from all tags in the texts: "" or a number."""
     names = "|".join(_TAGS.values())
     pattern = re.compile(rf"[<＜]\s*[/／]?\s*(?:{names})(?:-(\d{{1,9}}))?", re.IGNORECASE)
-    taken = {found[1] for text in texts for found in pattern.finditer(text)}
+    taken = {match[1] for text in texts for match in pattern.finditer(text)}
     if not taken:
         return ""
     numbers = {int(number) for number in taken if number}

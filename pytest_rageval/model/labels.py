@@ -1,4 +1,4 @@
-"""What people say of the answers that a judge scores: labels, and how the labelled were drawn."""
+"""What people say of answers (labels, draws), and what it tells of a judge (agreement, means)."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
     An x, so that no spreadsheet takes it for a number, and twelve hexadecimal digits of SHA-256. No
     contexts and an empty list of them are the same.
     """
-    seen = json.dumps([answer or "", list(contexts or ())], ensure_ascii=True)
-    return f"x{hashlib.sha256(seen.encode()).hexdigest()[:12]}"
+    labelled = json.dumps([answer or "", list(contexts or ())], ensure_ascii=True)
+    return f"x{hashlib.sha256(labelled.encode()).hexdigest()[:12]}"
 
 
 class Disagreement(Value, frozen=True):

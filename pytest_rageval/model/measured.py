@@ -16,10 +16,10 @@ weight of a metric, 0 or not        ``metrics.<name>.weight``   said
 weight of a sample, 0 or not        ``samples[]``               said
 ==================================  ==========================  ==================================
 
-*refused* is so for what a run is compared with, unless ``anyway``; *said* is compared, and a line
-says it. What a saved run of an earlier version has not on record is said, too, and never refused.
-Weights other than 0 make no difference: both runs are weighed as the newer one. ``SETTINGS`` are
-the rows that no other part of a run holds.
+*refused*: the run is not compared with one that differs, unless ``anyway``; *said*: it is compared,
+and a line names the difference. What an earlier version did not record is said, too, and never
+refused. Weights other than 0 make no difference: both runs are weighed as the newer one.
+``SETTINGS`` are the rows that no other part of a run holds.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ CODE: Final = "code"
 class Setting(Value, frozen=True):
     """A key of the scenario on which scores depend.
 
-    ``refuses``: a run with another value is not compared. ``of_variants``: that variants have other
-    values may be what they are for.
+    ``refuses``: a run with another value is not compared. ``of_variants``: variants may differ in
+    it on purpose.
     """
 
     name: str
@@ -72,9 +72,9 @@ def shown_setting(value: Any) -> str:
 
 
 def unrecorded(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return of what a saved run says nothing that ``now`` has: an earlier version wrote it."""
-    own = sorted(now.get(CODE, {})) if CODE not in was else []
-    code = [f"the code of {', '.join(own)}"] if own else []
+    """Return what a saved run has not on record, because an earlier version wrote it."""
+    metrics = sorted(now.get(CODE, {})) if CODE not in was else []
+    code = [f"the code of {', '.join(metrics)}"] if metrics else []
     return [setting.name for setting in SETTINGS if setting.name not in was] + code
 
 
@@ -96,9 +96,9 @@ def code_differences(was: Code, now: Code) -> Iterator[str]:
 
 
 def same_module(one: str, other: str) -> bool:
-    """Return whether two digests are of one module: ``FILE`` and ``FILE PYTHON CODE``.
+    """Return whether two digests, ``FILE`` or ``FILE PYTHON CODE``, are of the same module.
 
-    Code is compared where one Python made it.
+    ``CODE`` is compared only where the same version of Python made both.
     """
     (file, _, code), (other_file, _, other_code) = one.partition(" "), other.partition(" ")
     is_comparable = code.partition(" ")[0] == other_code.partition(" ")[0]

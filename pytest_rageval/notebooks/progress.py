@@ -30,17 +30,17 @@ def shown_progress(progress: bool | Progress | None, name: str) -> Iterator[Prog
     if not progress or not (stream.isatty() or "ipykernel" in sys.modules):
         yield None
         return
-    is_there = extras.installed("tqdm")
-    shown = ProgressBar(one_line(name)) if is_there else ProgressLine(one_line(name), stream)
+    has_tqdm = extras.installed("tqdm")
+    display = ProgressBar(one_line(name)) if has_tqdm else ProgressLine(one_line(name), stream)
     try:
-        yield shown
+        yield display
     finally:
-        shown.end()
+        display.end()
 
 
 @dataclass
 class ProgressBar:
-    """Shows a bar of tqdm: a widget in a notebook, where it has some."""
+    """Shows a bar of tqdm: a widget in a notebook that has widgets."""
 
     name: str
     _bar: Any = field(default=None, init=False)
@@ -49,12 +49,12 @@ class ProgressBar:
         """Show that ``done`` of ``total`` samples are done."""
         if self._bar is None:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that there are no widgets, the bar shows itself
+                warnings.simplefilter("ignore")  # tqdm warns where widgets are missing
                 from tqdm.auto import tqdm
 
-                # By a class of its own that starts no thread, which would outlive the evaluation.
-                make = type("Bar", (tqdm,), {"monitor_interval": 0})
-                self._bar = make(total=total, desc=self.name, unit=" samples", miniters=1)
+                # A class of its own, without tqdm's thread, which would outlive the evaluation.
+                bar_class = type("Bar", (tqdm,), {"monitor_interval": 0})
+                self._bar = bar_class(total=total, desc=self.name, unit=" samples", miniters=1)
         self._bar.update(done - self._bar.n)
 
     def end(self) -> None:

@@ -28,6 +28,7 @@ Z_95: Final = 1.959963984540054
 """The normal quantile of 95 % intervals."""
 
 _ADDED: Final = 2.0
+"""So many samples, or groups, are spread over the cells of a table."""
 
 
 class Influence(NamedTuple):
@@ -46,7 +47,7 @@ Measure = Callable[[Table], Influence]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Samples by their cell, as a table that sums to the number of them that are independent.
+    """Samples counted by cell: the sum of the table is how many independent ones they are worth.
 
     ``units`` are the groups that make up the table, on its scale; None where each sample is for
     itself, and in one cell. ``apart``, in 0..1, says how much of one kind a group would be if its
@@ -61,10 +62,10 @@ class Counted:
     def of(
         cls, samples: Sequence[Unit], rows: int, columns: int, groups: Groups = None
     ) -> Counted | None:
-        """Return the table of ``samples``, of which two of one group are not independent.
+        """Return the table of ``samples``; those of one group are not independent.
 
-        Units of unequal weight count for as many equal ones as say as much (Kish 1965). None
-        without any weight.
+        Units of unequal weight count as the number of equal ones that say as much (Kish 1965).
+        None without any weight.
         """
         units = samples if groups is None else _merged(samples, groups)
         sizes = [math.fsum(unit.values()) for unit in units]
@@ -78,7 +79,7 @@ class Counted:
 
     @property
     def size(self) -> float:
-        """How many samples, or groups, the table says as much as."""
+        """How many independent samples, or groups, the table is worth."""
         return math.fsum(map(math.fsum, self.table))
 
 
@@ -87,9 +88,9 @@ def table_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of the coefficient ``value`` of a table.
 
-    Two samples, or groups, are spread over all cells, half a one on each cell of two levels:
+    Two samples, or groups, are spread over all cells, with two levels half of one on each:
     otherwise the interval of perfect agreement has no width, and that of a small table is too
-    short. (Half a one on each of 25 cells would drown the data.) The interval lies within
+    short. (Half of one on each of 25 cells would drown the data.) The interval lies within
     ``lowest``..1 and holds ``value``. With groups the variance is that of their sums, with t of
     their number less 1; a group that is added is as much of one kind as those there are, and never
     less than one of independent samples: groups of the same mix, whose sums do not vary, would
@@ -100,19 +101,19 @@ def table_interval(
     table, units, size = counted.table, counted.units, counted.size
     if units is not None and size < 2.0:
         return None
-    more = _ADDED / (len(table) * len(table[0]))
-    centre, cells = measure([[cell + more for cell in row] for row in table])
-    added = more * sum_of_squares(value for row in cells for value in row)
-    quantile, found = Z_95, _table_squares(cells, table)
+    per_cell = _ADDED / (len(table) * len(table[0]))
+    centre, cells = measure([[cell + per_cell for cell in row] for row in table])
+    added = per_cell * sum_of_squares(value for row in cells for value in row)
+    quantile, variance = Z_95, _table_squares(cells, table)
     if units is not None:
-        apart, found = (
-            found,
+        independent, variance = (
+            variance,
             size / (size - 1.0) * sum_of_squares(_moved(cells, unit) for unit in units),
         )
         # 1 if each is wholly of one kind.
-        added *= min(max(found / apart, counted.apart), 1.0)
+        added *= min(max(variance / independent, counted.apart), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
-    half = quantile * math.sqrt(found + added) / (size + _ADDED)
+    half = quantile * math.sqrt(variance + added) / (size + _ADDED)
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)
 
 
@@ -122,12 +123,12 @@ def dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _merged(samples: Sequence[Unit], groups: Sequence[int]) -> list[Unit]:
-    found: dict[int, dict[Cell, float]] = {}
+    units: dict[int, dict[Cell, float]] = {}
     for sample, group in zip(samples, groups, strict=True):
-        unit = found.setdefault(group, {})
+        unit = units.setdefault(group, {})
         for cell, weight in sample.items():
             unit[cell] = unit.get(cell, 0.0) + weight
-    return [unit for unit in found.values() if unit]
+    return [unit for unit in units.values() if unit]
 
 
 def _summed(units: Iterable[Unit], rows: int, columns: int) -> list[list[float]]:

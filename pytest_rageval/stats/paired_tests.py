@@ -66,20 +66,20 @@ def run_paired_test(  # noqa: PLR0913  (all but the test and its data are option
 
     ``columns`` are arrays of shape (n_samples,), one for each metric; NaN marks a sample that does
     not count. ``family`` are the positions of the metrics that max-T adjusts for; ``unit`` names
-    what a difference belongs to: a sample, or a group. Exact tests take the time of one where
-    ``at_once`` tests are run together. Raises MissingExtraError if a test needs
-    scipy and it is missing.
+    what a difference belongs to: a sample, or a group. ``at_once`` tests that are run together
+    share the time of one exact test. Raises MissingExtraError if a test needs scipy, and it is
+    missing.
     """
     present = [column[~np.isnan(column)] for column in columns]
-    few = [_too_few(found, unit) for found in present]
+    too_few = [_too_few(differences, unit) for differences in present]
     if test == "permutation":
-        tested = [at for at in family if few[at] is None]
+        tested = [at for at in family if too_few[at] is None]
         flipped = _permutation(columns, n_resamples, seed, tested, at_once) if columns else []
-        return [none or one for none, one in zip(few, flipped, strict=True)]
+        return [none or result for none, result in zip(too_few, flipped, strict=True)]
     run = _TESTS[test]
     return [
-        none or _no_difference(found) or run(found, n_resamples, seed)
-        for none, found in zip(few, present, strict=True)
+        none or _no_difference(differences) or run(differences, n_resamples, seed)
+        for none, differences in zip(too_few, present, strict=True)
     ]
 
 
@@ -106,15 +106,15 @@ def _no_difference(differences: Array) -> Tested | None:
 def _permutation(
     columns: Sequence[Array], n_resamples: int, seed: int, family: Sequence[int], at_once: int
 ) -> list[Tested]:
-    """The sign-flip test; all metrics share the flips."""
+    """Run the sign-flip test; all metrics share the flips."""
     table = np.column_stack(columns)
     results = sign_flip_tests(
         table, n_resamples=n_resamples, seed=seed, family=family, at_once=at_once
     )
-    return [_flipped(result) for result in results]
+    return [_as_tested(result) for result in results]
 
 
-def _flipped(result: PermutationResult) -> Tested:
+def _as_tested(result: PermutationResult) -> Tested:
     # Where signs are drawn there are too many samples for them to be the limit.
     exact = result.method == "exact"
     resamples = result.n_resamples
@@ -133,8 +133,8 @@ def _t(differences: Array, _: int, __: int) -> Tested:
     """Student's one-sample t test of the differences."""
     if not have_spread(differences):
         return Tested(None, note="the differences do not vary: a t test says nothing")
-    found = _scipy_stats("t").ttest_1samp(differences, 0.0)
-    return Tested(float(found.pvalue), "paired t")
+    result = _scipy_stats("t").ttest_1samp(differences, 0.0)
+    return Tested(float(result.pvalue), "paired t")
 
 
 def _wilcoxon(differences: Array, _: int, __: int) -> Tested:
@@ -144,12 +144,12 @@ def _wilcoxon(differences: Array, _: int, __: int) -> Tested:
     correction, as in R's wilcox.test, which most published figures come from.
     """
     n_nonzero = int(np.count_nonzero(differences))
-    as_r = {"method": "approx", "correction": True} if n_nonzero >= _NORMAL_FROM else {}
+    as_in_r = {"method": "approx", "correction": True} if n_nonzero >= _NORMAL_FROM else {}
     stats = _scipy_stats("wilcoxon")
     with warnings.catch_warnings():
         # Older versions of scipy warn of the normal approximation that they choose themselves.
         warnings.simplefilter("ignore")
-        p_value = float(stats.wilcoxon(differences, **as_r).pvalue)
+        p_value = float(stats.wilcoxon(differences, **as_in_r).pvalue)
     least = math.ldexp(1.0, 1 - n_nonzero)
     note = ""
     if p_value < least:
@@ -171,11 +171,11 @@ def _bootstrap(differences: Array, n_resamples: int, seed: int) -> Tested:
     scaled = differences / np.abs(differences).max()
     mean = float(scaled.mean())
     bound = abs(mean) - TIE_TOLERANCE * float(np.abs(scaled).mean())
-    random = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     rows = max(1, _PICKS_AT_ONCE // n)
     count = 0
     for start in range(0, n_resamples, rows):
-        picks = random.integers(0, n, (min(rows, n_resamples - start), n))
+        picks = rng.integers(0, n, (min(rows, n_resamples - start), n))
         means = scaled[picks].mean(axis=1)
         count += int(np.count_nonzero(np.abs(means - mean) >= bound))
     return Tested(

@@ -38,14 +38,21 @@ from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 
-# A pair is here two variants.
+# In the messages of paired tests a pair is two scores of a sample; here it is two variants.
 _PAIRS_OF_SAMPLES = re.compile(r"\bpair(s?)\b")
-
 
 _CROWDED: Final = (
     "too many letters would be needed: variants differ within families and not between them; "
     "variants.json has every pair"
 )
+
+_ALPHABET: Final = string.ascii_lowercase + string.ascii_uppercase
+
+# Columns may double with each pair, and their comparison takes the square of their number.
+_MOST_COLUMNS: Final = 200
+
+_Column = frozenset[int]
+"""The ranks of the variants that share a letter."""
 
 
 def rank_variants(
@@ -57,7 +64,7 @@ def rank_variants(
     joined by id. They weigh, and are grouped, as in ``contest.reference``. A variant without any
     score has no mean and ranks last.
     """
-    ordered = sorted(results, key=lambda one: contest.names.index(one.info.variant))
+    ordered = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     leading = next(
         (result for result in ordered if result.info.variant == contest.reference), ordered[0]
     )
@@ -67,13 +74,13 @@ def rank_variants(
     upwards = all(metric.higher_is_better for metric in metrics)
     ranked = _ranked(ordered, contest.of, common, upwards)
     pairs: tuple[VariantPair, ...] = ()
-    reach, crowded = "", list[str]()
+    out_of_reach, crowded = "", list[str]()
     if contest.anyway or not unlike:
-        pairs, reach = _pairs(
+        pairs, out_of_reach = _pairs(
             [variant.name for variant in ranked if variant.n], common, contest, upwards
         )
     reasons = [*([] if contest.anyway else unlike), *_reasons(ordered, contest, common)]
-    undecided = "; ".join(reasons) or reach
+    undecided = "; ".join(reasons) or out_of_reach
     if undecided:
         pairs = tuple(map(_untested, pairs))
     else:
@@ -103,9 +110,9 @@ def _ranked(
     results: Sequence[ScenarioResult], metric: str, common: Common, upwards: bool
 ) -> list[RankedVariant]:
     """Return the variants by their means, equal ones as the file has them."""
-    found = [_figures(result.info, metric, common) for result in results]
+    variants = [_figures(result.info, metric, common) for result in results]
     sign = -1.0 if upwards else 1.0
-    return sorted(found, key=lambda one: math.inf if one.mean is None else sign * one.mean)
+    return sorted(variants, key=lambda v: math.inf if v.mean is None else sign * v.mean)
 
 
 def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
@@ -114,9 +121,9 @@ def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
     weights = common.weights[: len(scores)]
     ranges = {column.name: column.range for column in info.metrics}
     ends = ranges.get(metric, info.weighted_range)
-    found = summarize(scores, weights, ends, groups=common.groups)
+    summary = summarize(scores, weights, ends, groups=common.groups)
     return RankedVariant(
-        info.variant, found.weighted_mean, found.ci_low, found.ci_high, len(scores)
+        info.variant, summary.weighted_mean, summary.ci_low, summary.ci_high, len(scores)
     )
 
 
@@ -124,8 +131,8 @@ def _pairs(
     names: Sequence[str], common: Common, contest: Contest, upwards: bool
 ) -> tuple[tuple[VariantPair, ...], str]:
     """Return all pairs in the order of the ranking, and why none can be decided, if so."""
-    both = list(combinations(names, 2))
-    scores = {f"{at}": (common.scores[a], common.scores[b]) for at, (a, b) in enumerate(both)}
+    rivals = list(combinations(names, 2))
+    scores = {f"{at}": (common.scores[a], common.scores[b]) for at, (a, b) in enumerate(rivals)}
     compared = compare_paired(
         scores,
         common.weights,
@@ -133,32 +140,32 @@ def _pairs(
         n_resamples=contest.n_resamples,
         seed=contest.seed,
         groups=common.groups,
-        at_once=len(both) or 1,
+        at_once=len(rivals) or 1,
     )
-    found = list(compared.values())
+    comparisons = list(compared.values())
     wins = [_wins(a, b, upwards) for a, b in scores.values()]
     pairs = tuple(
-        _pair(*names, one, won) for names, one, won in zip(both, found, wins, strict=True)
+        _pair(pair, each, won) for pair, each, won in zip(rivals, comparisons, wins, strict=True)
     )
-    reach = next((one.undecided for one in found if one.undecided), "")
-    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", reach)
+    out_of_reach = next((each.undecided for each in comparisons if each.undecided), "")
+    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", out_of_reach)
 
 
-def _pair(a: str, b: str, found: MetricComparison, wins: tuple[int, int]) -> VariantPair:
+def _pair(names: tuple[str, str], compared: MetricComparison, wins: tuple[int, int]) -> VariantPair:
     return VariantPair(
-        a=a,
-        b=b,
-        diff=found.diff,
-        ci_low=found.ci_low,
-        ci_high=found.ci_high,
-        p_value=found.p_value,
-        p_adjusted=found.p_adjusted,
-        significant=found.significant,
-        n=found.n,
+        a=names[0],
+        b=names[1],
+        diff=compared.diff,
+        ci_low=compared.ci_low,
+        ci_high=compared.ci_high,
+        p_value=compared.p_value,
+        p_adjusted=compared.p_adjusted,
+        significant=compared.significant,
+        n=compared.n,
         a_wins=wins[0],
         b_wins=wins[1],
-        method=found.method,
-        smallest_detectable=None if found.undecided else found.smallest_detectable,
+        method=compared.method,
+        smallest_detectable=None if compared.undecided else compared.smallest_detectable,
     )
 
 
@@ -166,8 +173,8 @@ def _wins(a: Sequence[float], b: Sequence[float], upwards: bool) -> tuple[int, i
     """Return on how many samples each is better."""
     from pytest_rageval.stats.permutation import paired_differences
 
-    found = paired_differences(a, b)
-    above, below = int((found > 0.0).sum()), int((found < 0.0).sum())
+    diffs = paired_differences(a, b)
+    above, below = int((diffs > 0.0).sum()), int((diffs < 0.0).sum())
     return (above, below) if upwards else (below, above)
 
 
@@ -183,13 +190,13 @@ def _reasons(results: Sequence[ScenarioResult], contest: Contest, common: Common
     if len(names) < 2:
         yield f"only {', '.join(names)} ran, and there is nothing to compare it with"
         return
-    known = (WEIGHTED_SCORE, *metrics_in_all(results))
-    if metric not in known:
+    shared = (WEIGHTED_SCORE, *metrics_in_all(results))
+    if metric not in shared:
         without = [result.info.variant for result in results if metric not in result.metrics]
         has = "has" if len(without) == 1 else "have"
         yield (
             f"{', '.join(without)} {has} no {metric}; rank by what all have: "
-            f"{', '.join(known)} ('best: {{of: {known[-1]}}}')"
+            f"{', '.join(shared)} ('best: {{of: {shared[-1]}}}')"
         )
         return
     if not frozenset.intersection(*(frozenset(wanted_samples(result)) for result in results)):
@@ -218,9 +225,9 @@ def _reasons(results: Sequence[ScenarioResult], contest: Contest, common: Common
 
 def _who_lacks(common: Common) -> str:
     """Return how many samples each variant lacks, the one that lacks most first."""
-    missing = sorted(common.missing.items(), key=lambda one: -one[1])
-    found = ", ".join(f"{name} lacks {count}" for name, count in missing if count)
-    return found or "no metric applies to them in every variant"
+    missing = sorted(common.missing.items(), key=lambda item: -item[1])
+    text = ", ".join(f"{name} lacks {count}" for name, count in missing if count)
+    return text or "no metric applies to them in every variant"
 
 
 def _remarks(
@@ -229,19 +236,11 @@ def _remarks(
     if contest.anyway:
         yield from (f"{text.rpartition('; ')[0]}; compared anyway" for text in unlike)
     if common.partly:
-        of = counted(common.partly, "sample")
-        yield f"of {of} a metric applies in some variants only, and is left out of all"
+        partly = counted(common.partly, "sample")
+        yield f"of {partly} a metric applies in some variants only, and is left out of all"
     if common.count < common.total and not undecided:
         left_out = counted(common.total - common.count, "sample")
         yield f"{left_out} of {common.total} left out: {_who_lacks(common)}"
-
-
-_ALPHABET: Final = string.ascii_lowercase + string.ascii_uppercase
-
-# They may double with each pair, and their comparison takes the square of their number.
-_MOST_COLUMNS: Final = 200
-
-_Column = frozenset[int]
 
 
 def letters_of(
@@ -261,8 +260,8 @@ def letters_of(
     place = {name: at for at, name in enumerate(ranked)}
     apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in significant)
     columns: list[_Column] = [frozenset(place.values())] if place else []
-    for one, other in apart:
-        columns = _absorbed(_inserted(columns, one, other))
+    for a, b in apart:
+        columns = _absorbed(_inserted(columns, a, b))
         if len(columns) > _MOST_COLUMNS:
             return None
     kept = sorted(_swept(sorted(columns, key=sorted)), key=sorted)
@@ -275,12 +274,12 @@ def letters_of(
     }
 
 
-def _inserted(columns: Iterable[_Column], one: int, other: int) -> Iterator[_Column]:
+def _inserted(columns: Iterable[_Column], a: int, b: int) -> Iterator[_Column]:
     """Yield the columns, with two in place of each that holds both of a significant pair."""
     for column in columns:
-        if one in column and other in column:
-            yield column - {one}
-            yield column - {other}
+        if a in column and b in column:
+            yield column - {a}
+            yield column - {b}
         else:
             yield column
 
@@ -292,7 +291,7 @@ def _absorbed(columns: Iterable[_Column]) -> list[_Column]:
 
 
 def _swept(columns: Sequence[_Column]) -> list[_Column]:
-    """Return the columns without those all of whose pairs share another one; the last go first."""
+    """Return the columns whose pairs are not all in others, too; the last are tried first."""
     kept = list(columns)
     for column in reversed(columns):
         others = [other for other in kept if other is not column]
@@ -320,8 +319,8 @@ def cause_changes(
             continue
         now = _causes(result)
         shared = [(before[name], now[name]) for name in before if name in now]
-        fixed = Counter(was for was, found in shared if found is None)
-        new = Counter(found for was, found in shared if was is None)
+        fixed = Counter(was for was, cause in shared if cause is None)
+        new = Counter(cause for was, cause in shared if was is None)
         for cause in CAUSES:
             yield CauseChange(
                 result.info.variant, reference.info.variant, cause, fixed[cause], new[cause]

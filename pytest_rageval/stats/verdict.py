@@ -100,7 +100,7 @@ def is_low(info: ScenarioInfo, sample: SampleResult) -> bool:
 
 
 def unwritten(target: str, sample: SampleResult) -> str | None:
-    """Return what a target said that is not written yet, which is the same for every sample.
+    """Return the message of a target that is not written yet, the same for every sample.
 
     ``target`` is its name in results. None for one that gave an answer, or failed otherwise.
     """
@@ -120,7 +120,7 @@ def was_not_asked(sample: SampleResult, name: str) -> bool:
 
 
 def does_not_apply(of_rows: Collection[str], sample: SampleResult, name: str) -> bool:
-    """Return whether a row did not ask for a metric that rows ask for themselves (``of_rows``)."""
+    """Return whether rows ask for the metric themselves (``of_rows``), and this one did not."""
     return name in of_rows and sample.reasons.get(name, "").startswith(DOES_NOT_APPLY)
 
 
@@ -141,7 +141,7 @@ def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:
 
 
 def is_tolerated(info: ScenarioInfo, sample: SampleResult, may_be_missing: Collection[str]) -> bool:
-    """Return whether the sample has no weighted score only because of these metrics."""
+    """Return whether all that leaves the sample without a weighted score ``may_be_missing``."""
     if not may_be_missing or sample.invalid is not None or TARGET in sample.errors:
         return False
     blamed = blamed_metrics(info, sample)
@@ -171,11 +171,12 @@ def shown_errors(sample: SampleResult) -> dict[str, str]:
     if sample.outcome != "error" and is_scored(sample.weighted_score):
         return dict(sample.errors)
     missing = [name for name, score in sample.scores.items() if not is_scored(score)]
-    found = {name: sample.reasons[name] for name in missing if name in sample.reasons}
+    reasons = {name: sample.reasons[name] for name in missing if name in sample.reasons}
     is_weightless = not is_scored(sample.weighted_score) and not sample.errors
     if is_weightless and len(missing) < len(sample.scores):
-        found[WEIGHTED_SCORE] = NOTHING_WEIGHS
-    return {**sample.errors, **{name: found[name] for name in found if name not in sample.errors}}
+        reasons[WEIGHTED_SCORE] = NOTHING_WEIGHS
+    new = {name: reason for name, reason in reasons.items() if name not in sample.errors}
+    return {**sample.errors, **new}
 
 
 def badness(sample: SampleResult) -> tuple[bool, float, int]:

@@ -23,6 +23,8 @@ from pytest_rageval.model import (
 
 DEFAULT_WEIGHT = 1.0
 
+_Row = SampleResult | Sample | InvalidRow
+
 
 def resolve_weight(
     weights: Mapping[str, float] | None, key: object, default: float = DEFAULT_WEIGHT
@@ -46,8 +48,8 @@ def resolve_weight(
     if key in weights:
         return _weight(weights[key], key)
     wanted = unicodedata.normalize("NFC", key)
-    for known, weight in weights.items():
-        if unicodedata.normalize("NFC", known) == wanted:
+    for name, weight in weights.items():
+        if unicodedata.normalize("NFC", name) == wanted:
             return _weight(weight, key)
     return default
 
@@ -81,7 +83,7 @@ def compute_weighted_score(
 
     A missing score (None, NaN, pandas' NA) is left out with its weight. Weights for metrics that
     are not in ``scores`` are ignored. None also when the weights of all scores are 0. Raises
-    ValueError for scores that are no finite numbers, and weights that are none >= 0.
+    ValueError for a score that is not finite, and for a weight that is not, or is below 0.
 
     >>> compute_weighted_score({"f1": 0.5, "em": None}, {"f1": 2.0})
     0.5
@@ -105,16 +107,16 @@ def weighted_metric_means(
     is that of the document, 1 without a document (None, or NaN as pandas reads a blank cell). A
     metric that no row has a score for has the mean None. ``rows`` is another name of
     ``score_rows``; one of them and ``metrics`` must be given, else TypeError. Raises ValueError for
-    scores that are no finite numbers, and weights that are none >= 0.
+    a score that is not finite, and for a weight that is not, or is below 0.
 
     >>> rows = [{"doc_name": "a", "f1": 1.0}, {"doc_name": "b", "f1": 0.0}, {"f1": None}]
     >>> weighted_metric_means(rows, ["f1"], {"a": 3.0})
     {'f1': 0.75}
     """
-    given = [one for one in (score_rows, rows) if one is not None]
-    if len(given) != 1 or metrics is None:
+    sources = [source for source in (score_rows, rows) if source is not None]
+    if len(sources) != 1 or metrics is None:
         raise TypeError("weighted_metric_means takes score_rows, metrics and perhaps doc_weights")
-    weighted = [(row, resolve_weight(doc_weights, row.get("doc_name"))) for row in given[0]]
+    weighted = [(row, resolve_weight(doc_weights, row.get("doc_name"))) for row in sources[0]]
     return {
         metric: weighted_mean((_score(row.get(metric), metric), weight) for row, weight in weighted)
         for metric in metrics
@@ -152,9 +154,6 @@ def is_scored(value: float | None) -> TypeGuard[float]:
     return value is not None and not math.isnan(value)
 
 
-_Row = SampleResult | Sample | InvalidRow
-
-
 def field_value(row: _Row, field: str) -> Any:
     """Return a row's value of ``field``, which may be ``doc_name``; None without a value.
 
@@ -172,12 +171,13 @@ def group_numbers(info: ScenarioInfo, samples: Iterable[SampleResult]) -> list[i
     """
     if info.group_by is None:
         return None
-    known: dict[object, int] = {}
-    found = []
+    numbers: dict[object, int] = {}
+    of_samples = []
     for at, sample in enumerate(samples):
         value = field_value(sample, info.group_by)
-        found.append(known.setdefault(at if value is None else value_text(value), len(known)))
-    return found
+        group = at if value is None else value_text(value)
+        of_samples.append(numbers.setdefault(group, len(numbers)))
+    return of_samples
 
 
 def count_groups(info: ScenarioInfo, samples: Iterable[SampleResult]) -> int | None:

@@ -11,6 +11,8 @@ from pytest_rageval.model import Agreement, Corrected, Correction, Disagreement,
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
 
 _CORRECTIONS: Final[dict[Correction, str]] = {"max-t": "max-T", "holm": "Holm", "none": "raw"}
+_FEW_LABELS: Final = 10
+_REASON_WIDTH: Final = 120
 
 
 def figure(value: float | None) -> str:
@@ -49,19 +51,19 @@ def change_interval(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"{change(low)}..{change(high)}"
 
 
-def verdict_word(found: MetricComparison, *, higher_is_better: bool) -> Word:
+def verdict_word(compared: MetricComparison, *, higher_is_better: bool) -> Word:
     """Return what a comparison shows of this run (A).
 
     ``undecided``: data of this size could not show a difference. ``not judged``: the metric is
     shown, but not among those that are tested together.
     """
-    if found.significant and found.diff:
-        return "better" if (found.diff > 0) == higher_is_better else "worse"
-    if found.undecided or found.diff is None:
+    if compared.significant and compared.diff:
+        return "better" if (compared.diff > 0) == higher_is_better else "worse"
+    if compared.undecided or compared.diff is None:
         return "undecided"
-    if found.n_nonzero == 0:
+    if compared.n_nonzero == 0:
         return "equal"
-    return "not judged" if found.p_adjusted is None else "no difference shown"
+    return "not judged" if compared.p_adjusted is None else "no difference shown"
 
 
 def p_figure(p_value: float | None) -> str:
@@ -84,25 +86,25 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def label_range(few: int, many: int, there: int) -> str:
-    """Return how many labels are needed of ``there`` samples; "" if all of them are too few.
+def label_range(few: int, many: int, samples: int) -> str:
+    """Return how many labels are needed of so many ``samples``; "" if all of them are too few.
 
     >>> label_range(149, 306, 1000), label_range(50, 50, 60), label_range(50, 61, 60)
     ('149 to 306', '50', '50 or more')
     """
-    if few > there:
+    if few > samples:
         return ""
-    if many > there:
+    if many > samples:
         return f"{few} or more"
     return f"{few} to {many}" if few < many else f"{many}"
 
 
-def not_counted(found: Agreement) -> Iterator[str]:
+def not_counted(agreement: Agreement) -> Iterator[str]:
     """Yield how many answers with labels an agreement does not count, and why."""
     reasons = {
-        "with labels of earlier answers only": found.stale,
-        "on which people are split": found.split,
-        "without a score": found.unscored,
+        "with labels of earlier answers only": agreement.stale,
+        "on which people are split": agreement.split,
+        "without a score": agreement.unscored,
     }
     yield from (f"{count} {why}" for why, count in reasons.items() if count)
 
@@ -116,47 +118,46 @@ def correction_name(correction: Correction) -> str:
     return _CORRECTIONS[correction]
 
 
-_FEW_LABELS: Final = 10
-_REASON_WIDTH: Final = 120
-
-
-def corrected_figures(found: Corrected) -> str:
+def corrected_figures(corrected: Corrected) -> str:
     """Return on how many answers with labels a corrected mean rests, or why there is none."""
-    if found.mean is None:
-        return found.why
-    worth = "" if found.worth is None else f", worth {found.worth:.0f}"
-    return f"{found.labels} labelled{worth}"
+    if corrected.mean is None:
+        return corrected.why
+    worth = "" if corrected.worth is None else f", worth {corrected.worth:.0f}"
+    return f"{corrected.labels} labelled{worth}"
 
 
-def disagreement_text(one: Disagreement) -> str:
+def disagreement_text(sample: Disagreement) -> str:
     """Return what judge and people say of a sample, with the judge's reason."""
-    people = f"people {one.human:g}"
-    if one.annotators > 1:
-        people += f" ({one.agreeing} of {one.annotators})"
-    reason = f": {shorten(' '.join(one.reason.split()), _REASON_WIDTH)}" if one.reason else ""
-    return f"judge {one.score:.4g}, {people}{reason}"
+    people = f"people {sample.human:g}"
+    if sample.annotators > 1:
+        people += f" ({sample.agreeing} of {sample.annotators})"
+    reason = f": {shorten(' '.join(sample.reason.split()), _REASON_WIDTH)}" if sample.reason else ""
+    return f"judge {sample.score:.4g}, {people}{reason}"
 
 
-def agreement_text(found: Agreement) -> str:
+def agreement_text(agreement: Agreement) -> str:
     """Return how well a metric agrees with people, and which labels are not counted."""
-    parts = [counted(found.n, "labelled answer") + (" (too few)" if found.n < _FEW_LABELS else "")]
-    if found.confusion and found.n:
-        same = sum(row[at] for at, row in enumerate(found.confusion))
+    few = " (too few)" if agreement.n < _FEW_LABELS else ""
+    parts = [counted(agreement.n, "labelled answer") + few]
+    if agreement.confusion and agreement.n:
+        same = sum(row[at] for at, row in enumerate(agreement.confusion))
         parts.append(f"{same} agree")
-    if found.kappa is not None:
-        parts.append(f"kappa {_with_ends(found.kappa, found.kappa_low, found.kappa_high)}")
-        parts.append(f"AC1 {_with_ends(found.ac1, found.ac1_low, found.ac1_high)}")
-    elif "kappa" in found.why:
-        parts.append(f"no kappa: {found.why['kappa']}")
-    if len(found.levels) > 2 and found.weighted_kappa is not None:
-        ends = found.weighted_kappa_low, found.weighted_kappa_high
-        parts.append(f"weighted kappa {_with_ends(found.weighted_kappa, *ends)}")
-    if found.ceiling is not None:
-        ends = found.ceiling_low, found.ceiling_high
-        parts.append(f"people among themselves {_with_ends(found.ceiling, *ends)}")
-    if found.bias is not None:
-        parts.append(f"judge minus people {found.bias:+.4f}")
-    left_out = ", ".join(not_counted(found))
+    if agreement.kappa is not None:
+        parts.append(
+            f"kappa {_with_ends(agreement.kappa, agreement.kappa_low, agreement.kappa_high)}"
+        )
+        parts.append(f"AC1 {_with_ends(agreement.ac1, agreement.ac1_low, agreement.ac1_high)}")
+    elif "kappa" in agreement.why:
+        parts.append(f"no kappa: {agreement.why['kappa']}")
+    if len(agreement.levels) > 2 and agreement.weighted_kappa is not None:
+        ends = agreement.weighted_kappa_low, agreement.weighted_kappa_high
+        parts.append(f"weighted kappa {_with_ends(agreement.weighted_kappa, *ends)}")
+    if agreement.ceiling is not None:
+        ends = agreement.ceiling_low, agreement.ceiling_high
+        parts.append(f"people among themselves {_with_ends(agreement.ceiling, *ends)}")
+    if agreement.bias is not None:
+        parts.append(f"judge minus people {agreement.bias:+.4f}")
+    left_out = ", ".join(not_counted(agreement))
     return ", ".join(parts) + (f"; not counted: {left_out}" if left_out else "")
 
 

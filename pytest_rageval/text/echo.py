@@ -15,6 +15,7 @@ _LEAST_WORDS: Final = 5
 _LEAST_CHARACTERS: Final = 12
 """Of Chinese, Japanese or Korean."""
 _LEAST_SHARED: Final = 3
+_SHOWN: Final = 80
 _ENTRY: Final = "\n"
 """Between the short entries of a list."""
 
@@ -27,7 +28,7 @@ class RepeatedExampleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What the examples of a prompt say, as rows of tokens, and the words that tell of them.
+    """What the examples of a prompt say, as lines of tokens, and the words that tell of them.
 
     ``words`` are the words of the inputs; of an example without an input, of all its texts.
     ``pairs`` has the words of each example that has an input, of input and output together.
@@ -41,7 +42,7 @@ class Examples:
     def of(cls, output: Any, given: Any = ()) -> Examples:
         """Return one example with these texts, which may lie in lists and mappings."""
         outputs, inputs = [*texts_in(output)], [*texts_in(given)]
-        rows = [_row(text) for text in (*outputs, *inputs) if _is_long(text)]
+        rows = [_tokens(text) for text in (*outputs, *inputs) if _is_long(text)]
         pairs = (frozenset(_telling((*outputs, *inputs))),) if inputs else ()
         return cls(tuple(dict.fromkeys(rows)), frozenset(_telling(inputs or outputs)), pairs)
 
@@ -61,10 +62,10 @@ def examples_in(prompt: str, *, has_inputs: bool = False) -> Examples:
 
     With ``has_inputs``, the first and every other one of them is the input of an example.
     """
-    found = [part for part in find_objects(prompt) if "properties" not in part]
+    objects = [part for part in find_objects(prompt) if "properties" not in part]
     if not has_inputs:
-        return Examples.of(found)
-    pairs = zip_longest(found[::2], found[1::2], fillvalue=())
+        return Examples.of(objects)
+    pairs = zip_longest(objects[::2], objects[1::2], fillvalue=())
     return sum((Examples.of(output, given) for given, output in pairs), NO_EXAMPLES)
 
 
@@ -84,54 +85,51 @@ def refuse_repeated(reply: Any, examples: Examples, own: Any) -> None:
     pytest_rageval.text.echo.RepeatedExampleError: it repeats the example of the prompt \
 ('where was Albert Einstein born'), which is not about this question
     """
-    known: set[str] | None = None
+    row_words: set[str] | None = None
     for text in texts_in(reply) if examples.words else ():
         for telling in _shared(text, examples):
-            if known is None:
-                known = set(_telling(texts_in(own)))
-            if _is_foreign(telling, known, text):
+            if row_words is None:
+                row_words = set(_telling(texts_in(own)))
+            if _is_foreign(telling, row_words, text):
                 raise RepeatedExampleError(
                     f"it repeats the example of the prompt ({text[:_SHOWN]!r}), "
                     "which is not about this question"
                 )
 
 
-_SHOWN: Final = 80
-
-
 def _shared(text: str, examples: Examples) -> Iterator[set[str]]:
     """Yield the telling words that a text shares with each example that it repeats."""
-    is_long, row, words = _is_long(text), _row(text), set(_telling([text]))
-    for shown in examples.rows if is_long else ():
-        common = row if row in shown else shown if shown in row else ""
+    is_long, tokens, words = _is_long(text), _tokens(text), set(_telling([text]))
+    for example in examples.rows if is_long else ():
+        common = tokens if tokens in example else example if example in tokens else ""
         if common:
-            yield from _enough(set(_telling([common])), examples)
+            yield from _if_enough(set(_telling([common])), examples)
     for pair in examples.pairs:
         shared = words & pair
         if (is_long and len(shared) >= _LEAST_SHARED and 4 * len(shared) >= 3 * len(words)) or (
             _ENTRY in text and len(shared) == len(words) > 1
         ):
-            yield from _enough(shared, examples)
+            yield from _if_enough(shared, examples)
 
 
-def _enough(words: set[str], examples: Examples) -> Iterator[set[str]]:
+def _if_enough(words: set[str], examples: Examples) -> Iterator[set[str]]:
     telling = words & examples.words
     # Pairs of characters are shared by chance: a third of them is not.
     if telling and (not any(map(has_cjk, words)) or 3 * len(telling) >= len(words)):
         yield telling
 
 
-def _is_foreign(telling: set[str], known: set[str], text: str) -> bool:
-    """Return whether a row of the words ``known`` has too few of the words ``telling``.
+def _is_foreign(telling: set[str], row_words: set[str], text: str) -> bool:
+    """Return whether a row, which has ``row_words``, has too few of the words ``telling``.
 
     It needs three in four of them, or half if a name or a figure is among these. One word that is
     missing is chance, unless it is a name or a figure.
     """
-    if _is_latin(known) != _is_latin(_telling([text])):  # they share no words, but figures
+    if _is_latin(row_words) != _is_latin(_telling([text])):  # they share no words, but figures
         telling = {word for word in telling if word.isdecimal()}
     names = _names(text)
-    missing = telling - known
-    allowed = len(telling) // (2 if telling & known & names else 4)
+    missing = telling - row_words
+    allowed = len(telling) // (2 if telling & row_words & names else 4)
     return len(missing) > allowed and (len(missing) > 1 or not missing.isdisjoint(names))
 
 
@@ -159,7 +157,7 @@ def texts_in(value: Any) -> Iterator[str]:
         parts = list(value)
         for part in parts:
             yield from texts_in(part)
-        if len(parts) > 1 and all(isinstance(one, str) and not _is_long(one) for one in parts):
+        if len(parts) > 1 and all(isinstance(part, str) and not _is_long(part) for part in parts):
             yield _ENTRY.join(parts)
 
 
@@ -168,9 +166,11 @@ def _is_long(text: str) -> bool:
     return len(split_characters(text)) >= least
 
 
-def _row(text: str) -> str:
+def _tokens(text: str) -> str:
+    """Return the tokens of a text in one line, with a blank before and after each."""
     return f" {' '.join(split_characters(text))} "
 
 
 def _telling(texts: Iterable[str]) -> Iterator[str]:
+    """Return the words that tell what texts are about."""
     return (word for text in texts for word in content_words(text) if len(word) > 1)

@@ -16,6 +16,20 @@ from typing import Any, Final
 from pytest_rageval.errors import RagevalError, did_you_mean, shorten
 from pytest_rageval.text.codec import excess
 
+EVERY: Final = "*"
+"""The step to every item of a list."""
+
+_STEP = re.compile(
+    r"""\.?(?P<name>[^.\[\]*'"\s][^.\[\]]*)     # name
+      | \[\s*(?P<index>-?\d+)\s*\]              # [0], [-1]
+      | \[\s*(?P<every>\*)\s*\]                 # [*]
+      | \[\s*(?P<quote>['"])(?P<key>.*?)(?P=quote)\s*\]   # ["a.b"]
+    """,
+    re.VERBOSE,
+)
+_LISTED = 10
+_NO_PATH = "{} is not a path; write 'data.answer', 'choices[0].text' or 'hits[*].text'"
+
 
 def json_kind(value: object) -> str:
     """Return the JSON type of ``value`` with its article."""
@@ -69,20 +83,6 @@ def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
     return change(value) if isinstance(value, str) else value
 
 
-EVERY: Final = "*"
-"""The step to every item of a list."""
-
-_STEP = re.compile(
-    r"""\.?(?P<name>[^.\[\]*'"\s][^.\[\]]*)     # name
-      | \[\s*(?P<index>-?\d+)\s*\]              # [0], [-1]
-      | \[\s*(?P<every>\*)\s*\]                 # [*]
-      | \[\s*(?P<quote>['"])(?P<key>.*?)(?P=quote)\s*\]   # ["a.b"]
-    """,
-    re.VERBOSE,
-)
-_LISTED = 10
-
-
 class LostPathError(RagevalError):
     """A path leads nowhere; the text says how far it leads and what was found instead.
 
@@ -111,13 +111,13 @@ class JsonPath:
 
     def pick(self, value: Any) -> Any:
         """Return the value at the path, with ``[*]`` a flat list; raises LostPathError."""
-        found = [value]
+        values = [value]
         for at, step in enumerate(self.steps):
             if at in self.every:
-                found = [part for one in found for part in self._items(one, at)]
+                values = [item for part in values for item in self._items(part, at)]
             else:
-                found = [self._step(one, step, at) for one in found]
-        return found if self.every else found[0]
+                values = [self._step(part, step, at) for part in values]
+        return values if self.every else values[0]
 
     def _items(self, value: Any, at: int) -> list[Any]:
         if isinstance(value, list | tuple):
@@ -136,15 +136,15 @@ class JsonPath:
 
     def _lost(self, value: Any, at: int) -> LostPathError:
         place = _dotted(self.steps[:at], self.every) or "its top"
-        found = _found(value, self.steps[at])
+        there = _what_is_there(value, self.steps[at])
         if isinstance(value, list | tuple) and isinstance(self.steps[at], str):
-            rest = _dotted(self.steps[at:], frozenset(one - at for one in self.every))
+            rest = _dotted(self.steps[at:], frozenset(number - at for number in self.every))
             dot = "" if rest.startswith("[") else "."
-            found += (
+            there += (
                 f"; write '{place}[0]{dot}{rest}' for one item, '{place}[*]{dot}{rest}' for all"
             )
-        in_list = any(one < at for one in self.every)
-        return LostPathError(f"nothing at {self.written!r}: at {place} {found}", in_list)
+        in_list = any(number < at for number in self.every)
+        return LostPathError(f"nothing at {self.written!r}: at {place} {there}", in_list)
 
 
 def path_in(text: str) -> JsonPath | None:
@@ -168,7 +168,7 @@ def head_of(text: str) -> str:
 
 
 def may_meet(one: str, other: str) -> bool:
-    """Return whether two columns, or paths, lead to one value, however they are written.
+    """Return whether two columns, or paths, lead to the same value, however they are written.
 
     >>> may_meet("o.x", 'o["x"]'), may_meet("o[0]", "o[*]"), may_meet("o.x", "o.y")
     (True, True, False)
@@ -197,25 +197,22 @@ def parse_path(text: str) -> JsonPath:
     steps: list[str | int] = []
     every = set()
     while rest:
-        found = _STEP.match(rest)
-        if found is None or (found["name"] and steps and not rest.startswith(".")):
+        match = _STEP.match(rest)
+        if match is None or (match["name"] and steps and not rest.startswith(".")):
             raise ValueError(_NO_PATH.format(shorten(repr(text))))
-        if found["every"]:
+        if match["every"]:
             every.add(len(steps))
-        steps.append(_parsed(found))
-        rest = rest[found.end() :]
+        steps.append(_parsed(match))
+        rest = rest[match.end() :]
     if not steps and text.strip() != "$":
         raise ValueError(_NO_PATH.format(shorten(repr(text))))
     return JsonPath(text, tuple(steps), frozenset(every))
 
 
-_NO_PATH = "{} is not a path; write 'data.answer', 'choices[0].text' or 'hits[*].text'"
-
-
-def _parsed(found: re.Match[str]) -> str | int:
-    if found["index"]:
-        return int(found["index"])
-    return found["name"] or found["key"] or EVERY
+def _parsed(match: re.Match[str]) -> str | int:
+    if match["index"]:
+        return int(match["index"])
+    return match["name"] or match["key"] or EVERY
 
 
 def _dotted(steps: tuple[str | int, ...], every: frozenset[int]) -> str:
@@ -226,7 +223,7 @@ def _dotted(steps: tuple[str | int, ...], every: frozenset[int]) -> str:
     return "".join(parts).lstrip(".")
 
 
-def _found(value: Any, step: str | int) -> str:
+def _what_is_there(value: Any, step: str | int) -> str:
     """Return what was found instead of a value that has ``step``."""
     if isinstance(value, Mapping):
         keys = ", ".join(shorten(repr(key), 40) for key in list(value)[:_LISTED]) or "no keys"

@@ -13,6 +13,29 @@ from pytest_rageval.text.reply_text import DECLINES, UnreadableReplyError, to_li
 
 _ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _TO_DIGITS = str.maketrans("零〇一二两三四五六七八九点", "001223456789.")
+_LISTED = 5
+
+
+def read_score(text: str, low: float, high: float) -> float:
+    """Return the score from ``low`` to ``high`` that the reply ``text`` states.
+
+    Raises UnreadableReplyError if there is none, if several differ, for a range, and for a score on
+    another scale or out of range.
+
+    >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
+    (4.0, 3.5)
+    """
+    lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
+    claims = _strongest(list(_claims(lines)), lines, low, high)
+    if not claims:
+        raise UnreadableReplyError(f"it states no score from {low:g} to {high:g}")
+    values = sorted({claim.value for claim in claims})
+    if len(values) > 1:
+        listed = ", ".join(f"{value:g}" for value in values[:_LISTED])
+        raise UnreadableReplyError(f"it states several scores: {listed}")
+    for claim in claims:
+        claim.check(low, high)
+    return values[0]
 
 
 def write_digits(lines: str) -> str:
@@ -45,17 +68,17 @@ def _spelled(number: float) -> str:
     return rf"{whole}(?:\.0+)?" if number == float(whole) else re.escape(f"{number:g}")
 
 
-def _english(found: re.Match[str]) -> str:
-    before = found[0][: found.start("word") - found.start()]
-    return f"{before}{_ENGLISH.index(found['word'])}"
+def _english(match: re.Match[str]) -> str:
+    before = match[0][: match.start("word") - match.start()]
+    return f"{before}{_ENGLISH.index(match['word'])}"
 
 
-def _chinese(found: re.Match[str]) -> str:
-    return found[0].translate(_TO_DIGITS)
+def _chinese(match: re.Match[str]) -> str:
+    return match[0].translate(_TO_DIGITS)
 
 
-def _fraction(found: re.Match[str]) -> str:
-    return f" {found[2]}/{found[1]}".translate(_TO_DIGITS)
+def _fraction(match: re.Match[str]) -> str:
+    return f" {match[2]}/{match[1]}".translate(_TO_DIGITS)
 
 
 _NUMERAL = "[零〇一二两三四五六七八九]"
@@ -124,31 +147,6 @@ _NO_SCORES = (
 )
 
 
-_LISTED = 5
-
-
-def read_score(text: str, low: float, high: float) -> float:
-    """Return the score from ``low`` to ``high`` that the reply ``text`` states.
-
-    Raises UnreadableReplyError if there is none, if several differ, for a range, and for a score on
-    another scale or out of range.
-
-    >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
-    (4.0, 3.5)
-    """
-    lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
-    claims = _strongest(list(_claims(lines)), lines, low, high)
-    if not claims:
-        raise UnreadableReplyError(f"it states no score from {low:g} to {high:g}")
-    values = sorted({claim.value for claim in claims})
-    if len(values) > 1:
-        listed = ", ".join(f"{value:g}" for value in values[:_LISTED])
-        raise UnreadableReplyError(f"it states several scores: {listed}")
-    for claim in claims:
-        claim.check(low, high)
-    return values[0]
-
-
 class _Rank(IntEnum):
     """How explicitly a score is stated, the most explicit way first."""
 
@@ -174,11 +172,11 @@ class _Claim:
         """Raise UnreadableReplyError unless this is one number on the scale."""
         scale = f"{low:g} to {high:g}"
         if self.to is not None:
-            found = f"{self.value:g}-{self.to:g}"
-            raise UnreadableReplyError(f"its score {found} is a range; one number is wanted")
+            stated = f"{self.value:g}-{self.to:g}"
+            raise UnreadableReplyError(f"its score {stated} is a range; one number is wanted")
         if self.out_of not in (None, high):
-            found = f"{self.value:g}/{self.out_of:g}"
-            raise UnreadableReplyError(f"its score {found} is on another scale than {scale}")
+            stated = f"{self.value:g}/{self.out_of:g}"
+            raise UnreadableReplyError(f"its score {stated} is on another scale than {scale}")
         if not low <= self.value <= high:
             raise UnreadableReplyError(f"its score {self.value:g} is outside of {scale}")
 
@@ -196,11 +194,11 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
         raise UnreadableReplyError("it declines to judge")
     if rank == _Rank.OTHER:
         return []
-    found = [claim for claim in claims if rank in (claim.rank, _Rank.NAMED)]
+    strongest = [claim for claim in claims if rank in (claim.rank, _Rank.NAMED)]
     if rank in (_Rank.LABELLED, _Rank.PHRASED):
-        return found
+        return strongest
     # Impossible ones (a sum of partial scores, a year) are left out if others are possible.
-    return [claim for claim in found if claim.is_possible(low, high)] or found
+    return [claim for claim in strongest if claim.is_possible(low, high)] or strongest
 
 
 def _claims(lines: str) -> Iterator[_Claim]:
@@ -208,12 +206,12 @@ def _claims(lines: str) -> Iterator[_Claim]:
     if len(re.findall(_ENUMERATOR, lines)) > 1:
         lines = re.sub(_ENUMERATOR, "", lines)
     for rank, rule in _rules():
-        for found in rule.finditer(lines):
-            near = lines[max(0, found.start() - 200) : found.start()]
+        for match in rule.finditer(lines):
+            near = lines[max(0, match.start() - 200) : match.start()]
             before = re.split(r"[\n.;!?。\d]", near)[-1]  # the beginning of its sentence
-            own = found[0][: found.start("value") - found.start()]
-            if rank < _Rank.PHRASED or not _is_supposed(before + own):
-                yield _claim(_promoted(rank, before, own), found.groupdict())
+            lead = match[0][: match.start("value") - match.start()]
+            if rank < _Rank.PHRASED or not _is_supposed(before + lead):
+                yield _claim(_promoted(rank, before, lead), match.groupdict())
 
 
 def _is_supposed(before: str) -> bool:
@@ -222,12 +220,12 @@ def _is_supposed(before: str) -> bool:
     return bool(re.search(_CONDITION, before) or re.search(_DENIAL, clause))
 
 
-def _promoted(rank: _Rank, before: str, own: str) -> _Rank:
+def _promoted(rank: _Rank, before: str, lead: str) -> _Rank:
     """Return the rank of a claim, raised by words before it such as "final" or "overall"."""
-    if rank == _Rank.NAMED and not re.search(_CRITERION, own):
+    if rank == _Rank.NAMED and not re.search(_CRITERION, lead):
         rank = _Rank.OTHER
     for word, higher in ((_FINAL, _Rank.FINAL), (_OVERALL, _Rank.OVERALL)):
-        opens = re.match(rf"\W*(?:{word})", before + own)
+        opens = re.match(rf"\W*(?:{word})", before + lead)
         if opens or (rank <= _Rank.PHRASED and re.search(rf"(?:{word})(?:\s+[a-z]+)?\s*$", before)):
             return min(rank, higher)
     return rank

@@ -27,7 +27,7 @@ _BY_ANNOTATION: Final[Mapping[str, Given]] = {
 }
 _ROLES: Final[tuple[Role, ...]] = ("judge", "embedding")
 _EMPTY: Final = inspect.Parameter.empty
-_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class CustomMetricError(RagevalError):
@@ -51,12 +51,12 @@ class CallOptions(NoOptions):
 
     def keywords(self) -> dict[str, Any]:
         """Return the options that the scenario gives; others keep the defaults of the code."""
-        given = {
+        declared = {
             str(field.alias): getattr(self, name)
             for name, field in type(self).model_fields.items()
             if name in self.model_fields_set
         }
-        return {**given, **(self.model_extra or {})}
+        return {**declared, **(self.model_extra or {})}
 
     def stated(self) -> Mapping[str, Any]:
         """Return all options, also defaults of the code that are text or numbers."""
@@ -123,20 +123,20 @@ def call_options(
     parameters: Collection[inspect.Parameter], names: Mapping[str, Any], shown: str
 ) -> type[CallOptions]:
     """Return the pydantic model of the options for these parameters."""
-    options = [parameter for parameter in parameters if parameter.kind in _KEYWORD]
+    options = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and parameter.default is _EMPTY:
             raise CustomMetricError(
                 f"{shown} needs the parameter {parameter.name!r}, which cannot be passed by name"
             )
     try:
-        made = _model(options, lambda parameter: _annotation(parameter, names), parameters)
+        model = _model(options, lambda parameter: _annotation(parameter, names), parameters)
     except Exception:  # noqa: BLE001  (an annotation is anyone's code; without them all is Any)
-        made = _model(options, lambda _: Any, parameters)
-    made.defaults = {
+        model = _model(options, lambda _: Any, parameters)
+    model.defaults = {
         option.name: option.default for option in options if option.default is not _EMPTY
     }
-    return made
+    return model
 
 
 def _model(
@@ -178,8 +178,8 @@ def _received(
     if get_origin(annotation) is Annotated:
         annotation, *marked = get_args(annotation)
         marks = tuple(marked)
-    last = str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
-    given = _BY_ANNOTATION.get(last)
+    type_name = str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
+    given = _BY_ANNOTATION.get(type_name)
     if given is None and annotation is _EMPTY and parameter.default is _EMPTY:
         given = next((name for name in _BY_ANNOTATION.values() if name == parameter.name), None)
     if given == "models":
@@ -188,8 +188,8 @@ def _received(
 
 
 def _annotation(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
-    found = _resolved(parameter.annotation, names)
-    return Any if found is _EMPTY or isinstance(found, str) else found
+    annotation = _resolved(parameter.annotation, names)
+    return Any if annotation is _EMPTY or isinstance(annotation, str) else annotation
 
 
 def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
@@ -208,10 +208,8 @@ def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
 def _namespace(function: Callable[..., Any]) -> Mapping[str, Any]:
     inner = inspect.unwrap(getattr(function, "func", function))
     inner = getattr(inner, "__func__", inner)
-    found = getattr(inner, "__globals__", None)
-    if found is None:
-        found = getattr(type(inner).__call__, "__globals__", {})
-    return found
+    names = getattr(inner, "__globals__", None)
+    return getattr(type(inner).__call__, "__globals__", {}) if names is None else names
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -243,14 +241,14 @@ class CustomFunction:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the function's result as a score; its exceptions are raised."""
         call = self._call
-        given = dict.fromkeys(call.signature.gives, context)
+        arguments = dict.fromkeys(call.signature.gives, context)
         try:
-            found = call.function(own(sample), **given, **call.keywords)
+            returned = call.function(own(sample), **arguments, **call.keywords)
         except (Exception, KeyboardInterrupt):
             raise
         except BaseException as error:  # sys.exit, pytest.skip: they concern this score alone
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error
-        return as_score(self._name, found, says_bool=call.signature.says_bool)
+        return as_score(self._name, returned, says_bool=call.signature.says_bool)
 
 
 class CustomCoroutine:
@@ -264,10 +262,11 @@ class CustomCoroutine:
     async def ascore(self, sample: Sample, models: Models) -> Score:
         """Return the function's result as a score; TimeoutError where it takes too long."""
         call = self._call
-        given = {name: _argument(what, models) for name, what in call.signature.gives.items()}
+        gives = call.signature.gives
+        arguments = {name: _argument(given, models) for name, given in gives.items()}
         try:
             async with asyncio.timeout(self._timeout_s) as limit:
-                found = await call.function(own(sample), **given, **call.keywords)
+                returned = await call.function(own(sample), **arguments, **call.keywords)
         except TimeoutError as error:
             if limit.expired():
                 raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
@@ -279,7 +278,7 @@ class CustomCoroutine:
                 raise
             # It would end the event loop of the whole run.
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error
-        return as_score(self._name, found, says_bool=call.signature.says_bool)
+        return as_score(self._name, returned, says_bool=call.signature.says_bool)
 
 
 def own(sample: Sample) -> Sample:
@@ -289,10 +288,10 @@ def own(sample: Sample) -> Sample:
     return replace(sample, metadata=copy.deepcopy(dict(sample.metadata)))
 
 
-def _argument(what: Given, models: Models) -> object:
-    if what == "models":
+def _argument(given: Given, models: Models) -> object:
+    if given == "models":
         return models
-    return ScoringContext() if what == "context" else getattr(models, what)
+    return ScoringContext() if given == "context" else getattr(models, given)
 
 
 def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:

@@ -13,26 +13,6 @@ from pytest_rageval.reports.page.data import page_data, run_data, texts_that_fit
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.printable import one_line
 
-
-def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint]) -> Iterator[str]:
-    """Yield the text of the page in parts.
-
-    ``trend`` are the complete runs of this scenario, oldest first.
-    """
-    return page_of(
-        result.info.title,
-        SCRIPTS,
-        lambda room: page_data(result, run, trend, taken=room),
-        _WITHOUT_SCRIPT,
-    )
-
-
-_WITHOUT_SCRIPT: Final = (
-    "This report needs JavaScript. summary.md, results.json and scores.csv have its data too.",
-    "此报告需要 JavaScript；也可查看同一文件夹的 summary.md、results.json 和 scores.csv。",
-)
-
-
 VARIANT_SCRIPTS: Final = (
     "numbers.js",
     "mean_bounds.js",
@@ -60,7 +40,25 @@ _VARIANTS_WITHOUT_SCRIPT: Final = (
     "此页面需要 JavaScript；也可查看 variants.json 和各变体的运行结果。",
 )
 
-_WIDTH: Final = 300
+_TITLE_WIDTH: Final = 300
+
+_WITHOUT_SCRIPT: Final = (
+    "This report needs JavaScript. summary.md, results.json and scores.csv have its data too.",
+    "此报告需要 JavaScript；也可查看同一文件夹的 summary.md、results.json 和 scores.csv。",
+)
+
+
+def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint]) -> Iterator[str]:
+    """Yield the text of the page in parts.
+
+    ``trend`` are the complete runs of this scenario, oldest first.
+    """
+    return page_of(
+        result.info.title,
+        SCRIPTS,
+        lambda taken: page_data(result, run, trend, taken=taken),
+        _WITHOUT_SCRIPT,
+    )
 
 
 def variants_page(
@@ -99,10 +97,10 @@ def _data(
     contest: Contest,
     taken: int,
 ) -> dict[str, Any]:
-    """Return the data as JSON types; the columns stand in the order of the scenario's file."""
+    """Return the data as JSON types, columns as in the file; ``taken`` bytes are used already."""
     results = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     plain = {
-        "title": cut(one_line(ranking.scenario), _WIDTH),
+        "title": cut(one_line(ranking.scenario), _TITLE_WIDTH),
         "description": results[0].info.description[:2000],
         "ranking": asdict(ranking),
         "contest": {"names": contest.names, "reference": contest.reference},
@@ -125,12 +123,12 @@ def _variant(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _rows(columns: Sequence[Sequence[SampleResult]]) -> list[list[int]]:
-    """Return for each column where the samples stand in it, -1 where it lacks one.
+    """Return for each column the position of every sample in it, -1 where it lacks one.
 
     All columns together give the samples, in the order in which they first appear.
     """
     ids = dict.fromkeys(chain.from_iterable(_ids(column) for column in columns))
-    return [[place.get(name, -1) for name in ids] for place in map(_places, columns)]
+    return [[place.get(sample_id, -1) for sample_id in ids] for place in map(_places, columns)]
 
 
 def _ids(column: Sequence[SampleResult]) -> list[str]:
@@ -138,4 +136,4 @@ def _ids(column: Sequence[SampleResult]) -> list[str]:
 
 
 def _places(column: Sequence[SampleResult]) -> dict[str, int]:
-    return {name: at for at, name in enumerate(_ids(column))}
+    return {sample_id: at for at, sample_id in enumerate(_ids(column))}

@@ -41,8 +41,8 @@ from pytest_rageval.serving.project import Outline, Project, ScenarioEntry, pick
 from pytest_rageval.serving.saved_runs import LATEST, find_run
 from pytest_rageval.serving.verdicts import point_verdict
 
-_PAGE: Final = 20
-_PROBLEM: Final = 300
+_PAGE_SIZE: Final = 20
+_PROBLEM_WIDTH: Final = 300
 
 INSTRUCTIONS: Final = (
     "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
@@ -52,7 +52,9 @@ INSTRUCTIONS: Final = (
     "own, qa::dense/latest; those that share a letter in a ranking cannot be told apart."
 )
 
-_HOW: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
+_NAMING: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
+
+_Call = Callable[[Any, Report], Awaitable[str | Answer]]
 
 
 class ListArguments(Arguments):
@@ -107,9 +109,6 @@ def tools_of(project: Project) -> list[Tool]:
     ]
 
 
-_Call = Callable[[Any, Report], Awaitable[str | Answer]]
-
-
 def _tool(
     project: Project,
     name: str,
@@ -126,10 +125,10 @@ def _tool(
 async def _answer(project: Project, call: _Call, request: Any, report: Report) -> Answer:
     """Return what a tool answers; the text of an error is as short as answers are."""
     try:
-        found = await call(request, report)
+        answer = await call(request, report)
     except RagevalError as error:
         return Answer(short(relative(project, str(error))), is_error=True)
-    return found if isinstance(found, Answer) else Answer(found)
+    return answer if isinstance(answer, Answer) else Answer(answer)
 
 
 class _AgentTools:
@@ -138,24 +137,24 @@ class _AgentTools:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._runs = ScenarioRuns(project)
-        self._read: list[tuple[ScenarioEntry, int]] = []
+        self._entries_read: list[tuple[ScenarioEntry, int]] = []
 
     async def list_scenarios(self, request: ListArguments, report: Report) -> str:
         """Return a page of the scenarios."""
         part = request.contains.casefold()
-        found = [
+        matching = [
             entry
             for entry in await self._scenarios()
             if part in f"{entry.name or ''}\n{entry.shown}".casefold()
         ]
-        chosen = found[request.offset : request.offset + _PAGE]
-        read = [entry for entry in chosen if entry.problem is None]
-        known = await outlines(self._project, read, report)
+        page = matching[request.offset : request.offset + _PAGE_SIZE]
+        readable = [entry for entry in page if entry.problem is None]
+        by_path = await outlines(self._project, readable, report)
         nothing = Outline({})
         rows = await in_thread(
-            lambda: [self._scenario(entry, known.get(entry.shown, nothing)) for entry in chosen]
+            lambda: [self._scenario(entry, by_path.get(entry.shown, nothing)) for entry in page]
         )
-        return paged({}, "scenarios", rows, request.offset, len(found))
+        return paged({}, "scenarios", rows, request.offset, len(matching))
 
     def _scenario(self, entry: ScenarioEntry, outline: Outline) -> dict[str, Any]:
         problem = entry.problem or "\n".join(outline.problems) or None
@@ -178,16 +177,16 @@ class _AgentTools:
             if figures
             else None,
             "last": (last or None) if entry.variants else last.get(""),
-            "problem": None if problem is None else cut(problem, _PROBLEM),
+            "problem": None if problem is None else cut(problem, _PROBLEM_WIDTH),
         }
 
     def _last_runs(self, entry: ScenarioEntry) -> dict[str, dict[str, Any]]:
         """Return the last run of each variant, or of the scenario under ""."""
         if entry.name is None:
             return {}
-        base, shown = base_of(self._project, entry), entry.titles[:VARIANTS]
-        found = {entry.variant_of(title): self._last_run(base, title) for title in shown}
-        return {variant: last for variant, last in found.items() if last is not None}
+        base, titles = base_of(self._project, entry), entry.titles[:VARIANTS]
+        runs = {entry.variant_of(title): self._last_run(base, title) for title in titles}
+        return {variant: last for variant, last in runs.items() if last is not None}
 
     def _last_run(self, base: Path, title: str) -> dict[str, Any] | None:
         points = trend_of(base, title, limit=1)
@@ -217,26 +216,26 @@ class _AgentTools:
 
     async def list_samples(self, request: SamplesArguments, _: Report) -> str:
         """Return a page of samples, the worst first."""
-        path, shown = await self._find(request.run)
-        return await in_thread(partial(listed_samples, path, shown, request))
+        path, full_name = await self._find(request.run)
+        return await in_thread(partial(listed_samples, path, full_name, request))
 
     async def explain_sample(self, request: ExplainArguments, _: Report) -> str:
         """Return all that is known of a sample."""
-        path, shown = await self._find(request.run)
+        path, full_name = await self._find(request.run)
         return await in_thread(
-            partial(explained_sample, self._project.paths.root, path, shown, request)
+            partial(explained_sample, self._project.paths.root, path, full_name, request)
         )
 
     async def compare_runs(self, request: CompareArguments, _: Report) -> str:
         """Return the differences of two runs."""
-        a, shown_a = await self._find(request.a)
-        b, shown_b = await self._find(request.b, shown_a.rpartition("/")[0])
-        return await in_thread(partial(compared_runs, a, b, {"a": shown_a, "b": shown_b}))
+        a, name_a = await self._find(request.a)
+        b, name_b = await self._find(request.b, name_a.rpartition("/")[0])
+        return await in_thread(partial(compared_runs, a, b, {"a": name_a, "b": name_b}))
 
     @property
     def _entries(self) -> list[ScenarioEntry]:
         """The scenarios as far as they are known, and their files as they were read."""
-        return [entry for entry, changed in self._read if changed == _changed(entry.path)]
+        return [entry for entry, mtime in self._entries_read if mtime == _changed_at(entry.path)]
 
     @property
     def _titles(self) -> dict[str, ScenarioEntry]:
@@ -255,7 +254,7 @@ class _AgentTools:
             raise UserError([Problem("", problem)])
         root = self._project.paths.root
         below = [entry for entry in entries if entry.path.is_relative_to(root)]
-        self._read = [(entry, _changed(entry.path)) for entry in below]
+        self._entries_read = [(entry, _changed_at(entry.path)) for entry in below]
         return below
 
     async def _find(self, run: str, scenario: str = "") -> tuple[Path, str]:
@@ -269,12 +268,12 @@ class _AgentTools:
         entry = titles[title]
         base = base_of(self._project, entry)
         baselines = self._project.paths.baseline_folder(title, entry.output_dir)
-        found = await in_thread(partial(find_run, base, title, name, baselines))
-        file = found if found.is_file() else found / "results.json"
+        path = await in_thread(partial(find_run, base, title, name, baselines))
+        file = path if path.is_file() else path / "results.json"
         own = self._project.paths.baselines or base
         if not any(is_inside(file, top) for top in (self._project.paths.root, base, own)):
             raise UserError([Problem("", f"run {shorten(run)!r} is a link to elsewhere")])
-        return found, f"{title}/{found.stem}"
+        return path, f"{title}/{path.stem}"
 
     def _split(self, run: str, scenario: str) -> tuple[str, str]:
         """Return the run and the scenario that ``run`` names: ``scenario/run``, or one of them.
@@ -295,11 +294,11 @@ class _AgentTools:
             return name, before
         default = scenario or (names[0] if len(names) == 1 else "")
         if not default and names:
-            raise UserError([Problem("", f"run {shorten(run)!r}: of which scenario? {_HOW}")])
+            raise UserError([Problem("", f"run {shorten(run)!r}: of which scenario? {_NAMING}")])
         return run, default
 
 
-def _changed(path: Path) -> int:
+def _changed_at(path: Path) -> int:
     """Return when a file was last changed, in nanoseconds; 0 if it is not there."""
     try:
         return path.stat().st_mtime_ns

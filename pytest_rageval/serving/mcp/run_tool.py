@@ -58,14 +58,14 @@ async def outlines(
         return {}
     paths = [entry.path for entry in entries]
     ended = await run_child(project, project.command(*LOOKING, *where, scenarios=paths), report)
-    found = [event for event in ended.events if event["event"] == "scenario"]
+    scenarios = [event for event in ended.events if event["event"] == "scenario"]
     problems = [event for event in ended.events if event["event"] == "problem"]
-    known: dict[str, Outline] = {}
+    by_path: dict[str, Outline] = {}
     for entry in entries:
-        figures = {event["variant"]: event for event in found if event["name"] == entry.name}
-        text = () if figures else (_problem(entry, problems, ended),)
-        known[entry.shown] = Outline(figures, text)
-    return known
+        figures = {event["variant"]: event for event in scenarios if event["name"] == entry.name}
+        texts = () if figures else (_problem(entry, problems, ended),)
+        by_path[entry.shown] = Outline(figures, texts)
+    return by_path
 
 
 def _problem(entry: ScenarioEntry, problems: Sequence[Mapping[str, Any]], ended: Ended) -> str:
@@ -151,12 +151,12 @@ def _where_options(conditions: Sequence[str]) -> list[str]:
 def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:
     metrics = [metric["name"] for metric in outline["metrics"]]
     documents = list({**outline["docs"], **outline["doc_weights"]})
-    for kind, weights_by_name, known in (
+    for kind, weights_by_name, names in (
         ("metric", weights.metrics, metrics),
         ("document", weights.documents, documents),
     ):
         for name in weights_by_name:
-            pick(kind, name, known)
+            pick(kind, name, names)
     return run_options(weights.metrics, weights.documents)
 
 

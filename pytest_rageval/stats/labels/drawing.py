@@ -22,6 +22,11 @@ FIRST: Final = 30
 
 MOST_STRATA: Final = 3
 
+LEAST_IN_STRATUM: Final = 5
+"""So many labels each stratum gets before the others get more."""
+
+_LARGEST_CORRELATION: Final = 1.0 - 1e-12
+
 HIGH: Final = "high"
 LOW: Final = "low"
 SEVERAL: Final = "several"
@@ -74,20 +79,20 @@ def draw(
     rng, kinds = random.Random(seed), kinds or {}
     parts = _parts(population, bearing, kinds, apart)
     if not parts:
-        free = [member.sample_id for member in population if not member.is_labelled]
-        return Drawing(rng.sample(free, min(n, len(free))))
-    counts = allocation([part.plan for part in parts], n)
+        unlabelled = [member.sample_id for member in population if not member.is_labelled]
+        return Drawing(rng.sample(unlabelled, min(n, len(unlabelled))))
+    counts = allocation([part.need for part in parts], n)
     total = math.fsum(part.weight for part in parts) or 1.0
     ids: list[str] = []
     strata: dict[str, Stratum] = {}
     of: dict[str, str] = {}
     for part, count in zip(parts, counts, strict=True):
         code = _code(rng, kinds.keys() | strata.keys())
-        free = [member.sample_id for member in part.members if not member.is_labelled]
-        ids += rng.sample(free, count)
+        unlabelled = [member.sample_id for member in part.members if not member.is_labelled]
+        ids += rng.sample(unlabelled, count)
         of |= dict.fromkeys((member.sample_id for member in part.members), code)
         size = len(part.members)
-        strata[code] = Stratum(part.kind, size, part.weight / total, size - len(free), count)
+        strata[code] = Stratum(part.kind, size, part.weight / total, size - len(unlabelled), count)
     return Drawing(ids, strata, of)
 
 
@@ -111,12 +116,12 @@ class _Part:
         return LEAST_LABELS if self.kind == CHANGED else LEAST_IN_STRATUM
 
     @property
-    def lacks(self) -> bool:
+    def lacks_labels(self) -> bool:
         return len(self.labels) < min(self.least, len(self.members))
 
     @property
-    def plan(self) -> StratumNeed:
-        """What decides how much of it is labelled.
+    def need(self) -> StratumNeed:
+        """What decides how many of its samples are labelled.
 
         The deviation of the labels is taken as if one more were 1/2 away from their mean.
         """
@@ -135,24 +140,24 @@ def _parts(
 ) -> list[_Part]:
     """Return the strata, changed answers first; [] if the draw is to be uniform.
 
-    They are those within which a corrected mean takes labels for drawn uniformly. Where these are
-    too many, some that have their labels are drawn from together.
+    Within each, a corrected mean takes labels for drawn uniformly. Where there are too many, some
+    that have their least labels are drawn from together.
     """
-    found: defaultdict[tuple[str, ...], list[Member]] = defaultdict(list)
-    has_strata = any(one.strata for one in bearing)
-    for one in population:
-        key = [code_in(earlier, one) for earlier in bearing]
-        if one.sample_id in apart:
+    members: defaultdict[tuple[str, ...], list[Member]] = defaultdict(list)
+    has_strata = any(earlier.strata for earlier in bearing)
+    for member in population:
+        key = [code_in(earlier, member) for earlier in bearing]
+        if member.sample_id in apart:
             key.append(CHANGED)
         elif CHANGED not in key and not has_strata:
-            key.append(HIGH if one.judged.verdict else LOW)
-        found[tuple(key)].append(one)
-    parts = [_Part(_kind(key, kinds), found[key]) for key in sorted(found)]
+            key.append(HIGH if member.judged.verdict else LOW)
+        members[tuple(key)].append(member)
+    parts = [_Part(_kind(key, kinds), members[key]) for key in sorted(members)]
     labelled = sum(member.is_labelled for member in population)
-    if labelled < FIRST and not has_strata and {one.kind for one in parts} <= {HIGH, LOW}:
+    if labelled < FIRST and not has_strata and {part.kind for part in parts} <= {HIGH, LOW}:
         return []
     while len(parts) > MOST_STRATA:
-        parts.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
+        parts.sort(key=lambda part: (part.lacks_labels * part.least, len(part.members)))
         parts[:2] = [_Part(SEVERAL, [*parts[0].members, *parts[1].members])]
     return sorted(parts, key=lambda part: part.kind != CHANGED)
 
@@ -170,12 +175,6 @@ def _code(rng: random.Random, taken: Collection[str]) -> str:
     while (code := f"s-{rng.getrandbits(24):06x}") in taken:
         pass
     return code
-
-
-LEAST_IN_STRATUM: Final = 5
-"""So many labels each stratum gets before the others get more."""
-
-_LARGEST_CORRELATION: Final = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,18 +196,18 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     ``pilot`` is the whole population, of which 10 samples at least are labelled; else None. With
     Y and f people's and the judge's scores and N of the n + N samples without a label, n is the
     smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``². Both ends come from the 95 %
-    interval of rho by Fisher; a judge of rho below 0 is not believed. One more than there are means
-    that not even all samples would do. Where all people say the same, one more is taken to differ.
+    interval of rho by Fisher; a judge of rho below 0 is not believed. More than there are
+    samples: not even all would do. Where all people say the same, one more is taken to differ.
     """
     rows = [answer for answer in pilot if answer.weight > 0.0]
     labelled = [(row, row.human) for row in rows if row.human is not None]
     n, size = len(labelled), len(rows)
     if n < LEAST_LABELS:
         return None
-    weights = [one.weight for one, _ in labelled]
-    groups = [-1 - at if one.group is None else one.group for at, (one, _) in enumerate(labelled)]
-    human = group_sums(residuals([human for _, human in labelled], weights), groups)
-    judge = group_sums(residuals([one.judge for one, _ in labelled], weights), groups)
+    weights = [row.weight for row, _ in labelled]
+    groups = [-1 - at if row.group is None else row.group for at, (row, _) in enumerate(labelled)]
+    human = group_sums(residuals([label for _, label in labelled], weights), groups)
+    judge = group_sums(residuals([row.judge for row, _ in labelled], weights), groups)
     k = len(human)
     if k < 2:
         return None
@@ -223,20 +222,20 @@ def allocation(strata: Sequence[StratumNeed], labels: int) -> list[int]:
     """Return how many of ``labels`` more samples to label in each stratum, by Neyman's rule.
 
     Each first gets its least in all, the largest of these numbers first, and of equal ones where
-    the fewest labels are. Then each label goes where it lowers the
-    variance Σ (size·deviation)²/labelled most, among equals where the smaller share is labelled. No
-    stratum gets more than it holds, so the sum may be less than ``labels``.
+    the fewest labels are. Then each label goes where it most lowers the variance, which is
+    Σ (size·deviation)²/labelled, among equals where the smaller share is labelled. No stratum gets
+    more than it holds, so the sum may be less than ``labels``.
 
     >>> allocation([StratumNeed(100, 5, 0.4), StratumNeed(100, 5, 0.2), StratumNeed(3, 0, 0.5)], 12)
     [8, 1, 3]
     """
-    labelled = [one.labelled for one in strata]
+    labelled = [stratum.labelled for stratum in strata]
     for _ in range(labels):
-        left = [at for at, one in enumerate(strata) if labelled[at] < one.size]
+        left = [at for at, stratum in enumerate(strata) if labelled[at] < stratum.size]
         if not left:
             break
         labelled[max(left, key=lambda at: _urgency(strata[at], labelled[at]))] += 1
-    return [now - one.labelled for now, one in zip(labelled, strata, strict=True)]
+    return [now - stratum.labelled for now, stratum in zip(labelled, strata, strict=True)]
 
 
 def _urgency(stratum: StratumNeed, labelled: int) -> tuple[float, ...]:

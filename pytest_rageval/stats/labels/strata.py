@@ -30,6 +30,7 @@ from pytest_rageval.stats.wording import counted
 
 CHANGED: Final = "changed"
 """The code of an answer that is not the one of the draw."""
+
 _LISTED: Final = 3
 
 Key = tuple[str, ...]
@@ -72,10 +73,10 @@ def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iter
         counting = [
             label for label in present_labels(sample, labels) if everyone or label.drawn != CHOSEN
         ]
-        view = average([scale.label(label.value) for label in counting])
+        people = average([scale.label(label.value) for label in counting])
         group = None if groups is None else groups[at]
         verdict = scale.verdict(score, human.levels, cut)
-        judged = Judged(scale.score(score), view, sample.sample_weight, group, verdict)
+        judged = Judged(scale.score(score), people, sample.sample_weight, group, verdict)
         yield Member(sample.sample_id, judged, digest_of(sample), labels)
 
 
@@ -126,8 +127,8 @@ def strata_of(
     if members and len(labelled) == len(members):
         return [list(members)]
     if not human.labels:
-        usual = f"{human.metric} has no labels yet: pytest --rag-label 30 draws samples to label"
-        return human.blank or usual
+        hint = f"{human.metric} has no labels yet: pytest --rag-label 30 draws samples to label"
+        return human.blank or hint
     reason = _undrawn(members, labelled) or without_record(members, [*human.draws, *saved])
     if reason:
         return reason
@@ -180,9 +181,9 @@ def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
         (member, label) for member in members for label in member.labels if label.drawn != CHOSEN
     ]
     stale = [
-        one.sample_id
-        for one, label in drawn
-        if label.digest != one.digest and not is_on_record(one.sample_id, label, draws)
+        member.sample_id
+        for member, label in drawn
+        if label.digest != member.digest and not is_on_record(member.sample_id, label, draws)
     ]
     if stale:
         return (
@@ -192,8 +193,8 @@ def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
         )
     codes = {
         label.drawn
-        for one, label in drawn
-        if label.drawn != RANDOM and not _is_of_a_draw(one.sample_id, label, draws)
+        for member, label in drawn
+        if label.drawn != RANDOM and not _is_of_a_draw(member.sample_id, label, draws)
     }
     if codes:
         return (
@@ -247,9 +248,9 @@ def short_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
     for part in parts.values():
         if len(parts) > 1 and _is_short(part, 2):
             count = sum(member.is_labelled for member in part)
-            there = counted(count, "labelled answer")
+            labels = counted(count, "labelled answer")
             return (
-                f"a stratum of {len(part)} samples has {there}: draw more (pytest --rag-label 10)"
+                f"a stratum of {len(part)} samples has {labels}: draw more (pytest --rag-label 10)"
             )
     return ""
 
@@ -305,7 +306,7 @@ class Scale:
     def level(self, score: float, levels: Sequence[float], cut: Bound | None) -> float | None:
         """Return the level that a score stands for, None if two levels have no bound between."""
         if (self.low, self.high) == (self.label_low, self.label_high):
-            same = next((one for one in levels if abs(one - score) <= TOLERANCE), None)
+            same = next((level for level in levels if abs(level - score) <= TOLERANCE), None)
             if same is not None:
                 return same
         if len(levels) > 2:
