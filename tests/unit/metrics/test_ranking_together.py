@@ -187,6 +187,7 @@ def assert_by_formula(chosen: Sequence[Case], samples: Sequence[Sample] = SEARCH
             assert score.value == pytest.approx(expected, abs=1e-9), (metric.name, sample)
 
 
+@pytest.mark.full
 def test_all_metrics_with_all_their_options_in_one_scenario_and_in_any_order() -> None:
     """D4."""
     chosen, chance = cases(CUTOFFS, (1, 2, 3, 4)), random.Random(7)

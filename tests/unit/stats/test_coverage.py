@@ -74,7 +74,7 @@ def test_the_populations_are_as_described() -> None:
         assert 0.0 <= population(name).min() <= population(name).max() <= 1.0
 
 
-@pytest.mark.parametrize("n", [20, 50])
+@pytest.mark.parametrize("n", [20, pytest.param(50, marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     "name", ["good", "answers", pytest.param("overlap", marks=pytest.mark.full)]
 )

@@ -208,6 +208,7 @@ def test_what_would_take_long_is_sampled() -> None:
     assert (found.method, found.p_value) == ("sampled", 1.0)
 
 
+@pytest.mark.full
 def test_meeting_in_the_middle_counts_to_forty_four() -> None:
     """√2 and 1 have no common step; the second way counts pairs of binomials."""
     differences = two_sizes(22, 22)
@@ -408,6 +409,7 @@ def test_neither_side_may_be_infinite(a: float, b: float) -> None:
         paired_differences([a], [b])
 
 
+@pytest.mark.full
 def test_many_tests_at_once_share_the_time_of_one() -> None:
     """45 pairs of 44 samples would take 17 s: 12 samples less halve the sums twelve times.
 
