@@ -138,7 +138,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
         )
         if workers is not None:
             # Not at the top: most evaluations need no other process.
-            from pytest_rageval.engine.elsewhere.sending import prepared
+            from pytest_rageval.engine.remote.sending import prepared
 
             plans = [prepared(plan, workers) for plan in plans]
         found = [

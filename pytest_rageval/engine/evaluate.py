@@ -28,7 +28,7 @@ from pytest_rageval.stats.summary import summarize_scenario
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
-    from pytest_rageval.engine.elsewhere.sending import SentAhead
+    from pytest_rageval.engine.remote.sending import SentAhead
     from pytest_rageval.engine.scoring.live_run import LiveScenario
     from pytest_rageval.engine.scoring.window import Judgement
     from pytest_rageval.executors.base import Workers
@@ -92,7 +92,7 @@ class _Scorer:
     ) -> SampleResult | None:
         """Return the result of a case; None for a sample that is lost."""
         if self.ahead is not None and isinstance(case, Sample) and case.skip is None:
-            from pytest_rageval.engine.elsewhere.sending import LostSampleError, with_scores
+            from pytest_rageval.engine.remote.sending import LostSampleError, with_scores
 
             ahead = self.ahead
             try:
@@ -111,10 +111,10 @@ def _scorer(plan: Plan, workers: Workers | None) -> Iterator[_Scorer]:
         yield _Scorer(plan)
         return
     # Not at the top: most evaluations need no other process.
-    from pytest_rageval.engine.elsewhere.sending import SentAhead, prepared
+    from pytest_rageval.engine.remote.sending import SentAhead, prepared
 
-    plan = plan if plan.elsewhere else prepared(plan, workers)
-    if not plan.elsewhere:
+    plan = plan if plan.remote else prepared(plan, workers)
+    if not plan.remote:
         yield _Scorer(plan)
         return
     ahead = SentAhead(plan, workers, plan.asked_samples)

@@ -190,7 +190,7 @@ def warm_up(plan: Plan, case: Case) -> None:
     ``case`` is about to run. Metrics of others see only the user's samples: a call may cost money.
     """
     for bound in plan.metrics:
-        if bound.column.name in plan.elsewhere:
+        if bound.column.name in plan.remote:
             continue
         if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
             plan.batches.make(bound)
@@ -234,7 +234,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     """The field of each column of the data that became one."""
     source: MetricSource | None = None
     """What its metrics are made from."""
-    elsewhere: frozenset[str] = frozenset()
+    remote: frozenset[str] = frozenset()
     """The names of the metrics whose scores an engine computes."""
     lines: Sequence[int | None] = ()
     """The line that names the data; behind it those of the rows which the scenario holds itself."""
@@ -272,7 +272,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     @property
     def is_plain(self) -> bool:
         """Whether scoring a sample runs this package's own code only, here, and asks nobody."""
-        return not (self.is_asked or self.elsewhere) and all(
+        return not (self.is_asked or self.remote) and all(
             metric.is_ours for metric in self.metrics
         )
 

@@ -18,7 +18,7 @@ from pytest_rageval import evaluate
 def without_fast() -> None:
     """Hide rouge-score-rs, and load what a worker needs."""
     sys.modules["rouge_score_rs"] = None  # type: ignore[assignment]
-    __import__("pytest_rageval.engine.elsewhere.worker")
+    __import__("pytest_rageval.engine.remote.worker")
 
 
 @contextmanager
@@ -37,8 +37,8 @@ def executor(mode: str) -> Iterator[Any]:
 
 def packed(path: str) -> str:
     """Return how large the samples of a scenario are on their way, in chunks of 100."""
-    from pytest_rageval.engine.elsewhere.packing import Recipe, pack_samples
     from pytest_rageval.engine.planning.plan_scenario import make_plan
+    from pytest_rageval.engine.remote.packing import Recipe, pack_samples
 
     plan = make_plan(Path(path))
     samples = plan.asked_samples

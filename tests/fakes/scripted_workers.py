@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 
-from pytest_rageval.engine.elsewhere.packing import unpack_samples
+from pytest_rageval.engine.remote.packing import unpack_samples
 
 Job = tuple[Future[bytes], Callable[..., bytes], tuple[object, ...]]
 

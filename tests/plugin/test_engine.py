@@ -117,7 +117,7 @@ def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[E19] All others are scored, also that of its chunk, by a pool made anew."""
-    from pytest_rageval.engine.elsewhere import sending
+    from pytest_rageval.engine.remote import sending
 
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 2)
     project.file("mine.py", METRICS)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scripted_workers import ScriptedWorkers
 
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.elsewhere import sending
 from pytest_rageval.engine.evaluate import evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.remote import sending
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.reports.write_run import write_run
 

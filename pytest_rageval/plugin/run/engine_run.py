@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from pytest_rageval.engine.elsewhere.sending import SentAhead, prepared, with_scores
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote.sending import SentAhead, prepared, with_scores
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.executors.base import EngineError, Workers, executor_kind
@@ -65,7 +65,7 @@ class EngineRun:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the order of the samples after all deselection."""
         for item in session.items:
-            if isinstance(item, SampleItem) and item.is_computed_elsewhere:
+            if isinstance(item, SampleItem) and item.is_computed_remotely:
                 assert isinstance(item.case, Sample)
                 self._samples.setdefault(id(item.plan), []).append(item.case)
 
@@ -87,7 +87,7 @@ class EngineRun:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Set the duration of a setup to the time of the worker, without the time of waiting."""
         report = yield
-        if call.when == "setup" and isinstance(item, SampleItem) and item.is_computed_elsewhere:
+        if call.when == "setup" and isinstance(item, SampleItem) and item.is_computed_remotely:
             report.duration = 0.0 if item.result is None else item.result.latency_s
         return report
 

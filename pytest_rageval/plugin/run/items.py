@@ -65,7 +65,7 @@ JUDGE_SAMPLE: pytest.StashKey[Callable[[Plan, Sample], Judgement]] = pytest.Stas
 """Key in the config: the same for a sample of a test function."""
 
 
-class ComputesElsewhere(Protocol):
+class ComputesRemotely(Protocol):
     """What has scores computed in other processes."""
 
     def prepare(self, plan: Plan) -> Plan:
@@ -77,7 +77,7 @@ class ComputesElsewhere(Protocol):
         ...
 
 
-ENGINE: pytest.StashKey[ComputesElsewhere] = pytest.StashKey()
+ENGINE: pytest.StashKey[ComputesRemotely] = pytest.StashKey()
 """Key in the config: what computes scores in other processes, where the run has an engine."""
 
 
@@ -139,7 +139,7 @@ class SampleItem(pytest.Item):
         if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
             return
         judgement = self.config.stash[JUDGE_ITEM](self) if self.is_asked else None
-        if self.is_computed_elsewhere:
+        if self.is_computed_remotely:
             judgement = self._computed(judgement)
         tried, self.tried = self.tried, None
         self.result = tried() if tried is not None else score_case(self.plan, self.case, judgement)
@@ -149,7 +149,7 @@ class SampleItem(pytest.Item):
     def _computed(self, judgement: Judgement | None) -> Judgement | None:
         """Return what was asked about the case, and the scores that the engine computed."""
         # Not at the top: most runs have no engine.
-        from pytest_rageval.engine.elsewhere.sending import LostSampleError
+        from pytest_rageval.engine.remote.sending import LostSampleError
 
         try:
             return self.config.stash[ENGINE].scores(self, judgement)
@@ -158,11 +158,9 @@ class SampleItem(pytest.Item):
         pytest.fail(self.lost, pytrace=False)  # outside the handler, whose exception is not shown
 
     @property
-    def is_computed_elsewhere(self) -> bool:
+    def is_computed_remotely(self) -> bool:
         """Whether an engine computes scores of this case."""
-        return (
-            bool(self.plan.elsewhere) and isinstance(self.case, Sample) and self.case.skip is None
-        )
+        return bool(self.plan.remote) and isinstance(self.case, Sample) and self.case.skip is None
 
     def _say_once(self, result: SampleResult) -> None:
         """Have pytest skip the case if an earlier one is an ERROR for the same reason of the run.

@@ -9,7 +9,8 @@ from dataclasses import fields
 
 import pytest
 
-from pytest_rageval.engine.elsewhere.packing import (
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote.packing import (
     Recipe,
     Refused,
     Scored,
@@ -18,7 +19,6 @@ from pytest_rageval.engine.elsewhere.packing import (
     unpack_reply,
     unpack_samples,
 )
-from pytest_rageval.engine.plan import Plan
 from pytest_rageval.model import NOTHING, Sample, Score
 
 FULL = Sample(

@@ -18,18 +18,18 @@ from scripted_workers import PromptWorkers, ScriptedWorkers, SilentWorkers
 
 from pytest_rageval import ScenarioResult, UserError, evaluate, evaluate_variants
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.elsewhere import sending
-from pytest_rageval.engine.elsewhere.packing import (
+from pytest_rageval.engine.evaluate import evaluate_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote import sending
+from pytest_rageval.engine.remote.packing import (
     Refused,
     Scored,
     pack_reply,
     scores_alone,
     unpack_samples,
 )
-from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, prepared
-from pytest_rageval.engine.elsewhere.worker import score_packed
-from pytest_rageval.engine.evaluate import evaluate_plan
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote.sending import LostSampleError, SentAhead, prepared
+from pytest_rageval.engine.remote.worker import score_packed
 from pytest_rageval.executors.base import UserWorkers, Workers
 from pytest_rageval.model import Sample, Score
 
@@ -446,7 +446,7 @@ def test_metrics_of_all_samples_at_once_stay_here(plan: MakePlan) -> None:
         "name: s\nmetrics: [recall@1, em]\n"
         "dataset: [{answer: x, references: [x], retrieved_ids: [a], reference_ids: {a: 1}}]\n"
     )
-    assert prepared(made, ScriptedWorkers(1)).elsewhere == {"em"}
+    assert prepared(made, ScriptedWorkers(1)).remote == {"em"}
 
 
 # Any executor

@@ -17,7 +17,9 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 import pytest_rageval
-from pytest_rageval.engine.elsewhere.packing import (
+from pytest_rageval.engine.module_digests import own_metrics
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote.packing import (
     Recipe,
     Refused,
     Scored,
@@ -25,9 +27,7 @@ from pytest_rageval.engine.elsewhere.packing import (
     scores_alone,
     unpack_reply,
 )
-from pytest_rageval.engine.elsewhere.worker import score_packed
-from pytest_rageval.engine.module_digests import own_metrics
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote.worker import score_packed
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.errors import Problem, RagevalError, ScenarioError, shorten
 from pytest_rageval.executors.base import Workers
@@ -67,7 +67,7 @@ def prepared(plan: Plan, workers: Workers) -> Plan:
     if reason:
         message = f"{reason} (so the workers of {workers.shown}); or run without them"
         raise ScenarioError([Problem(plan.info.path, message)])
-    return replace(plan, elsewhere=frozenset(metric.column.name for metric in metrics))
+    return replace(plan, remote=frozenset(metric.column.name for metric in metrics))
 
 
 def _recipe(plan: Plan) -> bytes:

@@ -14,10 +14,10 @@ import pytest
 
 import pytest_rageval
 from pytest_rageval.engine import module_digests
-from pytest_rageval.engine.elsewhere import worker
-from pytest_rageval.engine.elsewhere.packing import Recipe, Refused, Scored, pack_samples
-from pytest_rageval.engine.elsewhere.packing import unpack_reply as unpack
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.remote import worker
+from pytest_rageval.engine.remote.packing import Recipe, Refused, Scored, pack_samples
+from pytest_rageval.engine.remote.packing import unpack_reply as unpack
 from pytest_rageval.model import Sample
 
 MakePlan = Callable[..., Plan]

@@ -9,7 +9,11 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.collector import rare_collections
-from pytest_rageval.engine.elsewhere.packing import (
+from pytest_rageval.engine.module_digests import other_module, own_metrics
+from pytest_rageval.engine.plan import BoundMetric, Plan, warm_up
+from pytest_rageval.engine.planning.bind_metrics import bind_metrics
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.remote.packing import (
     Recipe,
     Refused,
     Scored,
@@ -17,10 +21,6 @@ from pytest_rageval.engine.elsewhere.packing import (
     scores_alone,
     unpack_samples,
 )
-from pytest_rageval.engine.module_digests import other_module, own_metrics
-from pytest_rageval.engine.plan import BoundMetric, Plan, warm_up
-from pytest_rageval.engine.planning.bind_metrics import bind_metrics
-from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.scoring.score_sample import computed_scores
 from pytest_rageval.model import Sample, ScenarioInfo
 from pytest_rageval.run_paths import RunPaths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.engine.elsewhere.sending import ChunkSize
+from pytest_rageval.engine.remote.sending import ChunkSize
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Scores that other processes compute: cases go to the workers of an executor in packed chunks."""
