@@ -117,6 +117,13 @@ def test_a_damaged_file_is_refused(refused: Callable[[Any], str], raw: bytes) ->
     assert "cannot be read" in refused(raw)
 
 
+def test_a_sample_that_lost_its_scores_is_refused(refused: Callable[[Any], str]) -> None:
+    """Else its pair would leave the comparison in silence. No metric, no score: that is whole."""
+    assert "`scores` - at `$.samples[1]`" in refused(
+        saved_file([{"id": "a", "scores": {}}, {"id": "b"}])
+    )
+
+
 def test_a_file_with_a_byte_order_mark_is_read(load: Callable[..., SavedRun]) -> None:
     """An editor on Windows may have put it there."""
     assert load(b"\xef\xbb\xbf" + json.dumps(SAVED).encode()).head.scenario.name == "qa"
