@@ -272,9 +272,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     @property
     def is_plain(self) -> bool:
         """Whether scoring a sample runs this package's own code only, here, and asks nobody."""
-        return not (self.is_asked or self.remote) and all(
-            metric.is_ours for metric in self.metrics
-        )
+        return not (self.is_asked or self.remote) and all(metric.is_ours for metric in self.metrics)
 
     @cached_property
     def heading(self) -> str:
