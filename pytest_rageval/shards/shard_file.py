@@ -169,13 +169,17 @@ def read_shard(path: Path) -> Shard:
 def case_rows(shard: Shard) -> Iterator[CaseRow]:
     """Yield the cases of a shard whose file is whole; raises ShardError for a line that is not."""
     assert shard.end is not None
-    number = 1
+    number, metrics = 1, {column.name for column in shard.head.info.metrics}
     with shard.path.open("rb") as stream:
         stream.readline()
         for number, line in enumerate(stream, start=2):
             if line.startswith(_END):
                 break
-            yield _read(line, CaseRow, f"{shard.path}:{number}", "the line is damaged")
+            where, damaged = f"{shard.path}:{number}", "the line is damaged"
+            row = _read(line, CaseRow, where, damaged)
+            if row.result.scores.keys() != metrics:  # else a lost score would be in no gate
+                raise ShardError(where, damaged)
+            yield row
     if number - 2 != shard.end.rows:
         message = f"expected {shard.end.rows} cases, as its end says, found {number - 2}"
         raise ShardError(str(shard.path), message)

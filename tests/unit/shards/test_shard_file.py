@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,9 @@ RESULTS = st.builds(
     question=st.none() | TEXTS,
     contexts=st.none() | st.lists(TEXTS, max_size=3),
     metadata=st.dictionaries(TEXTS, PLAIN, max_size=3),
-    scores=st.dictionaries(TEXTS, st.none() | st.floats(0, 1), max_size=3),
+    scores=st.fixed_dictionaries(
+        {column.name: st.none() | st.floats(0, 1) for column in INFO.metrics}
+    ),
     xfail=st.none() | TEXTS,
 )
 REPORTS = st.dictionaries(TEXTS, PLAIN, max_size=3)
@@ -104,6 +107,20 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     path = write_shard(tmp_path, "1/2")
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:2], line, *lines[3:]]) + "\n")
+    with pytest.raises(ShardError, match=r"shard.jsonl:3: the line is damaged"):
+        list(case_rows(read_shard(path)))
+
+
+@pytest.mark.parametrize("scores", ["lost", "of another metric"])
+def test_a_case_without_the_score_of_a_metric_is_damaged(tmp_path: Path, scores: str) -> None:
+    """Else the gate would be passed by the others. A score that is None is there."""
+    path = write_shard(tmp_path, "1/2")
+    lines = path.read_text().splitlines()
+    row = json.loads(lines[2])
+    del row["result"]["scores"]
+    if scores != "lost":
+        row["result"]["scores"] = {"other": 1.0}
+    path.write_text("\n".join([*lines[:2], json.dumps(row), *lines[3:]]) + "\n")
     with pytest.raises(ShardError, match=r"shard.jsonl:3: the line is damaged"):
         list(case_rows(read_shard(path)))
 
