@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ DEPTHS = (1, 63, 64, 65, 100, 333, 990, 1000, 1500, MOST_DEEP)
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
-    with grounds() as ground:
+    # A scenario may name a file that is written into the working directory.
+    with grounds() as ground, contextlib.chdir(ground.folder):
         yield ground
 
 
