@@ -18,6 +18,7 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     parse_contexts,
     plain_text,
+    separator_in,
     value_in_cell,
     value_in_text,
 )
@@ -27,14 +28,6 @@ from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_text, path_in
 
-_SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
-"""What may separate texts in one cell: read as one text, must_not_include would always hold.
-
-No comma in a number: ``1,500``.
-"""
-_COMMAS = frozenset(",，、،")
-"""Marks that must_include may have in one text, ``Paris, France``: if it is not found, that is red.
-"""
 _SPELT_LIST = re.compile(r"""\s*\[\s*['"]""")
 _FALSE_WORDS = frozenset(
     {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
@@ -277,18 +270,6 @@ def read_cell(name: str, text: str, *, tabular: bool) -> Any:
             'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
         )
     return text
-
-
-def separator_in(name: str, text: str) -> str:
-    """Return what may separate several texts in one of this field, "" where nothing does.
-
-    >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
-    [',', '']
-    >>> separator_in("must_include", "Paris, France")
-    ''
-    """
-    found = _SEPARATOR.findall(text)
-    return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")
 
 
 def _is_filled(value: Any) -> bool:

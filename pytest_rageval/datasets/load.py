@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, likely_columns
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import (
     READER_REGISTRY,
     BrokenRow,
@@ -31,6 +31,7 @@ from pytest_rageval.datasets.base import (
 from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
 from pytest_rageval.datasets.ids import find_grade_doubts, unread_grades
 from pytest_rageval.datasets.key_map import KeyMap
+from pytest_rageval.datasets.proposer.certain import likely_columns
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError

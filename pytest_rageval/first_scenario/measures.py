@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import parse_contexts
-from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
-from pytest_rageval.first_scenario.table import Column, Table, texts_in
+from pytest_rageval.datasets.proposer.columns import Column, Table, texts_in
+from pytest_rageval.datasets.proposer.propose import CHECK_FIELDS, Mapped
 from pytest_rageval.text.tokenize import (
     has_cjk,
     normalize_ultrarag,

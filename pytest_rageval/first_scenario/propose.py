@@ -6,20 +6,23 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.datasets.load import Dataset, load_dataset
-from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
-from pytest_rageval.first_scenario.mapping import (
+from pytest_rageval.datasets.base import BrokenRow, Row
+from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
+from pytest_rageval.datasets.proposer.columns import Column, Table, columns_of
+from pytest_rageval.datasets.proposer.propose import (
     FoundColumn,
     Mapped,
     holds_joined_ids,
     holds_joined_texts,
     map_columns,
 )
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
     FUNCTION,
@@ -30,7 +33,6 @@ from pytest_rageval.first_scenario.scenario_text import (
     target_text,
     written_map,
 )
-from pytest_rageval.first_scenario.table import Column, Table, read_table
 from pytest_rageval.import_path import module_in
 from pytest_rageval.importing.written_files import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
@@ -47,6 +49,7 @@ from pytest_rageval.scenario.recognise import (
 )
 
 TRIED_ROWS: Final = 3
+_MOST_ROWS: Final = 20_000
 _SHOWN: Final = 20
 _OF_JUDGEMENTS: Final = frozenset(
     {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
@@ -139,6 +142,16 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
         if module
         else None,
     )
+
+
+def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
+    """Return the first 20,000 rows by column; raises ScenarioError if the file cannot be read."""
+    file = data_file(spec, folder, where, "dataset")
+    found = list(islice(reader_of(file, where, "dataset").read(file), _MOST_ROWS))
+    rows = [row for row in found if isinstance(row, Row)]
+    broken = tuple(row for row in found if isinstance(row, BrokenRow))
+    fields = tuple(row.fields for row in rows)
+    return Table(tuple(columns_of(fields)), len(found), broken, fields)
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:

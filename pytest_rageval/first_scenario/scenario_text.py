@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval import __version__
-from pytest_rageval.first_scenario.mapping import AS_SAID, CHECK_FIELDS, Mapped
+from pytest_rageval.datasets.proposer.columns import Table
+from pytest_rageval.datasets.proposer.propose import AS_SAID, CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures
-from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES

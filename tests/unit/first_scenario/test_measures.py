@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.first_scenario.mapping import map_columns
+from pytest_rageval.datasets.proposer.columns import Table, columns_of
+from pytest_rageval.datasets.proposer.propose import map_columns
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures, measures_for
-from pytest_rageval.first_scenario.table import Table, columns_of
 
 ROW = {"question": "How long do refunds take?", "reference": "five days"}
 

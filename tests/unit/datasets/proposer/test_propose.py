@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.first_scenario.mapping import (
+from pytest_rageval.datasets.proposer.columns import Table, columns_of
+from pytest_rageval.datasets.proposer.propose import (
     Mapped,
     holds_joined_ids,
     holds_joined_texts,
     map_columns,
 )
-from pytest_rageval.first_scenario.table import Table, columns_of
 
 ASKED = ("How long do refunds take?", "Is there a fee for them?", "Who pays for the parcel?")
 SAID = ("five working days or so", "there is no fee", "the shop pays for it")

@@ -9,9 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pytest_rageval.datasets.key_map import separator_in
-from pytest_rageval.first_scenario.table import Column, Table, is_all_of, is_bare_answer, kinds_of
-from pytest_rageval.scenario.column_names import read_field, snake_case
+from pytest_rageval.datasets.cells import separator_in
+from pytest_rageval.datasets.proposer.columns import Column, Table
+from pytest_rageval.scenario.column_names import (
+    is_all_of,
+    is_bare_answer,
+    kinds_of,
+    read_field,
+    snake_case,
+)
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
 AS_SAID: Final = "as you said"

@@ -1,0 +1,1 @@
+"""Proposes the field of each column, by its name and its cells, and says what is not decided."""
