@@ -282,7 +282,9 @@ def rows_of(
     """
     for number, fields in enumerate(data, start=1):
         line = lines[number - 1] if lines is not None else None
-        if not isinstance(fields, dict):
+        if isinstance(fields, Row | BrokenRow):
+            yield fields  # from a file that was read before
+        elif not isinstance(fields, dict):
             reason = f"expected an object, found {json_kind(fields)}"
             yield BrokenRow(number, line, reason, json_text(fields))
         elif reason := _excess_of(fields, max_row_mb, section):

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.datasets.proposer.columns import Column, Table, texts_in
-from pytest_rageval.datasets.proposer.propose import CHECK_FIELDS, Mapped
+from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
+from pytest_rageval.datasets.proposer.propose import Mapped
 from pytest_rageval.text.tokenize import (
     has_cjk,
     normalize_ultrarag,
@@ -21,6 +22,10 @@ from pytest_rageval.text.tokenize import (
 _ANSWERS: Final = ("em", "f1", "rouge-l")
 _HELD: Final = ("coverem", "acc", "f1", "rouge-l")
 _COUNTED_IF_HELD: Final = ("coverem", "acc")
+_CHECKS: Final = tuple(name for name in CHECK_FIELDS if name != "must_satisfy")
+"""The checks that no model is asked for."""
+
+_NEARLY_ALL: Final = 0.95
 _SHORT: Final = 8
 """Tokens of a reference that an answer may be asked to hold to the word."""
 
@@ -55,13 +60,17 @@ class Measures:
     """The columns whose values may be judged apart from each other."""
     bare_rows: int = 0
     """How many rows have nothing in any of the columns that the metrics compare with."""
+    judged: bool = False
+    """Whether the metrics are those of a model: nothing else can tell right from wrong here."""
+    odd_rows: tuple[int, ...] = ()
+    """The rows, from 1, with a reference that no answer can be searched for."""
     are_sentences: bool = False
     """Whether short references are looked for in the answers, which are, or may be, sentences."""
 
     @property
     def gates(self) -> tuple[tuple[str, float], ...]:
         """What to gate, and the least mean: every check of a row has to pass."""
-        checks = tuple((name, 1.0) for name in self.metrics if name in CHECK_FIELDS)
+        checks = tuple((name, 1.0) for name in self.metrics if name in _CHECKS)
         is_all = len(checks) == len(self.metrics)
         return checks if is_all else (("weighted_score", 0.5), *checks)
 
@@ -82,11 +91,15 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         [] if answers_now or not metrics else [(of_answers, "answers: in each row, or a target")]
     )
     asks: tuple[str, ...] = ()
-    if not metrics:
+    is_judged = not metrics and not _of_target(mapped, of_answers, of_search)
+    if is_judged:
+        metrics, asks = _judged(mapped), () if "answer" in has else ("answer",)
+    elif not metrics:
         metrics, asks = _asked(mapped, of_answers, of_search)
     if of_search and not search_now and metrics != of_search:
         later.append((of_search, f"{_needed(mapped)}: in each row, or from a target"))
-    later.append((_judged(mapped), A_JUDGE))
+    if not is_judged:
+        later.append((_judged(mapped), A_JUDGE))
     script = _script(table, mapped)
     is_short = _has_short_references(table, mapped)
     # A system that is asked may answer in sentences; a short answer holds the reference, too.
@@ -103,8 +116,28 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         script=script,
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
         bare_rows=_bare_rows(table, mapped, metrics),
+        judged=is_judged,
+        odd_rows=tuple(_odd_rows(table, mapped)) if are_sentences else (),
         are_sentences=are_sentences,
     )
+
+
+def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str, int]]:
+    """Return for each metric how many rows have what it needs, but for what a target gives."""
+    needs = {name: (name, "answer") for name in CHECK_FIELDS}
+    needs |= dict.fromkeys(_SEARCH, (_gold_of_search(mapped), _needed(mapped)))
+    needs |= {"faithfulness": ("contexts", "answer"), "context_recall": ("contexts", "references")}
+    counts = []
+    for name in measures.metrics:
+        fields = [one for one in needs.get(name, ("references", "answer")) if one in mapped.fields]
+        cells = [table[mapped.fields[one].column].cells for one in fields]
+        full = sum(all(cell is not None for cell in row) for row in zip(*cells, strict=True))
+        counts.append((name, full))
+    return counts
+
+
+def _gold_of_search(mapped: Mapped) -> str:
+    return "reference_ids" if "reference_ids" in mapped.fields else "reference_contexts"
 
 
 def _of_sentences(script: str) -> tuple[str, ...]:
@@ -125,7 +158,7 @@ def _weights(
     references = _column(table, mapped, "references")
     if references is None:
         return ()
-    left_out: set[str] = set(CHECK_FIELDS) if len(references.filled) == table.rows else set()
+    left_out: set[str] = set(_CHECKS) if len(references.filled) == table.rows else set()
     if are_sentences:
         left_out |= set(metrics) & set(_HELD) - set(_COUNTED_IF_HELD)
     elif references.typical_length > _SENTENCE:
@@ -135,13 +168,15 @@ def _weights(
 
 
 def _has_short_references(table: Table, mapped: Mapped) -> bool:
-    """Return whether the typical reference has a few words, and each can be looked for.
+    """Return whether the typical reference has a few words, and nearly each can be looked for.
 
-    Not if one has no word that could be found, or may be a letter to choose: an ``a`` is in most
+    Not those without a word that could be found, or with a letter to choose: an ``a`` is in most
     sentences.
     """
     references = _column(table, mapped, "references")
-    if references is None or not all(map(_can_be_found, references.texts)):
+    if references is None:
+        return False
+    if sum(map(_can_be_found, references.texts)) < _NEARLY_ALL * len(references.texts):
         return False
     lengths = [min(tokens) for cell in references.filled if (tokens := _tokens(cell))]
     return bool(lengths) and median(lengths) <= _SHORT
@@ -155,6 +190,14 @@ def _are_sentences(table: Table, mapped: Mapped) -> bool:
     pairs = zip(map(_tokens, answers.cells), map(_tokens, references.cells), strict=True)
     times = [given[0] / min(wanted) for given, wanted in pairs if given and wanted]
     return bool(times) and median(times) >= _TIMES_LONGER
+
+
+def _odd_rows(table: Table, mapped: Mapped) -> Iterable[int]:
+    """Yield the rows, from 1, with a reference that cannot be looked for: ``---``."""
+    references = _column(table, mapped, "references")
+    for number, cell in enumerate(references.cells if references is not None else (), start=1):
+        if not all(map(_can_be_found, texts_in(cell))):
+            yield number
 
 
 def _can_be_found(reference: str) -> bool:
@@ -176,7 +219,7 @@ def _bare_rows(table: Table, mapped: Mapped, metrics: tuple[str, ...]) -> int:
 
 
 def _of_answers(mapped: Mapped) -> tuple[str, ...]:
-    checks = [name for name in CHECK_FIELDS if name in mapped.fields]
+    checks = [name for name in _CHECKS if name in mapped.fields]
     return (*(_ANSWERS if "references" in mapped.fields else ()), *checks)
 
 
@@ -184,6 +227,11 @@ def _searched(mapped: Mapped) -> bool:
     """Return whether the data hold what was found and, of the same kind, what should be."""
     has = mapped.fields.keys()
     return {"reference_ids", "retrieved_ids"} <= has or {"reference_contexts", "contexts"} <= has
+
+
+def _of_target(mapped: Mapped, of_answers: tuple[str, ...], of_search: tuple[str, ...]) -> bool:
+    """Return whether a system that is asked makes something measurable without a model."""
+    return bool(of_search or (of_answers and "answer" not in mapped.fields))
 
 
 def _asked(
@@ -201,8 +249,10 @@ def _needed(mapped: Mapped) -> str:
 
 def _judged(mapped: Mapped) -> tuple[str, ...]:
     has = mapped.fields.keys()
-    names = ["faithfulness"] if "contexts" in has or "answer" not in has else []
+    is_possible = "contexts" in has or not has & {"answer", "must_satisfy"}
+    names = ["faithfulness"] if is_possible else []
     names += ["context_recall"] if {"contexts", "references"} <= has else []
+    names += ["must_satisfy"] if "must_satisfy" in has else []
     return (*names, "answer_correctness") if "references" in has else tuple(names)
 
 

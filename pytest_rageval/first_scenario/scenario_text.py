@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from pytest_rageval import __version__
 from pytest_rageval.datasets.proposer.columns import Table
-from pytest_rageval.datasets.proposer.propose import AS_SAID, CHECK_FIELDS, Mapped
+from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
+from pytest_rageval.datasets.proposer.propose import AS_SAID, Mapped
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
@@ -31,6 +32,10 @@ _MEANS: Final = {
     "must_match": "the answer has a text for each pattern of its row",
     "recall@5": "the share of what should be found that is among the first five",
     "mrr": "1 / rank of the first that should be found",
+    "faithfulness": "the share of an answer's claims that its contexts support",
+    "context_recall": "the share of the reference's claims that the contexts support",
+    "answer_correctness": "the answer says what the reference says",
+    "must_satisfy": "the answer meets what its row asks for",
 }
 _OF_SENTENCES: Final = (
     "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
@@ -76,7 +81,7 @@ def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
         name: found.column
         for name, found in mapped.fields.items()
         if found.why == AS_SAID
-        or [column for column in columns if column in FIELD_ALIASES[name]] != [found.column]
+        or [column for column in columns if column in FIELD_ALIASES.get(name, ())] != [found.column]
     }
 
 
@@ -87,7 +92,8 @@ def scenario_text(draft: Draft) -> str:
         f"# Run it with:  pytest {shell_word(draft.file)}",
         pair_text("name", draft.name),
     ]
-    parts = [head, _dataset(draft), _target(draft), _metrics(draft), _gates(draft)]
+    parts = [head, _dataset(draft), _variants(draft), _target(draft), _metrics(draft)]
+    parts += [_gates(draft), _human(draft)]
     return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
 
 
@@ -100,6 +106,9 @@ def _dataset(draft: Draft) -> list[str]:
         why = draft.mapped.fields[name].why
         line = f"    {pair_text(name, column)}"
         lines.append(line if why == "by its name" else _with_comment(line, one_line(why)))
+    if mark := draft.mapped.split:
+        line = f"  # {pair_text('split', {'references': mark})}"
+        lines.append(_with_comment(line, f"if {mark!r} is between several right answers"))
     known = [name for name in draft.mapped.fields if name not in mapped]
     if known:
         lines.append(f"  # Found by their own names: {', '.join(known)}.")
@@ -118,6 +127,29 @@ def _wrapped(label: str, names: list[str]) -> Iterator[str]:
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     if names:
         yield f"{label}: {', '.join(shown)}{more}."
+
+
+def _variants(draft: Draft) -> list[str]:
+    """Return a variant for each column with a system's answers."""
+    if not draft.mapped.systems:
+        return []
+    lines = ["# Each column of answers is a variant; they are compared side by side.", "variants:"]
+    for column in draft.mapped.systems:
+        name = re.sub(r"[^\w-]+", "-", column).strip("-")
+        lines.append(f"  {pair_text(name, {'dataset': {'key_map': {'answer': column}}})}")
+    return lines
+
+
+def _human(draft: Draft) -> list[str]:
+    """Return how people's verdicts that stand beside the answers are used, as a comment."""
+    if not draft.mapped.human:
+        return []
+    line = pair_text("human", {"column": draft.mapped.human, "levels": [0, 1]})
+    return [
+        f"# {draft.mapped.human!r} may be what people say of the answers. To hold a judge against",
+        "# them, add a metric that asks a model to 'metrics', and this line:",
+        f"# {line}",
+    ]
 
 
 def _target(draft: Draft) -> list[str]:
@@ -150,6 +182,12 @@ def _metrics(draft: Draft) -> list[str]:
     measures = draft.measures
     lines = _means(measures)
     lines.append(f"metrics: {inline_text(list(measures.metrics))}")
+    if measures.judged:
+        lines += [
+            "# They ask a model: it needs pytest-rageval[judge], and a key in OPENAI_API_KEY or",
+            "# what judge.api_key_env names. It first has to tell good rows from bad ones.",
+            "judge: {model: gpt-4o-mini, controls: require}",
+        ]
     if measures.weights:
         weights = dict(measures.weights)
         lines += [*_why_weights(measures), f"metric_weights: {inline_text(weights)}"]
@@ -194,6 +232,7 @@ def _gates(draft: Draft) -> list[str]:
     lines = ["gates:"]
     for name, least in draft.measures.gates:
         lines.append(_with_comment(f"  {name}: {least:g}", _tried(draft, name, least)))
+    lines += _looser_checks(draft)
     bare, rows = draft.measures.bare_rows, draft.table.rows
     if bare:
         more = f"{bare} of {rows} rows have nothing to compare with"
@@ -209,6 +248,18 @@ def _gates(draft: Draft) -> list[str]:
         line = f"  #   {pair_text(name, {gate: least if least == 1 else 0.4})}"
         lines.append(_with_comment(line, f"{len(values)} values: {', '.join(values[:3])}"[:60]))
     return lines
+
+
+def _looser_checks(draft: Draft) -> Iterator[str]:
+    """Yield how any or a share of a row's texts would do, where they are lists."""
+    found = draft.mapped.fields.get("must_include")
+    if found is None or "must_include" not in draft.measures.metrics:
+        return
+    if draft.table[found.column].is_list:
+        yield "  # That is all texts of a row. If any of them, or half, will do, remove that gate,"
+        yield "  # and write one of these lines at the left:"
+        yield "# thresholds: {must_include: 0.01}"
+        yield "# thresholds: {must_include: 0.5}"
 
 
 def _tried(draft: Draft, name: str, least: float) -> str:

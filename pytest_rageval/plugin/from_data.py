@@ -12,12 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_rageval.errors import RagevalError
-from pytest_rageval.first_scenario.propose import (
-    Proposal,
-    found_lines,
-    propose,
-    unread_lines,
-)
+from pytest_rageval.first_scenario.measures import covered
+from pytest_rageval.first_scenario.propose import Proposal, propose
 from pytest_rageval.first_scenario.scenario_text import (
     SERVICES,
     file_stem,
@@ -33,7 +29,9 @@ from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import cells, cut, one_line, pad, printable
 
-_WIDTHS = (28, 20, 48)
+_WIDTHS = (20, 36, 40, 60)
+_LISTED = 5
+_LISTED_COLUMNS = 12
 _EXTRAS = {".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -161,10 +159,13 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
                 given[key] = override.value
             case ("target",) if isinstance(override.value, str):
                 target = override.value
+            case ("variants",) if isinstance(override.value, str | list):
+                columns = override.value
+                given["variants"] = columns.split(",") if isinstance(columns, str) else columns
             case _:
                 message = (
-                    "with --rag-from, only keys of 'dataset' but 'path' can be set, and 'target': "
-                    "my_app.rag:answer, or an address"
+                    "with --rag-from, only keys of 'dataset' but 'path' can be set, 'target': "
+                    "my_app.rag:answer, or an address, and 'variants': COLUMN,COLUMN"
                 )
                 raise _misused(f"{override.flag}: {message}")
     return given, target
@@ -206,10 +207,16 @@ def _found(proposal: Proposal) -> list[str]:
         first = proposal.invalid[0]
         place = f"line {first.line}" if first.line else f"row {first.row}"
         lines += ["", f"invalid rows are red; the first is {place}: {first.reason}"]
-    if unread := list(unread_lines(proposal)):
-        lines += ["", *unread]
+    if proposal.open_lines:
+        lines += ["", "not decided:", *(f"  {line}" for line in proposal.open_lines)]
+    if odd := proposal.measures.odd_rows:
+        rows = ", ".join(map(str, odd[:_LISTED])) + (" ..." if len(odd) > _LISTED else "")
+        lines += ["", f"no answer can be searched for the reference of row {rows}"]
     if bare := proposal.measures.bare_rows:
         lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
+    covers = covered(table, proposal.mapped, proposal.measures)
+    shares = ", ".join(f"{name} {count}" for name, count in covers)
+    lines += ["", f"of {counted(table.rows, 'row')}, so many have what a metric needs: {shares}"]
     return [*lines, "", _trial(proposal)]
 
 
@@ -231,21 +238,33 @@ def _next(asked: _Asked, proposal: Proposal) -> Iterator[str]:
 
 
 def _columns(proposal: Proposal) -> list[str]:
-    rows = [("column", "field", "example"), *found_lines(proposal)]
-    width = min(_WIDTHS[0], max(cells(row[0]) for row in rows))
-    return [
-        "  ".join(
-            pad(cut(one_line(part), size), size)
-            for part, size in zip(row, (width, *_WIDTHS[1:]), strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+    """Return a line for each field: its column, why, what is in it; then the other columns."""
+    rows = [("field", "column", "why", "cells")]
+    for name, found in proposal.mapped.fields.items():
+        column = proposal.table[found.column]
+        rows.append((name, found.column, found.why, column.in_words))
+    widths = [min(most, max(cells(row[at]) for row in rows)) for at, most in enumerate(_WIDTHS)]
+    lines = []
+    for number, row in enumerate(rows):
+        parts = (cut(one_line(part), width) for part, width in zip(row, widths, strict=True))
+        padded = (pad(part, width) for part, width in zip(parts, widths, strict=True))
+        lines.append("  ".join(padded).rstrip())
+        if number:
+            examples = proposal.table[row[1]].examples
+            lines.append(f"  {' | '.join(examples)}")
+    served = {found.column for found in proposal.mapped.fields.values()}
+    rest = [column.name for column in proposal.table.columns if column.name not in served]
+    if rest:
+        more = f" and {len(rest) - _LISTED_COLUMNS} more" if len(rest) > _LISTED_COLUMNS else ""
+        lines.append(f"metadata: {one_line(', '.join(rest[:_LISTED_COLUMNS]))}{more}")
+    return lines
 
 
 def _trial(proposal: Proposal) -> str:
     result = proposal.tried
     if result is None:
-        return "the columns were tried, without a system to ask"
+        who = "a model that judges" if proposal.measures.judged else "a system"
+        return f"the columns were tried, without {who} to ask"
     named = {name: result.mean_of(name) for name in (*result.metrics, "weighted_score")}
     scores = ", ".join(f"{name} {_score(mean)}" for name, mean in named.items())
     return f"tried on {rows_in_words(result)}: {scores}"

@@ -24,9 +24,11 @@ def test_from_a_csv_to_a_gate(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "3 rows",
-            "column    field                 example",
-            "expected  references            five days",
-            "source    doc_name              refunds.md",
+            "field       column    why           cells",
+            "references  expected  by its name   texts in all rows, 3 different",
+            "  five days | no | the shop",
+            "doc_name    source    by its name   texts in all rows, 2 different",
+            "of 3 rows, so many have what a metric needs: em 3, f1 3, rouge-l 3",
             "tried on the first 3 rows: em 0.6667, *",
             "wrote answers.rageval.yaml",
             "wrote .github/workflows/rageval.yml",

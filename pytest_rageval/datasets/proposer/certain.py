@@ -101,7 +101,8 @@ class _LikelyColumns:
         parts = list(islice(_parts(self._values(column)), _SEEN))
         is_text = sum(map(_is_passage, parts)) * 2 > len(parts)
         is_ids = all(map(_is_id, parts)) and not is_text
-        may_swap = not _NAMES_DOCUMENTS.isdisjoint(snake_case(column).split("_"))
+        words = snake_case(column).split("_")
+        may_swap = len(words) > 1 and not _NAMES_DOCUMENTS.isdisjoint(words)
         if field.endswith("contexts"):
             is_other = is_ids and (may_swap or not _MAY_BE_IDS.isdisjoint(name_keys(column)))
         else:

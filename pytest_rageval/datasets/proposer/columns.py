@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,10 @@ from pytest_rageval.text.printable import one_line
 _DEPTH: Final = 2
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "sí", "oui", "non"})
 _WIDTH: Final = 48
+_EXAMPLES: Final = 3
+_SEEN: Final = 50
+_ADDRESS: Final = re.compile(r"\.\w{2,5}$|^\w+://\S+$")
+_GOLD_KEYS: Final = ("answer", "value")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,23 @@ class Column:
 
     name: str
     cells: tuple[Any, ...]
+    turn: str = ""
+    """Of a column of chat messages: whether this turn is the ``question`` or the ``answer``."""
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether it is a part of an object: ``meta.source``."""
+        return "." in self.name or "[" in self.name
+
+    @property
+    def share(self) -> float:
+        """The share of the rows whose cell is not blank; 0 without rows."""
+        return len(self.filled) / len(self.cells) if self.cells else 0.0
+
+    @property
+    def repeats(self) -> bool:
+        """Whether few values repeat, as in a column of kinds of questions."""
+        return len(self.distinct) * 4 < len(self.filled)
 
     @cached_property
     def filled(self) -> tuple[Any, ...]:
@@ -46,9 +68,18 @@ class Column:
         return tuple(dict.fromkeys(map(_as_text, self.filled)))
 
     @property
-    def example(self) -> str:
-        """The first filled cell, in one line."""
-        return shorten(one_line(_as_text(self.filled[0])), _WIDTH) if self.filled else ""
+    def examples(self) -> tuple[str, ...]:
+        """The first three different cells, each in one line."""
+        return tuple(shorten(one_line(text), _WIDTH) for text in self.distinct[:_EXAMPLES])
+
+    @property
+    def in_words(self) -> str:
+        """What the cells are, for a reader: ``texts in all rows, 98 different``."""
+        kind = "lists" if self.is_list else "yes or no" if self.are_flags else "texts"
+        kind = "numbers" if self.is_number and not self.are_flags else kind
+        count = len(self.filled)
+        rows = "all rows" if count == len(self.cells) else f"{count} of {len(self.cells)} rows"
+        return f"{kind} in {rows}, {len(self.distinct)} different"
 
     @cached_property
     def is_number(self) -> bool:
@@ -59,6 +90,16 @@ class Column:
     def is_flag(self) -> bool:
         """Whether nearly all cells are booleans, or say yes and no."""
         return self._mostly(_is_flag)
+
+    @cached_property
+    def are_flags(self) -> bool:
+        """Whether nearly all cells say yes and no, also as 1 and 0."""
+        return self.is_flag or {*map(str, self.distinct)} <= {"0", "1", "0.0", "1.0"}
+
+    @cached_property
+    def are_addresses(self) -> bool:
+        """Whether most texts are names of files or addresses, not passages."""
+        return sum(map(_is_address, self.texts)) * 2 > len(self.texts)
 
     @cached_property
     def is_text(self) -> bool:
@@ -79,7 +120,8 @@ class Column:
     def is_prose(self) -> bool:
         """Whether the typical text has several words, or is long."""
         words = median(len(text.split()) for text in self.texts) if self.texts else 0
-        return words >= 4 or self.typical_length > 60
+        is_dense = self.typical_length >= 20 and not all(map(str.isascii, self.texts[:_SEEN]))
+        return words >= 4 or self.typical_length > 60 or is_dense
 
     def _mostly(self, fits: Callable[[Any], bool], least: float = 0.9) -> bool:
         return bool(self.filled) and sum(map(fits, self.filled)) >= least * len(self.filled)
@@ -109,7 +151,45 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
     """
     flat = [dict(_flat(row)) for row in rows]
     for name in dict.fromkeys(name for row in flat for name in row):
-        yield Column(name, tuple(row.get(name) for row in flat))
+        column = Column(name, tuple(row.get(name) for row in flat))
+        yield column
+        yield from _turns_of(column)
+
+
+_ROLES: Final = ("role", "speaker", "from", "type")
+_SAID: Final = ("content", "text", "value")
+_OF_PEOPLE: Final = frozenset({"user", "human", "system", "developer", "tool", "function"})
+_OF_SYSTEMS: Final = frozenset({"assistant", "ai", "model", "agent", "gpt", "bot", "chatbot"})
+
+
+def _turns_of(column: Column) -> Iterator[Column]:
+    """Yield the last question of chat messages, and the answer after it where all have one.
+
+    >>> chat = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "You."}]
+    >>> [(turn.name, turn.cells) for turn in _turns_of(Column("chat", (chat,)))]
+    [('chat[-2].content', ('Who?',)), ('chat[-1].content', ('You.',))]
+    """
+    chats = [cell for cell in column.filled if _is_chat(cell)]
+    if not chats or len(chats) < len(column.filled):
+        return
+    role = next(key for key in _ROLES if key in chats[0][0])
+    said = next(key for key in _SAID if key in chats[0][0])
+    has_answer = {str(chat[-1].get(role)).lower() in _OF_SYSTEMS for chat in chats}
+    if len(has_answer) > 1 or (True in has_answer and min(map(len, chats)) == 1):
+        return  # some end with the question: no path leads to all of them
+    for place in (-2, -1) if True in has_answer else (-1,):
+        cells = (_cell(cell[place].get(said)) if cell else None for cell in column.cells)
+        turn = "answer" if place == -1 and True in has_answer else "question"
+        yield Column(f"{column.name}[{place}].{said}", tuple(cells), turn)
+
+
+def _is_chat(cell: Any) -> bool:
+    """Return whether a cell is a list of messages, each with a role and a text."""
+    if not isinstance(cell, list) or not all(isinstance(turn, Mapping) for turn in cell):
+        return False
+    roles = [{str(turn.get(key)).lower() for key in _ROLES} for turn in cell]
+    has_roles = all(names & (_OF_PEOPLE | _OF_SYSTEMS) for names in roles)
+    return cell != [] and has_roles and any(isinstance(cell[0].get(key), str) for key in _SAID)
 
 
 def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iterator[Any]:
@@ -146,7 +226,7 @@ def texts_in(cell: Any) -> list[str]:
     if isinstance(cell, str):
         return [cell]
     if isinstance(cell, Mapping):
-        return [str(cell[key]) for key in (*PASSAGE_KEYS, "id") if cell.get(key)][:1]
+        return [str(cell[key]) for key in (*PASSAGE_KEYS, *_GOLD_KEYS, "id") if cell.get(key)][:1]
     if isinstance(cell, bool) or cell is None:
         return []
     if isinstance(cell, list | tuple):
@@ -167,6 +247,10 @@ def _is_number(cell: Any) -> bool:
         except ValueError:
             return False
     return isinstance(cell, str | int | float)
+
+
+def _is_address(text: str) -> bool:
+    return " " not in text.strip() and _ADDRESS.search(text.strip()) is not None
 
 
 def _is_flag(cell: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.first_scenario.propose import Proposal, found_lines, propose
+from pytest_rageval.first_scenario.propose import Proposal, propose
 from pytest_rageval.scenario.loader import inspect_scenario, parse_scenario
 
 ROWS = [
@@ -209,7 +209,9 @@ def test_without_gold_the_message_says_what_to_add(tmp_path: Path) -> None:
 def test_without_questions_it_says_so(tmp_path: Path) -> None:
     """Scores of models, for instance, are no data to evaluate."""
     message = refused(tmp_path, [{"model": "a", "rank": 1}])
-    assert "no column looks like questions; name it: --rag-set=dataset.key_map.question=" in message
+    assert "no column looks like questions. Columns: 'model', 'rank'" in message
+    message = refused(tmp_path, [{"headline": f"Is it {at}?", "expected": "yes"} for at in "ab"])
+    assert "If 'headline' is the question, add --rag-set=dataset.key_map.question=head" in message
 
 
 def test_documents_named_by_the_data_of_a_column_with_blanks_are_quoted_for_a_shell(
@@ -262,7 +264,7 @@ def test_hostile_names_and_cells_stay_within_their_lines(tmp_path: Path) -> None
     found = proposed(tmp_path, rows)
     data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
     assert data["metrics"] == ["em", "f1", "rouge-l"]
-    assert "\x1b" not in "".join(part for line in found_lines(found) for part in line[2:])
+    assert "\x1b" not in "".join("".join(column.examples) for column in found.table.columns)
 
 
 def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
@@ -275,7 +277,10 @@ def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
 def test_two_golds_are_refused_until_one_is_named(tmp_path: Path) -> None:
     """A27: the ``key_map`` of the proposal would name the better one, and nobody would see."""
     rows = [{"question": "How long?", "reference_answer": "five", "expected_answer": "six days"}]
-    assert "'reference_answer' and 'expected_answer', both names of 'ref" in refused(tmp_path, rows)
+    message = refused(tmp_path, rows)
+    assert "'reference_answer' and 'expected_answer' may both be the right answer" in message
+    for column in ("reference_answer", "expected_answer"):
+        assert f"add --rag-set=dataset.key_map.references={column}" in message
     given = {"key_map": {"references": "reference_answer"}}
     assert proposed(tmp_path, rows, given).mapped.fields["references"].column == "reference_answer"
 

@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
-from pytest_rageval.datasets.proposer.propose import (
-    Mapped,
-    holds_joined_ids,
-    holds_joined_texts,
-    map_columns,
-)
+from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
+from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
 
 ASKED = ("How long do refunds take?", "Is there a fee for them?", "Who pays for the parcel?")
 SAID = ("five working days or so", "there is no fee", "the shop pays for it")
@@ -106,7 +102,7 @@ def test_beside_contexts_or_scores_nobody_can_tell(beside: dict[str, Any]) -> No
     """Public data have these columns with both meanings: the user is asked, with both ways."""
     found = mapped(rows_of({"question": ASKED, "answer": SAID, **beside}))
     assert "'answer' may be the right answer" in found.doubt
-    assert [(name, column) for _, name, column in found.ways] == [
+    assert [(way.field, way.column) for way in found.ways] == [
         ("references", "answer"),
         ("answer", "answer"),
     ]
@@ -169,12 +165,15 @@ def test_chinese_columns_that_do_not_tell_the_gold_are_asked_about(columns: list
     assert not {"answer", "references"} & found.fields.keys()
 
 
-def test_sentences_are_no_texts_to_include() -> None:
-    """No answer repeats them to the letter: facts for a judge."""
+def test_sentences_are_for_a_judge() -> None:
+    """No answer repeats them to the letter."""
     facts = [
         f"{text}, which the terms of the shop say in section five of the annex" for text in SAID
     ]
-    assert of(question=ASKED, expected_facts=tuple(facts)) == {"question": "question"}
+    assert of(question=ASKED, expected_facts=tuple(facts)) == {
+        "question": "question",
+        "must_satisfy": "expected_facts",
+    }
 
 
 def test_a_reference_with_a_page_may_be_a_passage() -> None:
@@ -304,7 +303,7 @@ def test_a_blank_beside_a_bare_answer_leaves_it_open(
     rows = rows_of({"question": ASKED, "answer": SAID, "generated_answer": said, **gold})
     found = mapped(rows)
     assert found.doubt.startswith(f"'generated_answer' is blank in {3 - sum(map(bool, said))} of 3")
-    assert [way[1:] for way in found.ways] == ways
+    assert [(way.field, way.column) for way in found.ways] == ways
     for field, column in ways:
         assert mapped(rows, **{field: column}).doubt == ""
 
@@ -314,7 +313,10 @@ def test_two_columns_of_a_system_are_left_open() -> None:
     rows = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": ASKED})
     found = mapped(rows)
     assert found.doubt == "'model_answer' and 'output' may both be what a system said"
-    assert [way[1:] for way in found.ways] == [("answer", "model_answer"), ("answer", "output")]
+    assert [(way.field, way.column) for way in found.ways] == [
+        ("answer", "model_answer"),
+        ("answer", "output"),
+    ]
     assert mapped(rows, answer="output").doubt == ""
     same = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": SAID})
     assert mapped(same).doubt == ""

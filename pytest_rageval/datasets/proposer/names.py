@@ -1,0 +1,273 @@
+"""Which field a column's name and cells speak of, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from pytest_rageval.datasets.cells import separator_in
+from pytest_rageval.datasets.proposer.columns import Column
+from pytest_rageval.scenario.column_names import (
+    is_all_of,
+    kinds_of,
+    read_field,
+    snake_case,
+    unknown_words,
+)
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+
+CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match", "must_satisfy")
+"""What a row may ask of its answer."""
+
+ALIASES: Final = "aliases"
+"""Further right answers: a key of a ``key_map`` beside the fields."""
+
+_FEW: Final = 5
+_LONG: Final = 60
+"""Characters of a text that an answer may be asked to hold to the letter."""
+
+_LABEL: Final = 24
+"""The most characters of a label."""
+
+_NEARLY_ALL: Final = 0.8
+_MOST_WORDS: Final = 5
+"""A longer header is a row of a table without one."""
+
+_BEHAVIOURS: Final = frozenset(
+    {"answer", "answered", "answerable", "unanswerable", "no_answer", "refuse", "refusal"}
+    | {"reject", "rejected", "abstain", "decline", "clarify", "escalate", "fallback", "handoff"}
+    | {"allow", "block", "comply", "deny", "回答", "拒答", "拒绝"}
+)
+"""What a system should do, as a label: no text to compare an answer with."""
+
+_TEXTS: Final = ("value", "text", "content", "answer")
+"""Parts of an object that are what the object is called."""
+
+_ABOUT_ROWS: Final = frozenset(
+    {"metadata", "meta", "info", "extra", "config", "params", "parameters", "judge", "judges"}
+)
+"""Objects with what is said of a row: their parts may be called like fields, and are none."""
+
+
+class Surely(IntEnum):
+    """What a name rests on, the surest first."""
+
+    DOCUMENTED = 0
+    OTHER_TOOLS = 1
+    WORDS = 2
+    UNSURE = 3
+    """It has words for the field, and others that nobody knows."""
+
+
+class Spoken(NamedTuple):
+    """The field that a column speaks of.
+
+    ``answer?`` may be the gold or the system's answer, ``contexts?`` what was or should be found.
+    """
+
+    field: str
+    surely: Surely
+
+
+def speaks_of(column: Column) -> Spoken | None:
+    """Return the field that a column's name and cells speak of, None for metadata."""
+    if not column.filled or (column.is_nested and column.share < _NEARLY_ALL):
+        return None  # a part of some rows' objects says nothing of the others
+    if column.turn:
+        return Spoken(*_OF_TURNS[column.turn])
+    name = _own_name(column.name)
+    is_about = snake_case(name.partition(".")[0]) in _ABOUT_ROWS and column.is_nested
+    for spoken in (_by_known_name(column, name), _by_words(column, name)):
+        if is_about and (spoken is None or spoken.field != "doc_name"):
+            continue
+        if spoken is not None and _fits(column, spoken):
+            return spoken
+    return None
+
+
+_OF_TURNS: Final = {
+    "question": ("question", Surely.WORDS),
+    "answer": ("answer?", Surely.UNSURE),
+}
+
+
+def _own_name(name: str) -> str:
+    """Return the name of a column, of an object's text the object's name."""
+    head, _, leaf = name.rpartition(".")
+    return head if head and leaf.lower() in _TEXTS else name
+
+
+def _by_known_name(column: Column, name: str) -> Spoken | None:
+    words = snake_case(name)
+    if words == "answer":
+        return Spoken("answer?", Surely.DOCUMENTED)
+    documented = FIELD_OF.get(name)
+    if documented in FIELD_ALIASES:
+        return Spoken(_open_contexts(documented, words), Surely.DOCUMENTED)
+    known, _ = read_field(name) or (None, 0)
+    if known is None:
+        return None
+    if known == "answer" and kinds_of(name) == {"answer"}:
+        return Spoken("answer?", Surely.OTHER_TOOLS)
+    return Spoken(_open_contexts(known, words), Surely.OTHER_TOOLS)
+
+
+def _open_contexts(field: str, words: str) -> str:
+    return "contexts?" if field == "contexts" and "retriev" not in words else field
+
+
+def _by_words(column: Column, name: str) -> Spoken | None:
+    kinds = kinds_of(name)
+    if kinds & {"score", "about"} or len(snake_case(name).split("_")) > _MOST_WORDS:
+        return None
+    if field := _of_checks(column, name, kinds):
+        return Spoken(field, Surely.WORDS)
+    if "negative" in kinds or "must" in kinds & {"must"} - kinds & {"id", "document"}:
+        return None
+    is_of_documents = kinds & {"id", "document"} and "question" not in kinds
+    field = _of_documents(column, kinds) if is_of_documents else _of_texts(column, name, kinds)
+    if field is None:
+        return None
+    is_sure = field != "answer?" or not unknown_words(name)
+    return Spoken(field, Surely.WORDS if is_sure else Surely.UNSURE)
+
+
+def _of_checks(column: Column, name: str, kinds: frozenset[str]) -> str | None:
+    """Return the field of a column whose name has only words for what an answer must have."""
+    words = ("keyword", "must", "gold", "answer", "negative", "pattern", "said")
+    if not (kinds & {"keyword", "pattern", "said"} and is_all_of(name, *words)):
+        return None
+    if "negative" in kinds:
+        return "must_not_include" if "pattern" not in kinds else None
+    if "pattern" in kinds:
+        return "must_match"
+    if column.typical_length > _LONG or (column.is_prose and "said" in kinds):
+        return "must_satisfy" if kinds & {"said"} or {"gold", "keyword"} <= kinds else None
+    return "must_include" if kinds & {"gold", "must", "said"} else None
+
+
+def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
+    """Return the field of a column whose name mentions neither documents nor keywords."""
+    is_gold = bool(kinds & {"gold", "reference"})
+    if "alias" in kinds and (kinds & {"answer", "gold", "reference"} or kinds == {"alias"}):
+        return ALIASES
+    if "context" in kinds:
+        retrieved = "contexts" if "retrieved" in kinds else "contexts?"
+        return "reference_contexts" if is_gold or "relevant" in kinds else retrieved
+    if "answer" in kinds or {"given", "text"} <= kinds:
+        given = "answer" if "given" in kinds else "answer?"
+        return "references" if is_gold else given
+    if kinds & {"question", "asked"}:
+        return "question"
+    if kinds == {"relevant"} and not column.is_prose:
+        return "reference_ids"
+    is_only_gold = "gold" in kinds and is_all_of(name, "gold", "reference")
+    return "references" if is_only_gold else None
+
+
+def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
+    """Return the field of a column of documents: ids or, if its values are long, texts."""
+    is_text = column.is_prose and "id" not in kinds and not column.are_addresses
+    if "retrieved" in kinds and "gold" not in kinds:
+        return "contexts" if is_text else "retrieved_ids"
+    if "truth" in snake_case(column.name).split("_"):
+        return "doc_name"  # where the gold is from
+    if kinds & {"gold", "relevant", "must"}:
+        return "reference_contexts" if is_text else "reference_ids"
+    return None
+
+
+def _fits(column: Column, spoken: Spoken) -> bool:
+    """Return whether the cells can be what the name says."""
+    field, surely = spoken
+    if field in ("contexts", "contexts?", "reference_contexts"):
+        is_text = column.is_text and not column.is_number and not _is_label(column)
+        return is_text and (surely == Surely.DOCUMENTED or column.is_prose)
+    if field == "question":
+        is_in_all = column.share >= _NEARLY_ALL
+        is_text = column.is_text and not column.is_list and not column.is_number
+        return is_text and is_in_all and not column.repeats
+    if field == "answer?":
+        is_bare = len(snake_case(column.name).split("_")) == 1
+        return column.is_text and not column.are_flags and (is_bare or not column.is_number)
+    if field in CHECK_FIELDS:
+        return _may_be_checks(column, field)
+    if field in ("answer", "references"):
+        is_given = field == "answer"
+        return column.is_text and not (is_given and (column.is_list or column.are_flags))
+    if field in ("reference_ids", "retrieved_ids"):
+        return column.is_list or not any(_is_joined(text) for text in column.texts)
+    return True
+
+
+def _may_be_checks(column: Column, field: str) -> bool:
+    """Return whether cells may be what an answer must hold, or satisfy."""
+    if field == "must_satisfy":
+        return column.is_text
+    is_short = column.is_text and column.typical_length <= _LONG
+    return is_short and (field == "must_match" or not _has_separators(column, field))
+
+
+def _is_label(column: Column) -> bool:
+    """Return whether the same short text is in all of the rows."""
+    return len(column.filled) >= _FEW and len(column.distinct) == 1 and not column.is_prose
+
+
+def is_behaviour(column: Column) -> bool:
+    """Return whether a column says what a system should do: ``answer`` or ``refuse``."""
+    words = {snake_case(text) for text in column.distinct}
+    return column.repeats and bool(words & _BEHAVIOURS)
+
+
+def are_labels(column: Column) -> bool:
+    """Return whether a few short texts repeat in a column: no text says what is right."""
+    is_short = all(len(text) <= _LABEL for text in column.distinct)
+    return len(column.filled) >= _FEW and column.repeats and is_short
+
+
+def holds_joined_ids(column: Column) -> bool:
+    """Return whether a column is named after documents to find, and divides them by commas."""
+    kinds = kinds_of(column.name)
+    named = bool(kinds & {"gold", "relevant"}) and bool(kinds & {"id", "document"})
+    return named and not column.is_list and any(map(_is_joined, column.texts))
+
+
+def holds_joined_texts(column: Column) -> bool:
+    """Return whether a column is of texts for an answer, and a cell may hold one or several."""
+    name = _own_name(column.name)
+    spoken = _by_known_name(column, name) or _by_words(column, name)
+    return (
+        spoken is not None
+        and spoken.field in CHECK_FIELDS[:2]
+        and _has_separators(column, spoken.field)
+    )
+
+
+def _has_separators(column: Column, name: str) -> bool:
+    """Return whether a cell may hold several texts; a comma says so only under other names."""
+    read_as = name if FIELD_OF.get(column.name) == name else CHECK_FIELDS[1]
+    return any(isinstance(cell, str) and separator_in(read_as, cell) for cell in column.filled)
+
+
+def _is_joined(ids: str) -> bool:
+    """Return whether a text is several ids with commas, which no reader divides."""
+    return "," in ids and " " not in ids
+
+
+_MARKS: Final = (" / ", "/", "|", ";", " or ")
+
+
+def mark_between(texts: Iterable[str]) -> str:
+    """Return the mark that divides many of these texts into short ones, "" if none does.
+
+    >>> mark_between(["2014/2016", "Rome", "Paris/Lutetia", "x"]), mark_between(["a", "b/c"])
+    ('/', '')
+    """
+    listed = [text.strip() for text in texts]
+    for mark in _MARKS:
+        parts = [text.split(mark) for text in listed if mark in text and "://" not in text]
+        are_short = all(part.strip() and part.count(" ") < _FEW for some in parts for part in some)
+        if are_short and len(parts) > 1 and len(parts) * 3 >= len(listed):
+            return mark
+    return ""

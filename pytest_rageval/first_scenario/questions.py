@@ -1,0 +1,165 @@
+"""What only the user can say of the data, with the options that say it; each was tried before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from pytest_rageval.datasets.proposer.columns import Column, Table
+from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
+from pytest_rageval.datasets.proposer.propose import Mapped, Way, could_be
+from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.scenario.column_names import snake_case
+
+_SHOWN: Final = 20
+_OFFERED: Final = 4
+_TRIED: Final = 8
+_OF_JUDGEMENTS: Final = frozenset(
+    {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
+    | {"passage_id", "pid", "rel", "relevance", "grade", "score", "label"}
+)
+_PLAIN: Final = re.compile(r"[\w./@-]*\w")
+_GOLD_NAMES: Final = (
+    "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
+    "'reference_contexts' (the passages to find)"
+)
+
+Works = Callable[[Way], bool]
+"""Tells whether the data can be read, or only a further question is open, if a way is taken."""
+
+
+class UndecidedError(ScenarioError):
+    """The data leave something open; the message has the options that decide it."""
+
+
+def undecided(shown: str, *sentences: str) -> UndecidedError:
+    """Return the error about the file ``shown``."""
+    return UndecidedError(
+        [Problem(shown, ". ".join(sentence for sentence in sentences if sentence))]
+    )
+
+
+def ask_if_open(table: Table, mapped: Mapped, shown: str, works: Works) -> None:
+    """Raise UndecidedError unless there are questions and what they can be measured by."""
+    listed = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
+    columns = f"Columns: {listed}"
+    if mapped.doubt:
+        ways = [*_lines(filter(works, mapped.ways)), _of_variants(mapped)]
+        raise undecided(shown, mapped.doubt, *ways, columns)
+    if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
+        ways = list(_offers(table, mapped, "question", "the question", works))
+        what = _of_judgements(table, shown) or _without_header(table)
+        ways = [] if what else ways
+        what = what or "no column looks like questions"
+        raise undecided(shown, what, *ways, columns)
+    if not mapped.has_gold and not {"answer", "contexts"} <= mapped.fields.keys():
+        offers = [
+            *(f"{why}: {option(way)}" for why, way in mapped.notes if way and works(way)),
+            *_offers(table, mapped, "references", "the right answer", works),
+            *_offers(table, mapped, "reference_ids", "the document to find", works),
+        ]
+        raise undecided(
+            shown,
+            "no gold: no column says what is right, so nothing can be measured",
+            *joined_cells(table.columns),
+            *offers,
+            f"{'Or add' if offers else 'Add'} a column {_GOLD_NAMES}",
+            f"Found: {_found(mapped)}",
+            columns,
+        )
+
+
+def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool) -> Iterator[str]:
+    """Yield what was left out or not decided, each with the option that takes it."""
+    for why, way in mapped.notes:
+        if way is None or works(way):
+            yield why if way is None else f"{why}: {option(way)}"
+    if asks_answer:
+        for line in _offers(table, mapped, "answer", "what your system said", works):
+            yield f"the data seem to have no answers. {line}"
+    served = {found.column for found in mapped.fields.values()}
+    yield from joined_cells(column for column in table.columns if column.name not in served)
+
+
+def _lines(ways: Iterable[Way]) -> Iterator[str]:
+    for way in ways:
+        yield f"If {way.case}, add {option(way)}"
+
+
+def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[str]:
+    """Yield the columns that could be a field, each with its option; those that work."""
+    served = {found.column for found in mapped.fields.values()}
+    free = (
+        column
+        for column in could_be(table, field)
+        if column not in served or field == "reference_ids"
+    )
+    ways = (Way(f"{column!r} is {what}", field, column) for column in islice(free, _TRIED))
+    yield from _lines(islice(filter(works, ways), _OFFERED))
+
+
+def _of_variants(mapped: Mapped) -> str:
+    """Return the option that takes the answers of several systems as variants, "" for one."""
+    if len(mapped.systems) < 2:
+        return ""
+    names = ",".join(mapped.systems)
+    if not all(_PLAIN.fullmatch(name) for name in mapped.systems):
+        return ""
+    return f"To compare the systems side by side, as variants, add --rag-set=variants={names}"
+
+
+def _without_header(table: Table) -> str:
+    """Return what to do if the first row of a table is no header, "" if it may be one."""
+    asked = [column.name for column in table.columns if column.name.endswith(("?", "？"))]
+    if not any(len(name.split()) > 1 or not name.isascii() for name in asked):
+        return ""
+    return (
+        "the first line looks like data, not like names of columns: put a line above it that names "
+        "them, for instance question,answer"
+    )
+
+
+def _of_judgements(table: Table, shown: str) -> str:
+    """Return what to do with judgements of documents (qrels), with a header or without; "" if none.
+
+    Without one, the first judgement is taken for the header: ``q1 0 d1 2``.
+    """
+    names = [snake_case(column.name) for column in table.columns]
+    has_header = set(names) <= _OF_JUDGEMENTS
+    if len(names) not in (3, 4) or not (has_header or names[-1].isdigit()):
+        return ""
+    return (
+        "these look like judgements of documents, which judge what a search found. "
+        f"Write, in a scenario, dataset: {{qrels_path: {shown}, run_path: YOUR_RUN}} "
+        "and metrics: [nDCG@10]"
+    )
+
+
+def joined_cells(columns: Iterable[Column]) -> Iterator[str]:
+    """Yield what to do about columns that nobody reads, as their cells may hold several items."""
+    for column in columns:
+        if holds_joined_ids(column):
+            yield (
+                f"{column.name!r} seems to hold several ids with commas: divide them by ';', "
+                'or write a list, ["a", "b"]'
+            )
+        elif holds_joined_texts(column):
+            yield (
+                f"{column.name!r} is not read, as a cell may be one text or several: write "
+                'lists, ["first", "second"], and one text as ["first, second"]'
+            )
+
+
+def option(way: Way) -> str:
+    """Return the option that gives a column to a field, as a shell takes it."""
+    if _PLAIN.fullmatch(way.column):
+        return f"--rag-set=dataset.key_map.{way.field}={way.column}"
+    quoted = way.column.replace("'", "''")
+    return f"\"--rag-set=dataset.key_map.{way.field}='{quoted}'\""
+
+
+def _found(mapped: Mapped) -> str:
+    found = (f"{name} ({found.column!r})" for name, found in mapped.fields.items())
+    return ", ".join(found) or "nothing"
