@@ -242,7 +242,7 @@ def _nothing_found(mapped: Mapped) -> str:
 def _try(draft: Draft, reading: _Reading, first: int) -> ScenarioResult | None:
     """Return the result of three rows from the ``first`` valid one on, with those before them.
 
-    The scenario is bound to all rows that were read. A system that has to be asked gives the
+    Bound to these rows, or else to all that were read. A system that has to be asked gives the
     question back; a model that would judge is not asked: None.
     """
     tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
@@ -250,10 +250,23 @@ def _try(draft: Draft, reading: _Reading, first: int) -> ScenarioResult | None:
         tree.data.pop(key, None)
     if draft.measures.judged:
         return None
-    handed = Handed(target=_echo if draft.measures.asks else None, rows=reading.given)
-    plan = plan_of(tree.data, [], reading.data.parent, handed, RunSettings(), "")
-    tried = replace(plan, cases=plan.cases[: first + TRIED_ROWS])
-    return evaluate_planned(tried, RunSettings(), None, None, ())
+    try:
+        return _trial(draft, tree.data, reading, reading.rows[: first + TRIED_ROWS])
+    except ScenarioError:  # what a metric needs is in a later row
+        return _trial(draft, tree.data, reading, reading.rows, first + TRIED_ROWS)
+
+
+def _trial(
+    draft: Draft,
+    scenario: dict[str, Any],
+    reading: _Reading,
+    rows: Sequence[Row | BrokenRow],
+    most: int | None = None,
+) -> ScenarioResult:
+    target = _echo if draft.measures.asks else None
+    handed = Handed(target=target, rows=GivenRows(rows, reading.data.name))
+    plan = plan_of(scenario, [], reading.data.parent, handed, RunSettings(), "")
+    return evaluate_planned(replace(plan, cases=plan.cases[:most]), RunSettings(), None, None, ())
 
 
 def _echo(question: str = "") -> dict[str, Any]:

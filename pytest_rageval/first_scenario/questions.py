@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
-from pytest_rageval.datasets.proposer.propose import Mapped, Way, could_be
+from pytest_rageval.datasets.proposer.propose import AS_SAID, Mapped, Way, could_be
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.scenario.column_names import snake_case
 
@@ -56,6 +56,7 @@ def ask_if_open(table: Table, mapped: Mapped, shown: str, works: Works) -> None:
         raise undecided(shown, what, *ways, columns)
     if not mapped.has_gold and not {"answer", "contexts"} <= mapped.fields.keys():
         offers = [
+            *_lines(filter(works, _answer_as_gold(mapped))),
             *(f"{why}: {option(way)}" for why, way in mapped.notes if way and works(way)),
             *_offers(table, mapped, "references", "the right answer", works),
             *_offers(table, mapped, "reference_ids", "the document to find", works),
@@ -98,6 +99,14 @@ def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -
     )
     ways = (Way(f"{column!r} is {what}", field, column) for column in islice(free, _TRIED))
     yield from _lines(islice(filter(works, ways), _OFFERED))
+
+
+def _answer_as_gold(mapped: Mapped) -> Iterator[Way]:
+    """Yield the way to take what is named like an answer as the gold."""
+    found = mapped.fields.get("answer")
+    if found is not None and found.why != AS_SAID:
+        case = f"{found.column!r} is the right answer, and no system said it"
+        yield Way(case, "references", found.column)
 
 
 def _of_variants(mapped: Mapped) -> str:

@@ -280,9 +280,13 @@ def is_bare_answer(name: str) -> bool:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name, without the number that one may end with.
+    """Return the words of a name, without the number or the letter that tells it from another one.
 
     Latin letters beside Chinese ones are a word of their own.
+
+    >>> words_of("response_b"), words_of("gpt4 answer"), words_of("a")
+    (['response'], ['gpt', 'answer'], ['a'])
     """
     parted = re.sub(f"(?<=[a-z0-9])(?={_ASIAN.pattern})", "_", snake_case(name)).split("_")
-    return [re.sub(r"(?<=[^\W\d_]{3})\d+$", "", word) for word in parted]
+    words = [re.sub(r"(?<=[^\W\d_]{3})\d+$", "", word) for word in parted]
+    return words[:-1] if len(words) > 1 and re.fullmatch("[a-z0-9]", words[-1]) else words

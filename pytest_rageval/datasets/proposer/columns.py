@@ -21,7 +21,8 @@ _FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "sÃ
 _WIDTH: Final = 48
 _EXAMPLES: Final = 3
 _SEEN: Final = 50
-_ADDRESS: Final = re.compile(r"\.\w{2,5}$|^\w+://\S+$")
+_ADDRESS: Final = re.compile(r"^[^\n]*\w\.[a-z]\w{1,4}$|^\w+://\S+$")
+_LONGEST_ADDRESS: Final = 200
 _GOLD_KEYS: Final = ("answer", "value")
 
 
@@ -194,11 +195,11 @@ def _is_chat(cell: Any) -> bool:
 
 def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iterator[Any]:
     for key, value in row.items():
-        name = f"{before}{key}"
-        if isinstance(value, Mapping) and value and depth and "." not in str(key):
-            yield from _flat(value, f"{name}.", depth - 1)
+        name, cell = f"{before}{key}", _cell(value)
+        if isinstance(cell, Mapping) and depth and "." not in str(key):
+            yield from _flat(cell, f"{name}.", depth - 1)
         else:
-            yield name, _cell(value)
+            yield name, cell
 
 
 def _cell_at(row: Mapping[str, Any], name: str) -> Any:
@@ -250,7 +251,7 @@ def _is_number(cell: Any) -> bool:
 
 
 def _is_address(text: str) -> bool:
-    return " " not in text.strip() and _ADDRESS.search(text.strip()) is not None
+    return len(text) <= _LONGEST_ADDRESS and _ADDRESS.search(text.strip()) is not None
 
 
 def _is_flag(cell: Any) -> bool:

@@ -178,6 +178,9 @@ class _Draft:
             for column in self.table.columns
             if (spoken := speaks_of(column)) is not None
         }
+        if any(one.name == "document_position" for one in self.table.columns):
+            # A row is a document that a search found: Phoenix calls its text so.
+            self._spoken["reference"] = Spoken("contexts", Surely.DOCUMENTED)
         for name in self._numbered():
             if not self._field_of(name).startswith("answer"):
                 self._spoken.pop(name, None)  # ``doc1``, ``doc2``: each is only a part
@@ -279,8 +282,12 @@ class _Draft:
         bare = [name for name in self._of("answer?") if snake_case(name) == "answer"]
         if bare and self._blank_of(bare[0]) is not None:
             return []  # a blank beside a bare answer is asked about
-        if bare and "references" in self.fields and not self._may_be_passage():
-            return [*bare, *sure]
+        if "references" in self.fields and not self._may_be_passage():
+            likely = [name for name in self._of("answer?") if not self.table[name].is_list]
+            known = [name for name in likely if name in {*bare, *others}]
+            twins = [name for name in likely if self._spoken[name].surely == Surely.WORDS]
+            if bare or (known and sure) or (twins and not (known or named)):
+                return [*bare, *sure, *(name for name in known if name not in bare)] or twins
         others = [name for name in others if name not in bare]
         return [*sure, *others] if sure and others else named
 
@@ -401,7 +408,10 @@ class _Draft:
         if is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS):
             beside = [name for name in self._left() if self._is_of_a_run(name)]
             is_open = beside or set(_ANSWERED) & self.fields.keys() or not self._is_short(column)
-            is_of_run = bool(_FILES_OF_RUNS & set(words_of(file_stem)))
+            is_open = is_open or bool(self.notes)
+            is_of_run = any(kind in words_of(file_stem) for kind in _FILES_OF_RUNS) or any(
+                kind in file_stem for kind in _FILES_OF_RUNS if not kind.isascii()
+            )
             return "" if is_open or is_of_run else "the gold: it is alone, and short"
         return ""
 

@@ -320,3 +320,220 @@ def test_two_columns_of_a_system_are_left_open() -> None:
     assert mapped(rows, answer="output").doubt == ""
     same = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": SAID})
     assert mapped(same).doubt == ""
+
+
+OTHER = ("in a week or so", "there is a small fee", "the customer pays it")
+
+
+@pytest.mark.parametrize(
+    ("columns", "field"),
+    [
+        ({"expected": SAID, "response_a": ASKED, "response_b": OTHER}, "answer"),
+        ({"expected": SAID, "gpt4_answer": ASKED, "claude_answer": OTHER}, "answer"),
+        ({"references": SAID, "answer": ASKED, "response": OTHER}, "answer"),
+        ({"references": SAID, "model1.response": ASKED, "model2.response": OTHER}, "answer"),
+        ({"gold_a": SAID, "gold_b": OTHER}, "references"),
+    ],
+)
+def test_two_columns_that_fit_as_well_are_asked_about(columns: dict[str, Any], field: str) -> None:
+    """K1: none is taken in silence, and each is offered; two systems as variants, too."""
+    found = mapped(rows_of({"question": ASKED, **columns}))
+    first, second = list(columns)[-2:]
+    assert found.doubt.startswith(f"'{first}' and '{second}' may both be ")
+    assert [(way.field, way.column) for way in found.ways] == [(field, first), (field, second)]
+    assert found.systems == ((first, second) if field == "answer" else ())
+    assert field not in found.fields
+    assert mapped(rows_of({"question": ASKED, **columns}), **{field: second}).doubt == ""
+
+
+@pytest.mark.parametrize("likeness", ["gpt-4_text", "judges.gpt-4_text", "claude_answer"])
+def test_a_documented_name_wins_over_any_likeness(likeness: str) -> None:
+    """K2: what a judge replied stands beside the answer."""
+    found = of(question=ASKED, answer=SAID, references=OTHER, **{likeness: ASKED})
+    assert found == {"question": "question", "references": "references", "answer": "answer"}
+
+
+def test_a_part_of_an_object_that_few_rows_have_is_no_field() -> None:
+    """K3: 1 of 3 rows has it."""
+    assert of(**{"question": ASKED, "expected.incoterms": ("five days", None, None)}) == {
+        "question": "question"
+    }
+    assert of(**{"question": ASKED, "expected.text": SAID})["references"] == "expected.text"
+
+
+def test_what_a_system_should_do_is_no_text_to_compare() -> None:
+    """K7: it repeats; the line that takes it nevertheless is there."""
+    rows = [
+        {"question": f"Who pays for {at}?", "answer": f"you, {at}", "expect": word}
+        for at in range(6)
+        for word in ("answer", "refuse")
+    ]
+    found = mapped(rows)
+    assert "references" not in found.fields
+    ((why, way),) = found.notes
+    assert "'expect' repeats 'answer', 'refuse'" in why
+    assert way is not None
+    assert (way.field, way.column) == ("references", "expect")
+
+
+@pytest.mark.parametrize(
+    ("column", "field"),
+    [
+        ("must_mention", "must_include"),
+        ("should_contain", "must_include"),
+        ("must_not_mention", "must_not_include"),
+        ("gold_facts", "must_include"),
+    ],
+)
+def test_checks_of_other_projects_are_known(column: str, field: str) -> None:
+    """K7: texts that an answer must have, or not."""
+    assert of(question=ASKED, **{column: (["days"], ["fee"], ["shop"])}).get(field) == column
+
+
+@pytest.mark.parametrize("column", ["assertions", "expected_keypoints", "rubric"])
+def test_criteria_in_words_are_for_a_judge(column: str) -> None:
+    """K7, K15: sentences, which no answer repeats."""
+    cells = tuple([f"The answer says that it takes {at} days"] for at in (5, 6, 7))
+    assert of(question=ASKED, **{column: cells})["must_satisfy"] == column
+    assert mapped(rows_of({"question": ASKED, "asks": cells}), must_satisfy="asks").has_gold
+
+
+@pytest.mark.parametrize("cells", [(1, 0, 1), ("1", "0", "1"), (True, False, True)])
+@pytest.mark.parametrize("column", ["answerable", "is_answerable", "response_ok", "answer"])
+def test_a_flag_is_no_answer(column: str, cells: tuple[Any, ...]) -> None:
+    """K9."""
+    found = of(question=ASKED, expected=SAID, **{column: cells})
+    assert "answer" not in found
+
+
+@pytest.mark.parametrize("column", ["predicted", "Bot said v3", "bot_reply"])
+def test_what_a_system_said_in_other_words(column: str) -> None:
+    """K10."""
+    assert of(question=ASKED, expected=SAID, **{column: OTHER})["answer"] == column
+
+
+def test_a_verdict_of_people_beside_an_answer() -> None:
+    """K12: no group, but labels."""
+    columns = {"question": ASKED, "answer": SAID, "expected": OTHER}
+    found = mapped(rows_of({**columns, "OK?": ("yes", "no", "yes")}))
+    assert found.human == "OK?"
+    assert mapped(rows_of({**columns, "answerable": ("yes", "no", "yes")})).human == ""
+    assert mapped(rows_of({"question": ASKED, "OK?": ("yes", "no", "yes")})).human == ""
+
+
+@pytest.mark.parametrize("column", ["answer_aliases", "alternative_answers", "aliases"])
+def test_more_right_answers_go_with_the_gold(column: str) -> None:
+    """K14: MuSiQue, CRAG; alone they are the gold."""
+    lists = tuple([text, "so"] for text in OTHER)
+    found = of(question=ASKED, answer=SAID, **{column: lists})
+    assert (found["references"], found["aliases"]) == ("answer", column)
+    assert of(question=ASKED, **{column: lists})["references"] == column
+
+
+def test_lists_of_answers_are_the_gold() -> None:
+    """K13: a system gives one answer."""
+    assert of(question=ASKED, answers=(["a b"], ["c"], ["d"]), context=SAID) == {
+        "question": "question",
+        "references": "answers",
+        "reference_contexts": "context",
+    }
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"supporting_facts": (["a", 1], ["b", 0], ["c", 2])},
+        {"passages.is_selected": ([0, 1], [1, 0], [0, 1])},
+    ],
+)
+def test_passages_that_mislead_are_no_gold(marks: dict[str, Any]) -> None:
+    """K20: HotpotQA, MS MARCO: what marks the right ones stands beside."""
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, "context": OTHER, **marks}), "gold")
+    assert "reference_contexts" not in found.fields
+    assert "'context' holds wrong passages, too" in found.notes[0][0]
+
+
+def test_nothing_else_moves_when_one_field_is_named() -> None:
+    """K18: neither more gold nor a list becomes the answer."""
+    rows = rows_of({"question": ASKED, "short_answers": SAID, "long_answer": OTHER})
+    found = mapped(rows, references="short_answers")
+    assert "answer" not in found.fields
+    assert found.notes[0][1] is not None
+    assert found.notes[0][1].column == "long_answer"
+    lists = {"Answer.Aliases": (["a"], ["b"], ["c"]), "Answer.Names": (["d"], ["e"], ["f"])}
+    rows = rows_of({"question": ASKED, **lists})
+    assert "answer" not in mapped(rows, references="Answer.Aliases").fields
+
+
+@pytest.mark.parametrize(
+    ("last", "question", "answer"),
+    [("assistant", "chat[-2].content", "chat[-1].content"), ("user", "chat[-1].content", "")],
+)
+def test_the_last_question_of_chat_messages(last: str, question: str, answer: str) -> None:
+    """K24: and the answer after it, which may be the gold or what a system said."""
+    rows = [
+        {
+            "chat": [
+                {"role": "user", "content": f"Is it {at}?"},
+                *([{"role": "user", "content": "And then?"}] * at),
+                {"role": last, "content": f"It is {at}, I think."},
+            ]
+        }
+        for at in range(3)
+    ]
+    found = mapped(rows)
+    assert found.fields["question"].column == question
+    assert {way.column for way in found.ways} == ({answer} if answer else set())
+
+
+@pytest.mark.parametrize(
+    ("cells", "mark"),
+    [
+        (("2014/2016", "Rome", "Paris/Lutetia"), "/"),
+        (("five days; a week", "a fee; a charge", "you"), ";"),
+        (("five days", "km/h", "the shop"), ""),
+        (("https://a.b/c", "https://d.e/f", "x"), ""),
+    ],
+)
+def test_several_right_answers_in_a_cell(cells: tuple[str, ...], mark: str) -> None:
+    """K11: offered where a third of the cells have the mark."""
+    assert mapped(rows_of({"question": ASKED, "expected": cells})).split == mark
+
+
+def test_documents_that_a_search_found_are_no_right_answers() -> None:
+    """Phoenix writes a row for each, with its text as ``reference``."""
+    rows = rows_of({"input.value": ASKED, "reference": SAID, "document_position": (0, 1, 0)})
+    found = mapped(rows)
+    assert found.fields["contexts"].column == "reference"
+    assert "references" not in found.fields
+
+
+def test_numbered_columns_are_parts_of_a_field() -> None:
+    """None of them is taken for the whole."""
+    found = of(question=ASKED, expected=SAID, retrieved_doc1=SAID, retrieved_doc2=OTHER)
+    assert found == {"question": "question", "references": "expected"}
+
+
+@pytest.mark.parametrize("stem", ["predictions", "results_v2", "gpt_outputs", "模型输出"])
+def test_a_file_of_a_run_has_no_gold_alone(stem: str) -> None:
+    """The name of the file says that a system answered."""
+    assert mapped(rows_of({"question": ASKED, "answer": SAID}), stem).doubt
+
+
+def test_a_long_answer_alone_may_be_what_a_system_said() -> None:
+    """Gold is often short; whole sentences are asked about."""
+    long = tuple(f"{text}, as the terms of the shop say in their fifth section" for text in SAID)
+    assert mapped(rows_of({"question": ASKED, "answer": long})).doubt
+
+
+def test_a_long_reference_beside_its_document_may_be_a_passage() -> None:
+    """Both ways are offered."""
+    passages = tuple(f"{text}. " * 30 for text in SAID)
+    found = mapped(rows_of({"question": ASKED, "reference": passages, "url": SAID}))
+    assert [way.field for way in found.ways] == ["references", "reference_contexts"]
+
+
+def test_parts_of_what_is_said_of_a_row_are_no_fields() -> None:
+    """``metadata.answer`` is about the row; where it is from may be in it."""
+    found = of(**{"question": ASKED, "expected": SAID, "metadata.answer": OTHER})
+    assert found == {"question": "question", "references": "expected"}
