@@ -281,6 +281,8 @@ def set_override(flag: str, text: str) -> Override:
     key = (path[2:] if path[0] == "variants" else path)[:1]
     if key in ((), *_WITH_SECRETS):
         where = f"{flag} {shorten(path_text)}"  # the value may hold a key or a password
+    if path[-1] == "rows_at" and value_text.lstrip().startswith("["):
+        return Override(path, value_text.strip(), where)  # a path, never a list: [*].rows
     try:
         tree = parse_yaml(value_text, where)
     except ScenarioError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -95,6 +95,19 @@ class LostPathError(RagevalError):
 
 
 @dataclass(frozen=True, slots=True)
+class Trail:
+    """A value that a path leads to, and what lies above it.
+
+    ``above`` are the objects on the way below the first ``[*]``, the nearest last. ``key`` is the
+    key of an object whose values the last ``[*]`` went over, None for the items of a list.
+    """
+
+    value: Any
+    above: tuple[Mapping[str, Any], ...] = ()
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JsonPath:
     """A path as ``written``, and its steps: keys, and positions (from the end if negative)."""
 
@@ -118,6 +131,39 @@ class JsonPath:
             else:
                 values = [self._step(part, step, at) for part in values]
         return values if self.every else values[0]
+
+    def trails(self, value: Any) -> list[Trail]:
+        """Return each value at the path; ``[*]`` also goes over the values of an object.
+
+        Raises LostPathError where a step leads nowhere. Of an object, ``[*]`` passes over texts,
+        numbers and booleans that a further step could only be lost in.
+        """
+        trails, first = [Trail(value)], min(self.every, default=len(self.steps))
+        for at, step in enumerate(self.steps):
+            if at in self.every:
+                trails = [inner for trail in trails for inner in self._every(trail, at)]
+            else:
+                trails = [
+                    Trail(
+                        self._step(trail.value, step, at),
+                        (*trail.above, trail.value)
+                        if at > first and isinstance(trail.value, Mapping)
+                        else trail.above,
+                        trail.key,
+                    )
+                    for trail in trails
+                ]
+        return trails
+
+    def _every(self, trail: Trail, at: int) -> Iterator[Trail]:
+        if not isinstance(trail.value, Mapping):
+            for item in self._items(trail.value, at):
+                yield Trail(item, trail.above)
+            return
+        is_last = at + 1 == len(self.steps)
+        for key, item in trail.value.items():
+            if is_last or not isinstance(item, str | int | float):
+                yield Trail(item, trail.above, str(key))
 
     def _items(self, value: Any, at: int) -> list[Any]:
         if isinstance(value, list | tuple):

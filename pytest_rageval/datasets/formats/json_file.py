@@ -16,6 +16,7 @@ from pytest_rageval.datasets.base import (
     rows_of,
 )
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
+from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.text.codec import (
     MAX_FILE_BYTES,
@@ -171,6 +172,16 @@ def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
     yield from map(_without_doubled, rows) if doubled else rows
 
 
+def row_paths_in(file: DataFile) -> list[RowsPath]:
+    """Return the paths at which a file of one JSON document has rows, most rows first."""
+    with file.open(is_whole=True) as stream:
+        text = file.decode(stream.read())
+    try:
+        return row_paths(read_json_rows(text))
+    except ValueError:
+        return []
+
+
 def _begins_with_an_object_a_line(text: str) -> bool:
     try:
         return isinstance(read_json_rows(text.lstrip().split("\n", 1)[0]), dict)
@@ -200,6 +211,8 @@ def _all_doubled(value: Any) -> Iterator[Doubled]:
     rest = [value]
     while rest:
         one = rest.pop()
+        if isinstance(one, JoinedRow):
+            one = one.origin
         if isinstance(one, Doubled):
             yield one
         if isinstance(one, dict | list):

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from pytest_rageval.datasets.formats.rows_at import (
+    RowsPath,
+    has_objects,
+    nearest_first,
+    own_id,
+    path_below,
+    row_paths,
+    rows_of_every,
+)
 from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.codec import MAX_DEPTH
 from pytest_rageval.text.json_value import LostPathError, json_kind, parse_path
 
@@ -19,7 +29,14 @@ _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
 
 
 class NoRowsError(ValueError):
-    """The document has no rows, or may have them in more than one place; the text says which."""
+    """The document has no rows, or may have them in more than one place; the text says which.
+
+    ``paths`` are all places where there are some, the most rows first.
+    """
+
+    def __init__(self, message: str, paths: Sequence[RowsPath] = ()) -> None:
+        super().__init__(message)
+        self.paths = tuple(paths)
 
 
 def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
@@ -33,30 +50,24 @@ def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
     if rows_at is None:
         found = _rows(document)
         if found is None:
-            raise NoRowsError(f"expected a list of objects, found {json_kind(document)}"
-                              f"{_proposal(document, section)}")  # fmt: skip
+            raise _no_rows(f"expected a list of objects, found {json_kind(document)}",
+                           document, section)  # fmt: skip
         return found
     path = parse_path(rows_at)
     if len(path.steps) > MAX_DEPTH:
         raise NoRowsError(f"{section}.rows_at: a path of more than {MAX_DEPTH} steps")
     try:
+        if path.every:
+            return rows_of_every(path, document)
         value = path.pick(document)
     except LostPathError as error:
-        raise NoRowsError(f"{section}.rows_at: {error}") from None
-    if (
-        "[*]" in rows_at
-        and isinstance(value, list)
-        and all(isinstance(part, list) for part in value)
-    ):
-        value = [row for part in value for row in part]
+        raise NoRowsError(f"{section}.rows_at: {error}", row_paths(document)) from None
     found = _rows(value)
     if found is None and isinstance(value, dict):
         found = _by_id(value)
     if found is None:
-        raise NoRowsError(
-            f"{section}.rows_at: {rows_at!r} is {json_kind(value)}, not a list of objects"
-            f"{_proposal(value, section, rows_at)}"
-        )
+        kind = f"{rows_at!r} is {json_kind(value)}, not a list of objects"
+        raise _no_rows(f"{section}.rows_at: {kind}", value, section, rows_at)
     return found
 
 
@@ -157,14 +168,10 @@ def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
     """Return a row for each key: an object with it as ``id``, or the ``value`` beside it."""
     values = document.values()
     if all(isinstance(value, dict) for value in values):
-        return [{**value, "id": _own_id(value) or key} for key, value in document.items()]
+        return [{**value, "id": own_id(value) or key} for key, value in document.items()]
     if any(isinstance(value, dict | list) for value in values):
         return None
     return [{"id": key, "value": value} for key, value in document.items()]
-
-
-def _own_id(row: Mapping[str, Any]) -> Any:
-    return row.get("id") if isinstance(row.get("id"), str | int) else None
 
 
 def _only_list(document: Mapping[str, Any]) -> list[Any] | None:
@@ -173,7 +180,7 @@ def _only_list(document: Mapping[str, Any]) -> list[Any] | None:
     Nowhere else may be rows: in another list with an object in it, or, further down, in a list of
     objects with the same fields.
     """
-    found = [value for value in document.values() if _has_objects(value)]
+    found = [value for value in document.values() if has_objects(value)]
     if len(found) != 1 or not _is_objects(found[0]):
         return None
     fields = {name for name in found[0][0] if read_field(name)}
@@ -187,49 +194,41 @@ def _has_rows(document: Mapping[str, Any], fields: set[str], depth: int) -> bool
     return depth > 0 and any(
         _has_rows(value, fields, depth - 1)
         if isinstance(value, dict)
-        else _has_objects(value)
+        else has_objects(value)
         and any(isinstance(item, dict) and fields & {*item} for item in value)
         for value in document.values()
     )
-
-
-def _has_objects(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _is_objects(value: Any) -> bool:
     return isinstance(value, list) and value != [] and all(isinstance(item, dict) for item in value)
 
 
-def _proposal(document: Any, section: str, above: str = "") -> str:
-    """Return which ``rows_at`` to write, "" without a list of objects to propose."""
+def _no_rows(message: str, document: Any, section: str, above: str = "") -> NoRowsError:
+    """Return the error with the places below ``above`` where rows are, and the line to write."""
     if not isinstance(document, dict):
-        return ""
-    paths = [f"{above}.{path}".lstrip(".") for path in _paths(document, _DEEPEST)]
-    if paths and section not in _HAVE_ROWS_AT:
-        return f" (the list at {paths[0]}? save that one)"
-    if paths:
-        lines = " or ".join(f"rows_at: {path}" for path in paths[:_LISTED])
+        return NoRowsError(message)
+    below = [(path_below(above, found.path), found) for found in row_paths(document)]
+    paths = [RowsPath(path, found.rows, found.columns) for path, found in below]
+    return NoRowsError(message + _proposal(document, section, nearest_first(paths), above), paths)
+
+
+def _proposal(
+    document: Mapping[str, Any], section: str, paths: Sequence[RowsPath], above: str
+) -> str:
+    """Return which ``rows_at`` to write, "" without a list of objects to propose."""
+    are_objects = all(isinstance(value, dict) for value in document.values())
+    named = [found.path for found in paths if not (are_objects and found.path == f"{above}[*]")]
+    if named and section not in _HAVE_ROWS_AT:
+        return f" (the list at {named[0]}? save that one)"
+    if named:
+        lines = " or ".join(pair_text("rows_at", path) for path in named[:_LISTED])
         return f"; if the rows are in it, write {lines} (in {section!r})"
     if _has_field(document):
         return "; one row is a list of one object: put [ ] around it"
-    if document and all(isinstance(value, dict) for value in document.values()):
-        return f'; if each value is a row, write rows_at: "$" (in {section!r})'
+    if document and are_objects:
+        return f'; if each value is a row, write rows_at: "{above or "$"}" (in {section!r})'
     return f" with {_listed(list(document))}" if document else ""
-
-
-def _paths(document: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """Yield the paths to lists of objects, the shortest first."""
-    for key, value in document.items():
-        if _has_objects(value):
-            yield _step(key)
-    for key, value in document.items():
-        if isinstance(value, dict) and depth:
-            yield from (f"{_step(key)}.{path}" for path in _paths(value, depth - 1))
-
-
-def _step(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() else f'["{key}"]'
 
 
 def _listed(names: list[str]) -> str:

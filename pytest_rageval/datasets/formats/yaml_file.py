@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
+from pytest_rageval.datasets.formats.rows_at import JoinedRow
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows
 
@@ -38,7 +39,8 @@ def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
 
 def _lines(tree: YamlTree, rows: list[Any]) -> dict[int, int]:
     """Return the lines of the rows that are in the file as they are, by position."""
-    known = {id(row): at for at, row in enumerate(rows)}
+    origins = (row.origin if isinstance(row, JoinedRow) else row for row in rows)
+    known = {id(row): at for at, row in enumerate(origins)}
     found: dict[int, int] = {}
     for path, line in tree.lines.items():
         if path and isinstance(path[-1], int) and len(path) <= _DEEPEST:

@@ -198,5 +198,5 @@ def test_the_chunks_may_be_under_a_key(
     chunk = {"text": "one", "doc_name": "a"}
     text = json.dumps({"chunks": [chunk], "more": [{"text": "two", "doc_name": "b"}]})
     (problem,) = refused("c.json", text)
-    assert "write rows_at: chunks or rows_at: more (in 'corpus')" in problem
+    assert "write rows_at: chunks or rows_at: more or rows_at: \"[*]\" (in 'corpus')" in problem
     assert corpus("c.json", text, rows_at="more").chunks == {"b": ("two",)}

@@ -120,7 +120,7 @@ def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None
     [
         ({"a": ROWS, "b": ROWS}, "if the rows are in it, write rows_at: a or rows_at: b"),
         ({"data": {"rows": ROWS}}, "write rows_at: data.rows (in 'dataset')"),
-        ({"my data": {"x.y": ROWS}}, 'write rows_at: ["my data"].["x.y"] (in'),
+        ({"my data": {"x.y": ROWS}}, 'write rows_at: "[\\"my data\\"][\\"x.y\\"]" (in'),
         (ROWS[0], "found an object; one row is a list of one object: put [ ] around it"),
         ({"a": 1, "b": "x"}, "found an object with 'a', 'b'"),
         ({"question": ["a", "b"], "answer": ["c"]}, "found an object"),
@@ -268,8 +268,14 @@ def test_a_file_of_another_kind_is_named(
 @pytest.mark.parametrize(
     ("document", "proposed"),
     [
-        ({"part1": ROWS, "part2": [*ROWS, None]}, "rows_at: part1 or rows_at: part2"),
-        ({"part1": ROWS, "part2": ["old", ROWS[0]]}, "rows_at: part1 or rows_at: part2"),
+        (
+            {"part1": ROWS, "part2": [*ROWS, None]},
+            'rows_at: part1 or rows_at: part2 or rows_at: "[*]"',
+        ),
+        (
+            {"part1": ROWS, "part2": ["old", ROWS[0]]},
+            'rows_at: part1 or rows_at: part2 or rows_at: "[*]"',
+        ),
         ({"results": ROWS, "failed": {"rows": ROWS}}, "rows_at: results or rows_at: failed.rows"),
         ({"rows": [*ROWS, None]}, "rows_at: rows"),
     ],
