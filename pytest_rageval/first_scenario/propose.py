@@ -12,13 +12,19 @@ from typing import Any, Final
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import BrokenRow, GivenRows, Row
+from pytest_rageval.datasets.formats.json_file import row_paths_in
 from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.propose import FoundColumn, Mapped, Way, map_columns
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.measures import Measures, measures_for
-from pytest_rageval.first_scenario.questions import ask_if_open, open_lines, undecided
+from pytest_rageval.first_scenario.questions import (
+    ask_if_open,
+    open_lines,
+    rows_at_option,
+    undecided,
+)
 from pytest_rageval.first_scenario.scenario_text import (
     FUNCTION,
     Draft,
@@ -40,9 +46,13 @@ from pytest_rageval.scenario.recognise import (
     is_scenario,
     names_promptfoo,
 )
+from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.json_value import parse_path
 
 TRIED_ROWS: Final = 3
 _MOST_ROWS: Final = 20_000
+_MOST_PATHS: Final = 12
+_DOCUMENTS: Final = ("json", "jsonl")
 
 
 @dataclass(frozen=True)
@@ -87,8 +97,7 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
     systems = [str(name) for name in keys.pop("variants", ())]
     shown = data.name
     _refuse_scenario(data, shown)
-    rows = _read_rows(_spec({**keys, "path": shown}, shown), data.parent, shown)
-    reading = _Reading(data, keys, rows, systems)
+    reading = _read(data, keys, systems)
     mapped = reading.mapped
     ask_if_open(reading.table, mapped, shown, reading.works)
     read = reading.load(mapped)
@@ -128,6 +137,11 @@ class _Reading:
     keys: Mapping[str, Any]
     rows: tuple[Row | BrokenRow, ...]
     systems: Sequence[str] = ()
+
+    @property
+    def path(self) -> str:
+        """Where the rows are in a document."""
+        return str(self.keys.get("rows_at", "$"))
 
     @cached_property
     def spec(self) -> DatasetSpec:
@@ -172,6 +186,54 @@ class _Reading:
         return any(isinstance(case, Sample) for case in read.cases)
 
 
+def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Reading:
+    """Return the rows where the reader finds them, or else where a document has questions.
+
+    Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
+    """
+    try:
+        reading = _Reading(data, keys, _read_rows(data, keys), systems)
+        if "question" in reading.mapped.fields or "rows_at" in keys:
+            return reading
+    except ScenarioError:
+        if "rows_at" in keys or not (others := _read_at_paths(data, keys, systems)):
+            raise
+        reading = others[0]
+    else:
+        others = _read_at_paths(data, keys, systems)
+    nearest = min((_steps(other) for other in others), default=0)
+    fits = [other for other in others if _steps(other) == nearest]
+    if len(fits) > 1:
+        ways = (
+            f"If they are the {counted(len(fit.rows), 'row')} there, add {rows_at_option(fit.path)}"
+            for fit in fits
+        )
+        raise undecided(data.name, "the rows may be in several places", *ways)
+    return fits[0] if fits else reading
+
+
+def _read_at_paths(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> list[_Reading]:
+    """Return what can be read as questions with something right, by where it is in a document."""
+    file = data_file(_spec({**keys, "path": data.name}, data.name), data.parent, "", "dataset")
+    if data.name.removesuffix(".gz").rpartition(".")[2].lower() not in _DOCUMENTS:
+        return []
+    found = []
+    for place in row_paths_in(file)[:_MOST_PATHS]:
+        at_path = {**keys, "rows_at": place.path}
+        try:
+            reading = _Reading(data, at_path, _read_rows(data, at_path), systems)
+            has_question = "question" in reading.mapped.fields
+        except ScenarioError:
+            continue
+        if has_question and (reading.mapped.has_gold or reading.mapped.doubt):
+            found.append(reading)
+    return found
+
+
+def _steps(reading: _Reading) -> int:
+    return len(parse_path(reading.path).steps)
+
+
 def _draft(
     reading: _Reading, folder: Path, mapped: Mapped, measures: Measures, target: str
 ) -> Draft:
@@ -191,10 +253,11 @@ def _draft(
     )
 
 
-def _read_rows(spec: DatasetSpec, folder: Path, where: str) -> tuple[Row | BrokenRow, ...]:
+def _read_rows(data: Path, keys: Mapping[str, Any]) -> tuple[Row | BrokenRow, ...]:
     """Return the first 20,000 rows; raises ScenarioError if the file cannot be read."""
-    file = data_file(spec, folder, where, "dataset")
-    return tuple(islice(reader_of(file, where, "dataset").read(file), _MOST_ROWS))
+    shown = data.name
+    file = data_file(_spec({**keys, "path": shown}, shown), data.parent, shown, "dataset")
+    return tuple(islice(reader_of(file, shown, "dataset").read(file), _MOST_ROWS))
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:

@@ -169,6 +169,11 @@ def option(way: Way) -> str:
     return f"\"--rag-set=dataset.key_map.{way.field}='{quoted}'\""
 
 
+def rows_at_option(path: str) -> str:
+    """Return the option that says where the rows are, as a shell takes it."""
+    return f"\"--rag-set=dataset.rows_at='{path}'\""
+
+
 def _found(mapped: Mapped) -> str:
     found = (f"{name} ({found.column!r})" for name, found in mapped.fields.items())
     return ", ".join(found) or "nothing"
