@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from pytest_rageval.datasets.cells import parse_contexts
+from pytest_rageval.datasets.cells import BadValueError, parse_contexts
 from pytest_rageval.datasets.proposer.columns import Column, Table, texts_in
 from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
 from pytest_rageval.datasets.proposer.propose import Mapped
@@ -276,7 +276,11 @@ def _lies_inside(table: Table, mapped: Mapped) -> bool:
 
 
 def _normal(cell: Any) -> set[str]:
-    return {normal for text in parse_contexts(cell or []) if (normal := normalize_unicode(text))}
+    try:
+        texts = parse_contexts(cell or [])
+    except BadValueError:  # an invalid row, as the reader will say
+        return set()
+    return {normal for text in texts if (normal := normalize_unicode(text))}
 
 
 def _script(table: Table, mapped: Mapped) -> str:

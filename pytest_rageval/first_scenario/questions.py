@@ -10,12 +10,13 @@ from typing import Final
 from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
 from pytest_rageval.datasets.proposer.propose import AS_SAID, Mapped, Way, could_be
-from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.scenario.column_names import snake_case
 
 _SHOWN: Final = 20
 _OFFERED: Final = 4
 _TRIED: Final = 8
+_QUESTION_MARKS: Final = ("?", "？")
 _OF_JUDGEMENTS: Final = frozenset(
     {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
     | {"passage_id", "pid", "rel", "relevance", "grade", "score", "label"}
@@ -45,14 +46,16 @@ def ask_if_open(table: Table, mapped: Mapped, shown: str, works: Works) -> None:
     """Raise UndecidedError unless there are questions and what they can be measured by."""
     listed = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
     columns = f"Columns: {listed}"
+    if data_line := _without_header(table):
+        raise undecided(shown, data_line)
     if mapped.doubt:
         ways = [*_lines(filter(works, mapped.ways)), _of_variants(mapped)]
         raise undecided(shown, mapped.doubt, *ways, columns)
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
         ways = list(_offers(table, mapped, "question", "the question", works))
-        what = _of_judgements(table, shown) or _without_header(table)
-        ways = [] if what else ways
-        what = what or "no column looks like questions"
+        judgements = _of_judgements(table, shown)
+        ways = [] if judgements else ways
+        what = judgements or "no column looks like questions"
         raise undecided(shown, what, *ways, columns)
     if not mapped.has_gold and not {"answer", "contexts"} <= mapped.fields.keys():
         offers = [
@@ -120,14 +123,19 @@ def _of_variants(mapped: Mapped) -> str:
 
 
 def _without_header(table: Table) -> str:
-    """Return what to do if the first row of a table is no header, "" if it may be one."""
-    asked = [column.name for column in table.columns if column.name.endswith(("?", "？"))]
-    if not any(len(name.split()) > 1 or not name.isascii() for name in asked):
-        return ""
-    return (
-        "the first line looks like data, not like names of columns: put a line above it that names "
-        "them, for instance question,answer"
-    )
+    """Return what to do if the first row of a table is no header, "" if it may be one.
+
+    A column whose name is a question may hold what people said of it; one that is a question among
+    questions is data.
+    """
+    for column in table.columns:
+        asked = sum(text.rstrip().endswith(_QUESTION_MARKS) for text in column.texts)
+        if column.name.endswith(_QUESTION_MARKS) and asked * 2 > len(column.texts):
+            return (
+                f"the first line looks like data: {shorten(column.name, 60)!r}. Put a line above "
+                "it that names the columns, for instance question,answer"
+            )
+    return ""
 
 
 def _of_judgements(table: Table, shown: str) -> str:

@@ -235,7 +235,7 @@ def kinds_of(name: str) -> frozenset[str]:
     >>> sorted(kinds_of("AI回答"))
     ['answer', 'given']
     """
-    words = words_of(name)
+    words = [word for word in words_of(name) if len(word) > 1 or word == snake_case(name)]
     return frozenset(
         kind for kind, of_kind in _KINDS.items() if any(_is_in(word, of_kind) for word in words)
     )

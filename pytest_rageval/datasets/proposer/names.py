@@ -44,6 +44,7 @@ _BEHAVIOURS: Final = frozenset(
 _TEXTS: Final = ("value", "text", "content", "answer")
 """Parts of an object that are what the object is called."""
 
+_WHOLES: Final = ("input", "inputs", "vars", "data", "row", "example", "fields", "sample")
 _ABOUT_ROWS: Final = frozenset(
     {"metadata", "meta", "info", "extra", "config", "params", "parameters", "judge", "judges"}
 )
@@ -93,9 +94,14 @@ _OF_TURNS: Final = {
 
 
 def _own_name(name: str) -> str:
-    """Return the name of a column, of an object's text the object's name."""
+    """Return the name of a column, of an object's text the object's name.
+
+    An object that only holds the parts of a row together adds nothing to their names.
+    """
     head, _, leaf = name.rpartition(".")
-    return head if head and leaf.lower() in _TEXTS else name
+    if head and leaf.lower() in _TEXTS and head.lower() not in _WHOLES:
+        return head
+    return leaf if head.lower() in _WHOLES else name
 
 
 def _by_known_name(column: Column, name: str) -> Spoken | None:
@@ -158,7 +164,7 @@ def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
     if "answer" in kinds or {"given", "text"} <= kinds:
         given = "answer" if "given" in kinds else "answer?"
         return "references" if is_gold else given
-    if kinds & {"question", "asked"}:
+    if kinds & {"question", "asked"} and not is_gold:
         return "question"
     if kinds == {"relevant"} and not column.is_prose:
         return "reference_ids"
@@ -186,7 +192,8 @@ def _fits(column: Column, spoken: Spoken) -> bool:
         return is_text and (surely == Surely.DOCUMENTED or column.is_prose)
     if field == "question":
         is_in_all = column.share >= _NEARLY_ALL
-        is_text = column.is_text and not column.is_list and not column.is_number
+        is_text = column.is_text and not (column.is_list or column.is_number)
+        is_text = is_text and not column.are_addresses
         return is_text and is_in_all and not column.repeats
     if field == "answer?":
         is_bare = len(snake_case(column.name).split("_")) == 1

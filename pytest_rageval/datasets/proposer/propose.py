@@ -568,8 +568,9 @@ def could_be(table: Table, name: str) -> Iterator[str]:
     if name == "reference_ids":
         yield from (one.name for one in columns if snake_case(one.name) in _DOCUMENTS)
         return
-    other = {"score", "about", "negative", "id", "document", "run", "context"}
-    other |= {"asked", "question"} if name != "question" else {"gold", "reference"}
+    other = {"score", "about", "negative", "id", "run"}
+    of_others = {"asked", "question", "document", "context"}
+    other |= of_others if name != "question" else {"gold", "reference"}
     texts = [
         column
         for column in columns

@@ -1,0 +1,141 @@
+"""K10, K18: each option that a message prints was tried, and decides what was asked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.first_scenario.propose import Proposal, propose
+from pytest_rageval.first_scenario.questions import UndecidedError
+
+ASKED = [f"Is it number {at}?" for at in range(6)]
+LONG = [f"It is number {at}, as far as anybody in this shop can tell you." for at in range(6)]
+OTHER = [f"That is {at} of them, and the rest is on the way to you by now." for at in range(6)]
+SHORT = [f"number {at}" for at in range(6)]
+
+
+def rows_of(**columns: list[Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+OPEN: dict[str, Any] = {
+    "two systems": rows_of(question=ASKED, expected=SHORT, gpt_answer=LONG, claude_answer=OTHER),
+    "two documented": rows_of(question=ASKED, references=SHORT, answer=LONG, response=OTHER),
+    "two golds": rows_of(question=ASKED, gold_a=SHORT, gold_b=OTHER, answer=LONG),
+    "gold or answer": rows_of(question=ASKED, answer=LONG, contexts=[[text] for text in OTHER]),
+    "no question": rows_of(headline=ASKED, expected=SHORT),
+    "no gold": rows_of(question=ASKED, solution=SHORT, level=[1, 2, 3, 4, 5, 6]),
+    "document": rows_of(question=ASKED, document=[f"d{at % 2}.md" for at in range(6)]),
+    "a blank": rows_of(question=ASKED, answer=LONG, generated_answer=[*SHORT[:5], None]),
+    "dataset example": rows_of(input=[{"question": text} for text in ASKED],
+                               output=[{"answer": text} for text in SHORT]),
+    "odd names": rows_of(**{"Question": ASKED, "The right one (it's)": LONG, "level": SHORT}),
+    "chat": [
+        {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": said}]}
+        for text, said in zip(ASKED, LONG, strict=True)
+    ],
+    "two places": {
+        name: rows_of(question=ASKED, expected=SHORT) for name in ("train", "test")
+    },
+}  # fmt: skip
+
+
+def options_in(message: str) -> list[str]:
+    """Return the options in a message as a shell passes them on."""
+    quoted = r'"(--rag-set=[^"]+)"|(--rag-set=[^\s"]+?)(?=[.,;)]?(?:\s|$))'
+    return [first or second for first, second in re.findall(quoted, message)]
+
+
+def given_of(option: str) -> dict[str, Any]:
+    path, _, value = option.removeprefix("--rag-set=").partition("=")
+    keys = path.split(".")
+    if keys[0] == "variants":
+        return {"variants": value.split(",")}
+    read = yaml.safe_load(value)
+    return {"key_map": {keys[2]: read}} if keys[1] == "key_map" else {keys[1]: read}
+
+
+def asked(file: Path, given: dict[str, Any]) -> Iterator[tuple[str, Proposal | str]]:
+    """Yield each option of the question about a file, and what comes of it."""
+    with pytest.raises(UndecidedError) as caught:
+        propose(file, file.parent, given)
+    for option in options_in(str(caught.value)):
+        more = given_of(option)
+        key_map = {**given.get("key_map", {}), **more.pop("key_map", {})}
+        try:
+            yield option, propose(file, file.parent, {**given, **more, "key_map": key_map})
+        except UndecidedError as error:
+            yield option, str(error)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_each_printed_option_answers_the_question(tmp_path: Path, name: str) -> None:
+    """With it the data are read, or something else is asked; nothing is refused for it."""
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(OPEN[name]), encoding="utf-8")
+    outcomes = dict(asked(file, {}))
+    assert outcomes, "an option is printed"
+    assert any(isinstance(outcome, Proposal) for outcome in outcomes.values())
+    with pytest.raises(UndecidedError) as caught:
+        propose(file, tmp_path, {})
+    for option, outcome in outcomes.items():
+        assert outcome != str(caught.value), option
+    for option, outcome in outcomes.items():
+        if isinstance(outcome, Proposal) and ".key_map." in option:
+            field, _, column = option.partition(".key_map.")[2].partition("=")
+            assert outcome.mapped.fields[field].column == yaml.safe_load(column)
+
+
+def test_an_option_that_would_fail_is_not_printed(tmp_path: Path) -> None:
+    """K18: lists of numbers in lists are no answer, though the name says so."""
+    file = tmp_path / "rows.json"
+    rows = rows_of(question=ASKED, solution=[[[1]]] * 6)
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        propose(file, tmp_path, {})
+    assert "solution" not in " ".join(options_in(str(caught.value)))
+
+
+def test_the_answers_of_two_systems_are_variants_by_one_option(tmp_path: Path) -> None:
+    """K1: both are named, and each has its own key map."""
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(OPEN["two systems"]), encoding="utf-8")
+    text = propose(file, tmp_path, {"variants": ["gpt_answer", "claude_answer"]}).text
+    data = yaml.safe_load(text)
+    assert data["variants"] == {
+        name: {"dataset": {"key_map": {"answer": name}}} for name in ("gpt_answer", "claude_answer")
+    }
+
+
+def test_a_table_without_a_header_is_refused(tmp_path: Path) -> None:
+    """Its first row would be lost, and a question would name a column."""
+    file = tmp_path / "rows.csv"
+    file.write_text(
+        "What is it?,a shop\nWho are you?,a clerk\nHow so?,by train\n", encoding="utf-8"
+    )
+    with pytest.raises(UndecidedError, match="the first line looks like data"):
+        propose(file, tmp_path, {})
+
+
+def test_what_was_left_out_is_listed_with_its_option(tmp_path: Path) -> None:
+    """K7: beside the proposal, so that nothing is left out in silence."""
+    file = tmp_path / "rows.json"
+    rows = [
+        {"question": f"{text} {word}", "expected": f"so {at}", "expect": word}
+        for at, text in enumerate(ASKED)
+        for word in ("answer", "refuse")
+    ]
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    lines = propose(file, tmp_path, {}).open_lines
+    assert any(
+        "'expect' repeats 'answer', 'refuse'" in line
+        and "--rag-set=dataset.key_map.references=expect" in line
+        for line in lines
+    )
