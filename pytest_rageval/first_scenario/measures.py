@@ -308,5 +308,11 @@ def _groups(table: Table, mapped: Mapped) -> Iterable[str]:
         few = 2 <= len(column.distinct) <= min(_MOST_GROUPS, len(column.filled) / 2)
         is_name = not column.is_list and column.typical_length < _SENTENCE
         fraction = any("." in text for text in column.texts) and column.is_number
-        if few and is_name and not fraction and taken.get(column.name, "doc_name") == "doc_name":
+        if (
+            column.name != mapped.human
+            and few
+            and is_name
+            and not fraction
+            and taken.get(column.name, "doc_name") == "doc_name"
+        ):
             yield taken.get(column.name, column.name)

@@ -26,6 +26,8 @@ _GOLD_NAMES: Final = (
     "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
     "'reference_contexts' (the passages to find)"
 )
+_SPECIAL: Final = ",\"'$`\\!"
+"""Characters that stand for something else in a shell's quotes, or between names."""
 
 Works = Callable[[Way], bool]
 """Tells whether the data can be read, or only a further question is open, if a way is taken."""
@@ -36,7 +38,7 @@ class UndecidedError(ScenarioError):
 
 
 def undecided(shown: str, *sentences: str) -> UndecidedError:
-    """Return the error about the file ``shown``."""
+    """Return the error about the file ``shown``, with a line for each sentence."""
     return UndecidedError(
         [Problem(shown, ". ".join(sentence for sentence in sentences if sentence))]
     )
@@ -116,10 +118,12 @@ def _of_variants(mapped: Mapped) -> str:
     """Return the option that takes the answers of several systems as variants, "" for one."""
     if len(mapped.systems) < 2:
         return ""
-    names = ",".join(mapped.systems)
-    if not all(_PLAIN.fullmatch(name) for name in mapped.systems):
+    if any(set(name) & set(_SPECIAL) for name in mapped.systems):
         return ""
-    return f"To compare the systems side by side, as variants, add --rag-set=variants={names}"
+    names = ",".join(mapped.systems)
+    is_plain = all(_PLAIN.fullmatch(name) for name in mapped.systems)
+    line = f"--rag-set=variants={names}" if is_plain else f'"--rag-set=variants={names}"'
+    return f"To compare the systems side by side, as variants, add {line}"
 
 
 def _without_header(table: Table) -> str:

@@ -81,6 +81,7 @@ def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
         name: found.column
         for name, found in mapped.fields.items()
         if found.why == AS_SAID
+        or (name == "answer" and mapped.systems)
         or [column for column in columns if column in FIELD_ALIASES.get(name, ())] != [found.column]
     }
 

@@ -216,7 +216,7 @@ def _found(proposal: Proposal) -> list[str]:
         lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
     covers = covered(table, proposal.mapped, proposal.measures)
     shares = ", ".join(f"{name} {count}" for name, count in covers)
-    lines += ["", f"of {counted(table.rows, 'row')}, so many have what a metric needs: {shares}"]
+    lines += ["", f"rows with what a metric needs, of {table.rows}: {shares}"]
     return [*lines, "", _trial(proposal)]
 
 

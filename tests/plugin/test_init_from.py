@@ -28,7 +28,7 @@ def test_from_a_csv_to_a_gate(project: Project) -> None:
             "references  expected  by its name   texts in all rows, 3 different",
             "  five days | no | the shop",
             "doc_name    source    by its name   texts in all rows, 2 different",
-            "of 3 rows, so many have what a metric needs: em 3, f1 3, rouge-l 3",
+            "rows with what a metric needs, of 3: em 3, f1 3, rouge-l 3",
             "tried on the first 3 rows: em 0.6667, *",
             "wrote answers.rageval.yaml",
             "wrote .github/workflows/rageval.yml",

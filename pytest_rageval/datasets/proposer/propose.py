@@ -127,7 +127,7 @@ def map_columns(
     """
     draft = _Draft(table, {FIELD_OF.get(name, name): column for name, column in given.items()})
     if systems:
-        draft.fields["answer"] = FoundColumn(systems[0], AS_SAID)
+        draft.fields["answer"] = FoundColumn(systems[0], "of the first variant")
         draft.systems = tuple(systems)
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
@@ -138,8 +138,9 @@ def map_columns(
     draft.take_aliases()
     draft.take_id()
     draft.take_document()
+    order = [*FIELD_ALIASES, ALIASES]
     return Mapped(
-        draft.fields,
+        {name: draft.fields[name] for name in order if name in draft.fields},
         draft.doubt,
         draft.ways,
         draft.systems,
