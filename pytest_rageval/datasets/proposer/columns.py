@@ -18,7 +18,7 @@ from pytest_rageval.text.printable import one_line
 
 _DEPTH: Final = 2
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "sí", "oui", "non"})
-_WIDTH: Final = 48
+_WIDTH: Final = 30
 _EXAMPLES: Final = 3
 _SEEN: Final = 50
 _ADDRESS: Final = re.compile(r"^[^\n]*\w\.[a-z]\w{1,4}$|^\w+://\S+$")

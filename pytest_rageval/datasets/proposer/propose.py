@@ -268,7 +268,7 @@ class _Draft:
             self.systems = (systems[0], *different)
             self._ask("answer", self.systems)
         else:
-            self.fields["answer"] = FoundColumn(systems[0], "by its name")
+            self.fields["answer"] = FoundColumn(systems[0], _WHY[self._spoken[systems[0]].surely])
 
     def _systems(self) -> list[str]:
         """Return the columns that are named after a system's answer, the best first.
