@@ -14,6 +14,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "json_file": ("json", "jsonl"),
     "json_shapes": (),
     "parquet": ("parquet",),
+    "traces": ("traces",),
     "trec_files": (),
     "trec_tables": (),
     "xlsx": ("xlsx",),
