@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -72,6 +72,8 @@ class DataFile:
     spec: DatasetSpec
     section: str = "dataset"
     """The key of the scenario that names the file."""
+    notes: list[str] = field(default_factory=list, compare=False)
+    """Warnings that its reader gives while it reads."""
 
     @property
     def max_row_bytes(self) -> int:
@@ -211,6 +213,27 @@ class _Limited(io.RawIOBase):
         if self._read > self._limit:
             raise self._file.too_large(self._limit)
         return count
+
+
+_OF_SPANS: Final = re.compile(
+    rb"(?:trace|span)_?id|(?:resource|scope)_?spans|run_type|record_json|htmlPath|bookmarked",
+    re.IGNORECASE,
+)
+_SEARCHED: Final = 2**18
+
+
+def may_be_traces(file: DataFile, name: str) -> bool:
+    """Return whether a file of the format ``name`` has a name of spans' records in its beginning.
+
+    In Parquet, names are at the end.
+    """
+    spec = file.spec
+    if name not in ("csv", "tsv", "json", "jsonl", "parquet") or spec.rows_at or spec.merge_rows:
+        return False
+    with file.open() as stream:
+        if name == "parquet" and not file.is_packed:
+            stream.seek(max(0, file.path.stat().st_size - _SEARCHED))
+        return _OF_SPANS.search(stream.read(_SEARCHED)) is not None
 
 
 class BlankLines:

@@ -25,6 +25,7 @@ from pytest_rageval.datasets.base import (
     DatasetReader,
     GivenRows,
     Row,
+    may_be_traces,
     row_place,
     rows_of,
 )
@@ -131,7 +132,11 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         key_map.metadata_columns,
         digest.hexdigest(),
         shown,
-        warnings=(*_of_two_names(key_map, shown), *unread_grades(seen, is_merged=is_merged)),
+        warnings=(
+            *source.notes,
+            *_of_two_names(key_map, shown),
+            *unread_grades(seen, is_merged=is_merged),
+        ),
         left_out=left_out,
         hint=hint,
         likely=likely,
@@ -140,12 +145,13 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
 
 
 class _Source(NamedTuple):
-    """Where rows come from: what messages call it, the rows, a hash of them, a reader's hint."""
+    """Where rows come from: name in messages, rows, their hash, a reader's hint and warnings."""
 
     shown: str
     rows: Iterable[Row | BrokenRow]
     digest: hashlib._Hash
     hint: Callable[[Sequence[str], DatasetSpec], str] = lambda _columns, _spec: ""
+    notes: Sequence[str] = ()
 
 
 def _source(
@@ -170,7 +176,7 @@ def _source(
         return _Source(where.rpartition(":")[0] or where, rows, digest)
     file = data_file(spec, base_dir, where, "dataset")
     reader = reader_of(file, where, "dataset")
-    return _Source(file.shown, reader.read(file), file.sha256(), reader.hint)
+    return _Source(file.shown, reader.read(file), file.sha256(), reader.hint, file.notes)
 
 
 def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
@@ -230,6 +236,12 @@ def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
         hint = "" if file.spec.format else hint
         raise ScenarioError([Problem(where, f"{section}: {error}{hint}")]) from error
     check_content(file, reader.name)
+    if file.spec.format is None and may_be_traces(file, reader.name):
+        # Not at the top: the names of spans are rare in other data.
+        from pytest_rageval.datasets.formats.traces import are_traces
+
+        if are_traces(file, reader.name):
+            return READER_REGISTRY.get("traces")
     if file.spec.rows_at is not None and reader.name not in _DOCUMENTS:
         message = f"rows_at: {reader.name} has no keys; rows_at is for json and yaml"
         raise ScenarioError([Problem(where, f"{section}.{message}")])

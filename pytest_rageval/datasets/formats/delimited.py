@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final, TextIO
@@ -63,7 +63,8 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
     header = records.following()
     if header is None or isinstance(header, str):
         raise file.refuse(header or "empty: not even a header line")
-    header = check_header(file, header)
+    twins = _twins(header)
+    header = check_header(file, header, twins)
     is_quoted = QUOTE_COLUMN in header
     if is_quoted:
         header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
@@ -77,6 +78,7 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
             number += 1
             blank.end()
             if len(cells) == len(header):
+                _check_twins(file, twins, cells, records.line)
                 found = map(unquoted, cells) if is_quoted else cells
                 yield _row(header, found, number, records.line)
             else:
@@ -197,18 +199,43 @@ class _Records:
         return f"{reason} on line {last}; is the quote on line {self.line} closed?"
 
 
-def check_header(file: DataFile, header: Sequence[str]) -> list[str]:
-    """Return the column names without surrounding blanks.
+def check_header(file: DataFile, header: Sequence[str], twins: Collection[int] = ()) -> list[str]:
+    """Return the column names without surrounding blanks; "" for ``twins`` of columns before them.
 
-    Raises ScenarioError if there are none, or two columns have the same name.
+    Raises ScenarioError if there are none, or two other columns have the same name.
     """
-    names = [name.strip() for name in header]
+    names = [name.strip() if at not in twins else "" for at, name in enumerate(header)]
     if not any(names):
         raise file.refuse("the header line is blank", 1)
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         raise file.refuse(f"the header names a column twice: {', '.join(twice)}", 1)
     return names
+
+
+def _twins(header: Sequence[str]) -> dict[int, tuple[int, str]]:
+    """Return the columns with a name that one before them has; which one that is, and the name.
+
+    A data frame's index that is a column, too, is written twice.
+    """
+    names = [name.strip() for name in header]
+    twice = {name for name in names if name and names.count(name) > 1}
+    return {
+        at: (names.index(name), name)
+        for at, name in enumerate(names)
+        if name in twice and names.index(name) != at
+    }
+
+
+def _check_twins(
+    file: DataFile, twins: Mapping[int, tuple[int, str]], cells: Sequence[str], line: int
+) -> None:
+    """Raise ScenarioError if two columns of one name differ: nothing says which one counts."""
+    for at, (first, name) in twins.items():
+        if cells[at] != cells[first]:
+            differ = f"{shorten(repr(cells[first]), 40)} and {shorten(repr(cells[at]), 40)}"
+            message = f"the header names a column twice: {name}, with {differ} on line {line}"
+            raise file.refuse(f"{message}; rename one of them", 1)
 
 
 def _row(header: list[str], cells: Iterable[str], number: int, line: int) -> Row:

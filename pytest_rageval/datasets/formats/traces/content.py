@@ -1,0 +1,301 @@
+"""The question, the answer or the documents in a value that a span holds.
+
+A value may be a text, an object of a program, messages of a chat, or JSON of these. Where it is not
+certain which of several texts is meant, there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_rageval.datasets.cells import value_or_text
+from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.text.codec import read_json
+
+_USER: Final = frozenset({"user", "human", "humanmessage"})
+_SYSTEM_SAID: Final = frozenset({"assistant", "ai", "model", "aimessage", "aimessagechunk"})
+_ROLES: Final = ("role", "message.role", "message", "kwargs.type", "type")
+
+_QUESTION: Final = (
+    *("question", "query", "user_input", "user_query", "user_question", "input", "inputs"),
+    *("prompt", "message", "messages", "text", "query_str", "query_bundle", "chat_input"),
+    *("content", "args", "kwargs", "kwds", "request", "body"),
+)
+_ANSWER: Final = (
+    *("answer", "output", "outputs", "response", "result", "final_answer", "text", "content"),
+    *("output_text", "completion", "message", "messages", "choices", "generations", "candidates"),
+    *("generated_text", "reply", "value", "return_values", "kwargs", "data"),
+)
+_DOCUMENTS: Final = (
+    *("documents", "docs", "contexts", "retrieved_contexts", "source_documents", "source_nodes"),
+    *("passages", "chunks", "nodes", "hits", "matches", "results", "result", "output", "outputs"),
+    *("data", "value", "content", "structuredContent"),
+)
+_CONTEXTS: Final = ("contexts", "retrieved_contexts", "source_documents", "retrieval_context")
+_TEXT: Final = (
+    *("content", "page_content", "text", "contents", "document.content", "pageContent"),
+    *("passage", "chunk", "chunk_text", "body"),
+)
+_INNER: Final = ("document", "node", "payload", "kwargs", "entity", "metadata", "_source")
+_ID: Final = ("id", "document.id", "doc_id", "document_id", "chunk_id", "id_", "_id", "node_id")
+_DEEPEST: Final = 8
+_REPR: Final = re.compile(r"<[\w.]+[ (].*>", re.DOTALL)
+_HIDDEN: Final = "__REDACTED__"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A passage that was retrieved, with its id where it has one."""
+
+    text: str
+    id: str | None = None
+
+
+def decoded(value: Any, *, is_json: bool = False) -> Any:
+    """Return the object or list that a text spells, else the value; with ``is_json`` any JSON."""
+    if not isinstance(value, str):
+        return value
+    start = value.lstrip()[:1]
+    if is_json and start == '"':
+        try:
+            return read_json(value)
+        except ValueError:
+            return value
+    return value_or_text(value) if start in ("{", "[") and start else value
+
+
+def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
+    """Return the question in the input of a step; None where none, or no certain one, is there.
+
+    >>> question_in('{"args": ["How much?"], "kwargs": {}}')
+    'How much?'
+    >>> question_in({"messages": [{"role": "user", "content": "How much?"}]})
+    'How much?'
+    """
+    value = decoded(value)
+    if isinstance(value, str):
+        return _text(value)
+    if depth and isinstance(value, list):
+        said = [text for role, text in messages_in(value) if role in _USER]
+        if said:
+            return said[-1]
+        return question_in(value[0], depth - 1) if len(value) == 1 else _first_text(value)
+    if not depth or not isinstance(value, Mapping):
+        return None
+    return _named(value, _QUESTION, "question", depth)
+
+
+def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
+    """Return the answer in the output of a step; None where none, or no certain one, is there.
+
+    A text that spells an object without an answer is the answer as it is.
+
+    >>> answer_in({"choices": [{"message": {"role": "assistant", "content": "Six euros."}}]})
+    'Six euros.'
+    """
+    if isinstance(value, str):
+        spelled = decoded(value)
+        found = None if isinstance(spelled, str) else answer_in(spelled, depth)
+        return found or _text(value)
+    if depth and isinstance(value, list):
+        said = [text for role, text in messages_in(value) if role in _SYSTEM_SAID]
+        if said:
+            return said[-1]
+        return answer_in(value[0], depth - 1) if len(value) == 1 else None
+    if not depth or not isinstance(value, Mapping):
+        return None
+    return _named(value, _ANSWER, "answer", depth)
+
+
+def _named(value: Mapping[str, Any], names: tuple[str, ...], field: str, depth: int) -> str | None:
+    """Return the text under the first of the names that has one, or under a name of the field."""
+    own = [name for name in value if name not in names and _is_named(name, field)]
+    read = question_in if field == "question" else answer_in
+    for name in (*names[:1], *own, *names[1:]):
+        if name in value and not isinstance(value[name], bool | int | float):
+            found = read(value[name], depth - 1)
+            if found:
+                return found
+    filled = [part for part in value.values() if part not in (None, "", [], {})]
+    return read(filled[0], depth - 1) if len(filled) == len(value) == 1 else None
+
+
+def _is_named(name: Any, field: str) -> bool:
+    known = read_field(name) if isinstance(name, str) and len(name) < 60 else None
+    return known is not None and known[0] == field
+
+
+def _text(value: str) -> str | None:
+    return value if value.strip() and value.strip() != _HIDDEN else None
+
+
+def _first_text(values: list[Any]) -> str | None:
+    """Return the first argument of a call, if it is a text; of several messages, none."""
+    if any(isinstance(part, Mapping) for part in values):
+        return None
+    return _text(values[0]) if values and isinstance(values[0], str) else None
+
+
+def messages_in(value: Any, depth: int = 4) -> Iterator[tuple[str, str]]:
+    """Yield role, in lower case, and text of each message of a chat that has a text."""
+    for part in map(decoded, value if isinstance(value, list) else [value]):
+        if isinstance(part, list) and depth:
+            yield from messages_in(part, depth - 1)
+        elif isinstance(part, Mapping):
+            role, text = role_of(part), message_text(part)
+            if role and text:
+                yield role, text
+
+
+def role_of(message: Mapping[str, Any]) -> str:
+    """Return who speaks, in lower case; "" where the message does not say it."""
+    for name in _ROLES:
+        found: Any = message
+        for step in (name,) if name in message else name.split("."):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        if isinstance(found, Mapping):
+            found = role_of(found)
+        if isinstance(found, str) and found.lower() not in ("", "constructor", "message"):
+            return found.lower()
+    kind = message.get("id")
+    return str(kind[-1]).lower() if isinstance(kind, list) and kind else ""
+
+
+def message_text(message: Any, depth: int = _DEEPEST) -> str:
+    """Return the text of a message, its parts on lines of their own; "" for none."""
+    if isinstance(message, str):
+        return message if _text(message) else ""
+    if not depth:
+        return ""
+    if isinstance(message, list):
+        return "\n".join(filter(None, (message_text(part, depth - 1) for part in message)))
+    if not isinstance(message, Mapping):
+        return ""
+    for name in ("content", "message.content", "text", "parts", "contents", "message.contents"):
+        if name in message and (found := message_text(message[name], depth - 1)):
+            return found
+    inner = ("message", "message_content", "message_content.text", "kwargs", "data")
+    texts = (message_text(message[name], depth - 1) for name in inner if name in message)
+    return next(filter(None, texts), "")
+
+
+def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
+    """Return the passages in the output of a step, best first; None where it has none.
+
+    ``is_retrieval``: the step says that it retrieves. Then bare texts are passages, too; else only
+    objects with a text are.
+
+    >>> documents_in([{"id": 7, "text": "Mondays"}], is_retrieval=False)
+    [Document(text='Mondays', id='7')]
+    """
+    return _documents(decoded(value), is_retrieval, _DEEPEST)
+
+
+def contexts_in(value: Any) -> list[Document] | None:
+    """Return the passages that an output lists beside the answer, under a name of contexts."""
+    value = decoded(value)
+    if not isinstance(value, Mapping):
+        return None
+    named = (value[name] for name in _CONTEXTS if value.get(name))
+    found = (documents_in(part, is_retrieval=True) for part in named)
+    return next(filter(None, found), None)
+
+
+def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | None:
+    if not depth:
+        return None
+    if isinstance(value, str):
+        one = _bare(value) if is_retrieval else None
+    elif isinstance(value, list):
+        return _listed(value, is_retrieval, depth)
+    elif isinstance(value, Mapping):
+        inner = _in_object(value, is_retrieval, depth)
+        if inner is not None:
+            return inner
+        one = _document(value) if is_retrieval else None
+    else:
+        return None
+    return [one] if one else None
+
+
+def _bare(text: str) -> Document | None:
+    """Return the passage that a text without an object is; None for Python's repr of one."""
+    return Document(text) if _text(text) and not _REPR.match(text) else None
+
+
+def _in_object(value: Mapping[str, Any], is_retrieval: bool, depth: int) -> list[Document] | None:
+    if is_retrieval and isinstance(value.get("documents"), list):
+        found = _side_by_side(value)
+        if found:
+            return found
+    for name in _DOCUMENTS:
+        part = decoded(value.get(name))
+        if isinstance(part, list | Mapping):
+            found = _documents(part, is_retrieval, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] | None:
+    if not value:
+        return [] if is_retrieval else None
+    if len(value) == 1 and isinstance(value[0], list):
+        return _documents(value[0], is_retrieval, depth - 1)
+    found: list[Document] = []
+    for part in value:
+        # A pair of a document and its score.
+        item = decoded(part[0] if isinstance(part, list) and part else part)
+        one = _document(item)
+        if one is None and is_retrieval and isinstance(item, str):
+            one = _bare(item)
+        if one is None:
+            return None
+        found.append(one)
+    return found
+
+
+def _side_by_side(value: Mapping[str, Any]) -> list[Document] | None:
+    """Return the passages of lists of texts and of ids, as Chroma gives them."""
+    texts, ids = value["documents"], value.get("ids")
+    if texts and isinstance(texts[0], list):
+        texts, ids = texts[0], ids[0] if isinstance(ids, list) and ids else None
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    if not isinstance(ids, list) or len(ids) != len(texts):
+        ids = [None] * len(texts)
+    return [
+        Document(text, None if name is None else str(name))
+        for text, name in zip(texts, ids, strict=True)
+    ]
+
+
+def _document(value: Any, depth: int = 3) -> Document | None:
+    """Return the passage that an object is; None for one without a text, and for a message."""
+    if not isinstance(value, Mapping) or "role" in value:
+        return None
+    for name in _TEXT:
+        text = value.get(name)
+        if isinstance(text, str) and _text(text):
+            return Document(text, _id_of(value))
+    for name in _INNER if depth else ():
+        part = value.get(name)
+        if name == "document" and isinstance(part, str) and _text(part):
+            return Document(part, _id_of(value))
+        inner = _document(part, depth - 1)
+        if inner:
+            return Document(inner.text, _id_of(value) or inner.id)
+    return None
+
+
+def _id_of(value: Mapping[str, Any]) -> str | None:
+    for name in _ID:
+        found = value.get(name)
+        if isinstance(found, str | int) and not isinstance(found, bool) and str(found).strip():
+            return str(found)
+    inner = value.get("metadata", value.get("document.metadata"))
+    inner = decoded(inner)
+    return _id_of(inner) if isinstance(inner, Mapping) else None

@@ -1,0 +1,324 @@
+"""Reads a file of spans, in whatever container, into a row for each trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
+from pytest_rageval.datasets.formats.delimited import read_delimited
+from pytest_rageval.datasets.formats.parquet import read_parquet
+from pytest_rageval.datasets.formats.traces import otel, tools
+from pytest_rageval.datasets.formats.traces.collected import Collected
+from pytest_rageval.datasets.formats.traces.rows import (
+    Trace,
+    TraceRow,
+    is_of_questions,
+    row_of,
+)
+from pytest_rageval.datasets.formats.traces.steps import conventions_of
+from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.text.codec import LimitError, read_json_at
+from pytest_rageval.text.json_value import head_of
+
+Record = Mapping[str, Any]
+
+
+def _read_batch(record: Record, into: Collected) -> None:
+    for span in otel.spans_of_batch(record):
+        if isinstance(span, Mapping):
+            _read_span(span, into)
+
+
+def _read_span(record: Record, into: Collected) -> None:
+    span = otel.span_of(record)
+    if span is not None:
+        into.add(span)
+    else:
+        into.counts["no ids"] += 1
+
+
+FORMS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, Collected], None]]]] = (
+    (otel.is_batch, _read_batch),
+    (tools.is_mlflow_trace, tools.read_mlflow_trace),
+    (tools.is_mlflow_row, tools.read_mlflow_row),
+    (tools.is_langsmith_run, tools.read_langsmith_run),
+    (tools.is_langsmith_part, tools.read_langsmith_part),
+    (tools.is_langfuse_event, tools.read_langfuse_event),
+    (tools.is_langfuse_observation, tools.read_langfuse_observation),
+    (tools.is_langfuse_trace, tools.read_langfuse_trace),
+    (tools.is_trulens_record, tools.read_trulens_record),
+    (otel.is_span, _read_span),
+    (tools.is_trace_of_spans, tools.read_phoenix_trace),
+)
+"""How a record is recognized, and what reads it; the first that fits counts."""
+
+_WRAPPERS: Final = ("data", "spans", "traces", "runs", "observations", "items", "results", "batch")
+_NO_SPANS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
+_LISTED: Final = 3
+_HEAD: Final = 2**18
+
+
+def records_in(value: Any) -> Iterator[Any]:
+    """Yield the records of a document: itself, the items of a list, or what a wrapper holds."""
+    if isinstance(value, list):
+        for part in value:
+            yield from records_in(part)
+    elif isinstance(value, Mapping) and not any(fits(value) for fits, _ in FORMS):
+        inner = next((value[name] for name in _WRAPPERS if _is_records(value.get(name))), None)
+        if inner is None:
+            yield value
+        else:
+            yield from records_in(inner)
+    else:
+        yield value
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+
+
+def is_record_of_traces(value: Any) -> bool:
+    """Return whether a value, or the first record in it, is a span or a trace."""
+    first = next(records_in(value), None)
+    return isinstance(first, Mapping) and any(fits(first) for fits, _ in FORMS)
+
+
+def are_traces(file: DataFile, name: str) -> bool:
+    """Return whether a file of the format ``name`` holds traces: its first record shows it.
+
+    Not if its ``key_map`` names columns of the records themselves: these are then the rows.
+    """
+    try:
+        first = _first_table_row(file) if name in _TABLES else _first_value(file)
+    except (ScenarioError, ValueError):
+        return False
+    if not is_record_of_traces(first):
+        return False
+    record = next(records_in(first))
+    mapped = {head_of(column) for column in file.spec.key_map.values()}
+    return not (mapped and mapped <= record.keys())
+
+
+_TABLES: Final = ("csv", "tsv", "parquet")
+
+
+def _first_table_row(file: DataFile) -> Record | None:
+    for row in _table(file):
+        if isinstance(row, Row):
+            return row.fields
+    return None
+
+
+def _first_value(file: DataFile) -> Any:
+    """Return the first object in the beginning of a JSON file that can be read on its own."""
+    with file.open() as stream:
+        raw = stream.read(16 * _HEAD)
+    text = raw.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
+    decoder = json.JSONDecoder()
+    at = text.find("{")
+    for _ in range(_LISTED):
+        if at < 0:
+            return None
+        try:
+            return read_json_at(decoder, text, at)[0]
+        except ValueError:  # it does not end here: what it holds may
+            at = text.find("{", at + 1)
+    return None
+
+
+def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
+    """Yield a row for each trace in order of the file, then what could not be read.
+
+    Raises ScenarioError for a file without spans, and for spans without any text.
+    """
+    collected, broken = _collected(file)
+    if not collected.spans:
+        if broken:
+            first = broken[0]
+            raise file.refuse(first.reason, first.line)
+        raise file.refuse(
+            "no spans of traces: expected ids of trace and span, and a start, as OpenTelemetry, "
+            "Phoenix, MLflow, LangSmith, Langfuse or TruLens export them"
+        )
+    mapped = frozenset(file.spec.key_map)
+    traces = [Trace(name, [*spans.values()]) for name, spans in collected.spans.items()]
+    chosen = [trace for trace in traces if is_of_questions(trace)]
+    rows = [row_of(trace, collected.said.get(trace.id, {}), mapped) for trace in chosen]
+    if not any(_has_text(row.fields) for row in rows) and not mapped:
+        raise file.refuse(_without_texts(traces))
+    file.notes.extend(_notes(file, collected, traces, chosen))
+    yield from _numbered(rows, broken, collected.last_trace)
+
+
+def _has_text(fields: Mapping[str, Any]) -> bool:
+    names = ("question", "answer", "contexts", "trace_input", "trace_output")
+    return any(fields.get(name) for name in names)
+
+
+def _numbered(
+    rows: Sequence[TraceRow], broken: Sequence[BrokenRow], last: str
+) -> Iterator[Row | BrokenRow]:
+    filled = {name for row in rows for name, value in row.fields.items() if value is not None}
+    for number, row in enumerate(rows, start=1):
+        fields = {name: value for name, value in row.fields.items() if name in filled}
+        flaw = row.flaw
+        if flaw and "no root span" in flaw and fields["id"] == last:
+            flaw += " (the file ends in this trace: is it cut off?)"
+        yield Row(number, row.line, fields, flaw=flaw)
+    for number, lost in enumerate(broken, start=len(rows) + 1):
+        yield BrokenRow(number, lost.line, lost.reason, lost.raw)
+
+
+def _collected(file: DataFile) -> tuple[Collected, list[BrokenRow]]:
+    collected, broken = Collected(), []
+    for found in _values(file):
+        if isinstance(found, BrokenRow):
+            broken.append(found)
+            continue
+        value, line = found
+        collected.line = line
+        for record in records_in(value):
+            reason = _read(record, collected)
+            if reason:
+                broken.append(BrokenRow(0, line, reason, shorten(str(record), 500)))
+    tools.finish(collected)
+    return collected, broken
+
+
+def _read(record: Any, into: Collected) -> str:
+    """Read a record; return why it is none of a trace, "" if it is."""
+    if not isinstance(record, Mapping):
+        return "" if record is None else f"expected an object, found {shorten(str(record))}"
+    for fits, read in FORMS:
+        if fits(record):
+            read(record, into)
+            return ""
+    if any(name in record for name in _NO_SPANS):
+        into.counts["logs"] += 1
+        return ""
+    keys = ", ".join(map(repr, [*record][:6]))
+    return f"no span: an object with {keys}" if record else "no span: an empty object"
+
+
+def _values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
+    """Yield what the file holds: documents of JSON, rows of a table, with their lines."""
+    if _is_json(file):
+        yield from _json_values(file)
+        return
+    for row in _table(file):
+        yield (row.fields, row.line) if isinstance(row, Row) else row
+
+
+def _is_json(file: DataFile) -> bool:
+    with file.open() as stream:
+        start = stream.read(1024)
+    if not file.spec.encoding.lower().replace("_", "-").startswith("utf-16"):
+        start = start.removeprefix(b"\xef\xbb\xbf")
+    return start.lstrip()[:1] in (b"{", b"[")
+
+
+def _table(file: DataFile) -> Iterator[Row | BrokenRow]:
+    with file.open() as stream:
+        is_parquet = stream.read(4) == b"PAR1"
+    if is_parquet:
+        return read_parquet(file)
+    suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
+    return read_delimited(file, "\t" if suffixes[-1:] in ([".tsv"], [".tab"]) else ",")
+
+
+def _json_values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
+    """Yield each document of a text of JSON: one, one on each line, or one after the other.
+
+    What cannot be read ends at the next line that begins with a bracket.
+    """
+    with file.open(is_whole=True) as stream:
+        text = file.decode(stream.read())
+    decoder = json.JSONDecoder()
+    at, line, counted = _skipped(text, 0), 1, 0
+    while at < len(text):
+        line += text.count("\n", counted, at)
+        counted = at
+        try:
+            value, end = read_json_at(decoder, text, at)
+            yield value, line
+        except (ValueError, LimitError) as error:
+            end = _next_document(text, at)
+            yield _broken(text, at, end, line, error)
+        at = _skipped(text, end)
+
+
+def _skipped(text: str, at: int) -> int:
+    """Return the position after blanks, and commas, which some tools write between objects."""
+    while at < len(text) and text[at] in " \t\r\n,\ufeff":
+        at += 1
+    return at
+
+
+def _next_document(text: str, at: int) -> int:
+    found = [place for mark in ("\n{", "\n[") if (place := text.find(mark, at + 1)) >= 0]
+    return min(found, default=len(text))
+
+
+def _broken(text: str, at: int, end: int, line: int, error: ValueError) -> BrokenRow:
+    raw = shorten(text[at:end].strip(), 500)
+    if not isinstance(error, json.JSONDecodeError):
+        return BrokenRow(0, line, str(error), raw)
+    reason = f"not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+    if end == len(text):
+        reason += "; the file ends in it: is it cut off? Traces after it are missing"
+    return BrokenRow(0, line, reason, raw)
+
+
+def _without_texts(traces: Sequence[Trace]) -> str:
+    """Return why spans without texts cannot be judged, and the settings that export texts."""
+    used = {
+        convention.name: convention
+        for trace in traces
+        for span in trace.spans
+        for convention in conventions_of(span)
+    }
+    ways = "; ".join(f"{name}: {convention.export}" for name, convention in used.items())
+    if not any(len(span.attributes) > 1 for trace in traces for span in trace.spans):
+        return (
+            "these spans have neither texts nor attributes; export the spans with their "
+            "attributes (Phoenix: px.Client().spans.get_spans_dataframe(), or "
+            "/v1/projects/NAME/spans), not the list of traces"
+        )
+    return f"these spans have no texts of questions, answers or documents. To export them: {ways}"
+
+
+def _notes(
+    file: DataFile, collected: Collected, traces: Sequence[Trace], chosen: Sequence[Trace]
+) -> Iterator[str]:
+    """Yield a warning for what is in the file and in no row."""
+    kept = {trace.id for trace in chosen}
+    others = [trace for trace in traces if trace.id not in kept]
+    if others:
+        names = dict.fromkeys(trace.spans[0].name for trace in others)
+        listed = ", ".join(map(repr, [*names][:_LISTED])) + (" ..." if len(names) > _LISTED else "")
+        yield (
+            f"{file.shown}: {_count(len(others), 'trace')} without a model, retrieval or text "
+            f"({listed}): left out"
+        )
+    if collected.counts["twice"]:
+        count = _count(collected.counts["twice"], "span")
+        yield f"{file.shown}: {count} exported more than once, counted once"
+    torn = [trace for trace in chosen if trace.roots and trace.orphans]
+    if torn:
+        yield (
+            f"{row_place(file.shown, torn[0].spans[0].line, 1).partition(': row')[0]}: "
+            f"{_count(len(torn), 'trace')} with spans whose parent is not in the file, "
+            f"first {torn[0].id}: contexts may be missing"
+        )
+    for name, what in (("logs", "record of logs or metrics"), ("parts", "part without its run")):
+        if collected.counts[name]:
+            yield f"{file.shown}: {_count(collected.counts[name], what)}: left out"
+    if collected.counts["no ids"]:
+        yield f"{file.shown}: {_count(collected.counts['no ids'], 'span')} without ids: left out"
+
+
+def _count(count: int, what: str) -> str:
+    first, _, rest = what.partition(" ")
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {first}s {rest}".rstrip()

@@ -1,0 +1,333 @@
+"""A trace becomes a row: question, contexts, answer, and what it cost."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_rageval.datasets.formats.traces.content import Document
+from pytest_rageval.datasets.formats.traces.span import Span
+from pytest_rageval.datasets.formats.traces.steps import (
+    answer_of,
+    contexts_of,
+    documents_in_output,
+    documents_of,
+    input_of,
+    kind_of,
+    model_of,
+    number_at,
+    output_of,
+    query_of,
+    question_of,
+    text_at,
+)
+
+_SEARCHES: Final = re.compile(
+    r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
+    re.IGNORECASE,
+)
+"""Names of steps that retrieve, where no step says by its kind that it does."""
+
+COLUMNS: Final = (
+    *("id", "question", "contexts", "retrieved_ids", "answer", "references"),
+    *("trace_name", "model", "latency_ms", "prompt_tokens", "completion_tokens", "cost_usd"),
+    *("session", "user", "status", "error", "trace_input", "trace_output"),
+)
+
+
+@dataclass
+class Trace:
+    """The spans of a trace in order of their start, with the tree that they make."""
+
+    id: str
+    spans: list[Span]
+    roots: list[Span] = field(default_factory=list)
+    orphans: list[Span] = field(default_factory=list)
+    """The spans whose parent is not in the file."""
+    _children: dict[str, list[Span]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.spans = _in_order(self.spans)
+        known = {span.span_id for span in self.spans}
+        top = next((span for span in self.spans if span.is_trace), None)
+        for span in self.spans:
+            span.kind = span.kind or kind_of(span)
+            parent = span.parent_id
+            if parent and parent not in known:
+                self.orphans.append(span)
+            elif not parent and (top is None or span is top):
+                self.roots.append(span)
+            else:
+                parent = parent or (top.span_id if top else "")
+                self._children.setdefault(parent, []).append(span)
+        if not self.roots:
+            self.roots = [span for span in self.orphans if span.has_remote_parent]
+            self.orphans = [span for span in self.orphans if not span.has_remote_parent]
+
+    def below(self, spans: Iterable[Span]) -> Iterator[Span]:
+        """Yield the spans and all below them, the upper ones first."""
+        level, seen = [*spans], set()
+        while level:
+            level = [span for span in level if span.span_id not in seen]
+            seen |= {span.span_id for span in level}
+            yield from level
+            level = [child for span in level for child in self._children.get(span.span_id, ())]
+
+    def steps(self) -> list[Span]:
+        """Return the spans of the system itself in order of start: not those that judge it."""
+        judged = [span for span in self.spans if span.kind == "judge"]
+        left_out = {span.span_id for span in self.below(judged)} if judged else ()
+        return [span for span in self.spans if span.span_id not in left_out]
+
+
+def _in_order(spans: Sequence[Span]) -> list[Span]:
+    """Return spans by start; equal ones as in the file, which may have the last ones first."""
+    starts = [span.start_ns for span in spans if span.start_ns is not None]
+    is_backwards = len(starts) > 1 and starts[0] > starts[-1]
+    listed = spans[::-1] if is_backwards else spans
+    return sorted(listed, key=lambda span: span.start_ns or 0)
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """The columns of a row, why it can be no sample ("" if it can), and where its root is."""
+
+    fields: dict[str, Any]
+    flaw: str
+    line: int | None
+
+
+def is_of_questions(trace: Trace) -> bool:
+    """Return whether any step asked a model, retrieved, or has a text: others are no rows."""
+    return any(
+        span.kind not in ("", "tool") or question_of(span) or answer_of(span)
+        for span in trace.spans
+    )
+
+
+def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> TraceRow:
+    """Return the row of a trace; ``said`` are columns that the tool knows beside the spans.
+
+    ``mapped`` are the fields that a ``key_map`` reads from columns of its own.
+    """
+    steps = trace.steps()
+    root = trace.roots[0] if trace.roots else None
+    fields: dict[str, Any] = dict.fromkeys(COLUMNS)
+    fields["id"] = trace.id
+    fields |= _content(trace, steps)
+    fields |= _costs(steps)
+    fields["latency_ms"] = _latency(trace.roots)
+    fields["model"] = _model(steps)
+    for name in ("session", "user", "trace_name"):
+        fields[name] = _first_text(trace, name)
+    if root is not None:
+        fields["trace_name"] = fields["trace_name"] or root.name or None
+        failed = next((span for span in trace.roots if span.error is not None), None)
+        fields["status"] = "ok" if failed is None else "error"
+        fields["error"] = None if failed is None else _reason(failed, steps) or None
+    for name, value in said.items():
+        if fields.get(name) is None:
+            fields[name] = value
+    return TraceRow(fields, _flaw(trace, fields, mapped), root.line if root else None)
+
+
+def _content(trace: Trace, steps: Sequence[Span]) -> dict[str, Any]:
+    documents = _contexts(trace, steps)
+    own = [span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")]
+    question = _question(trace, own, steps)
+    answer = _answer(own, steps)
+    has_ids = documents is not None and all(document.id for document in documents)
+    given, gave = next(map(input_of, own), None), next(map(output_of, own), None)
+    return {
+        "question": question,
+        "answer": answer,
+        "contexts": None if documents is None else [document.text for document in documents],
+        "retrieved_ids": [document.id for document in documents] if has_ids and documents else None,
+        "trace_input": given if question is None and given is not None else None,
+        "trace_output": gave if answer is None and gave is not None else None,
+    }
+
+
+def _question(trace: Trace, own: Sequence[Span], steps: Sequence[Span]) -> str | None:
+    """Return the root's question; without an input there, that of the highest step with one.
+
+    A model's prompt may hold the passages, too: what the retrieval was asked is the question if the
+    prompt has it.
+    """
+    top = next((span for span in own if input_of(span) is not None), None)
+    if top is not None and top.kind != "llm":
+        return question_of(top)
+    inner = (span for span in trace.below(trace.roots) if span.kind in ("chain", "agent", ""))
+    named = next(filter(None, map(question_of, inner)), None)
+    if named:
+        return named
+    asked = next(filter(None, (question_of(span) for span in steps if span.kind == "llm")), None)
+    queries = (query_of(span) for span in steps if span.kind in ("retrieval", "rerank"))
+    query = next(filter(None, queries), None)
+    return query if asked is None or (query and query in asked) else asked
+
+
+def _answer(own: Sequence[Span], steps: Sequence[Span]) -> str | None:
+    """Return the root's answer; without an output there, that of the last model.
+
+    Not where the trace failed or has no end: nobody was given that answer.
+    """
+    last = next((span for span in reversed(own) if output_of(span) is not None), None)
+    if last is not None:
+        return answer_of(last)
+    if any(span.error is not None or span.end_ns is None for span in own):
+        return None
+    models = (span for span in reversed(steps) if span.kind == "llm" and span.error is None)
+    return next(filter(None, map(answer_of, models)), None)
+
+
+def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
+    """Return what the model was given: documents in order of start, as rerankers left them.
+
+    Of steps inside each other, the outer one counts. A reranker replaces what the retrievals since
+    the reranker before it found. A document that a later retrieval finds again counts once.
+    """
+    named = _outer(trace, [span for span in steps if span.kind in ("retrieval", "rerank")])
+    found = [(span.kind, documents_of(span)) for span in named]
+    if all(documents is None for _, documents in found):
+        searches = [span for span in steps if span.kind != "llm" and _SEARCHES.search(span.name)]
+        found = [("retrieval", documents_in_output(span)) for span in _outer(trace, searches)]
+    known = [(kind, documents) for kind, documents in found if documents is not None]
+    if known:
+        return _joined(known)
+    return next(filter(None, map(contexts_of, trace.roots)), None)
+
+
+def _outer(trace: Trace, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans that have documents and are in no other such span, in order."""
+    inside: set[str] = set()
+    kept = []
+    for span in spans:  # parents begin before their children
+        if span.span_id in inside:
+            continue
+        is_named = span.kind in ("retrieval", "rerank")
+        if (documents_of(span) if is_named else documents_in_output(span)) is None:
+            continue
+        kept.append(span)
+        inside |= {below.span_id for below in trace.below([span])}
+    return kept
+
+
+def _joined(steps: Iterable[tuple[str, list[Document]]]) -> list[Document]:
+    parts: list[tuple[str, list[Document]]] = []
+    for kind, documents in steps:
+        if kind == "rerank":
+            parts = _before_reranking(parts)
+        parts.append((kind, documents))
+    joined: list[Document] = []
+    for _, documents in parts:
+        before = set(joined)
+        joined += [document for document in documents if document not in before]
+    return joined
+
+
+def _before_reranking(
+    parts: list[tuple[str, list[Document]]],
+) -> list[tuple[str, list[Document]]]:
+    """Return the parts that a reranker does not replace: those before the last retrievals."""
+    rest = [*parts]
+    while rest and rest[-1][0] == "retrieval":
+        del rest[-1]
+    return rest if len(rest) < len(parts) else rest[:-1]
+
+
+def _costs(steps: Sequence[Span]) -> dict[str, int | float | None]:
+    """Return tokens and cost, summed over the calls of models; a call inside one counts once."""
+    return {name: _sum(steps, name) for name in ("prompt_tokens", "completion_tokens", "cost_usd")}
+
+
+def _sum(steps: Sequence[Span], name: str) -> int | float | None:
+    models = {span.span_id: span for span in steps if span.kind == "llm"}
+    by_id = {span.span_id: span for span in steps}
+    numbers = {own: number_at(span, name) for own, span in models.items()}
+    found = [
+        number
+        for own, number in numbers.items()
+        if number is not None and not _has_above(by_id, by_id[own], numbers)
+    ]
+    if not found and not models:  # the tool may have summed already
+        above = (number_at(span, name) for span in steps if not span.parent_id)
+        return next((number for number in above if number is not None), None)
+    if not found:
+        return None
+    return sum(found) if all(isinstance(number, int) for number in found) else math.fsum(found)
+
+
+def _has_above(
+    by_id: Mapping[str, Span], span: Span, numbers: Mapping[str, int | float | None]
+) -> bool:
+    """Return whether a step above this one has a number, too."""
+    seen = {span.span_id}
+    while (above := by_id.get(span.parent_id)) is not None and above.span_id not in seen:
+        if numbers.get(above.span_id) is not None:
+            return True
+        seen.add(above.span_id)
+        span = above
+    return False
+
+
+def _latency(roots: Sequence[Span]) -> float | None:
+    """Return the milliseconds from the first start to the last end; None while any runs."""
+    times = [(span.start_ns, span.end_ns) for span in roots]
+    starts = [start for start, _ in times if start is not None]
+    ends = [end for _, end in times if end is not None]
+    if not roots or len(starts) < len(roots) or len(ends) < len(roots):
+        return None
+    return round((max(ends) - min(starts)) / 1e6, 3)
+
+
+def _model(steps: Sequence[Span]) -> str | None:
+    """Return the model that answered: that of the last call."""
+    models = (model_of(span) for span in reversed(steps) if span.kind == "llm")
+    return next(filter(None, models), None)
+
+
+def _first_text(trace: Trace, name: str) -> str | None:
+    found = (text_at(span, name) for span in (*trace.roots, *trace.spans))
+    return next(filter(None, found), None)
+
+
+def _reason(failed: Span, steps: Sequence[Span]) -> str:
+    """Return the message of a failure; where the root has none, that of the step that failed."""
+    return failed.error or next((span.error for span in steps if span.error), "")
+
+
+def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str:
+    """Return why a trace can be no sample; "" where it can."""
+    if not trace.roots:
+        first = next((span for span in trace.orphans), trace.spans[0])
+        return (
+            f"trace {trace.id} has no root span: the parent {first.parent_id} of {first.name!r} is "
+            "not in the file; export whole traces"
+        )
+    is_without = fields["answer"] is None and "answer" not in mapped
+    if fields["status"] == "error" and is_without:
+        reason = f": {fields['error']}" if fields["error"] else ""
+        return f"trace {trace.id} failed and has no answer{reason}"
+    if is_without and any(span.end_ns is None for span in trace.roots):
+        return f"trace {trace.id} is not finished: its root span has no end, and no answer"
+    for name, column in (("question", "trace_input"), ("answer", "trace_output")):
+        if fields[column] is not None and name not in mapped:
+            return _undecided(trace.id, name, column, fields[column])
+    if fields["question"] is None and "question" not in mapped:
+        return f"trace {trace.id} has no text of a question"
+    return ""
+
+
+def _undecided(trace_id: str, name: str, column: str, value: Any) -> str:
+    side = "input" if column == "trace_input" else "output"
+    keys = [str(key) for key in value][:6] if isinstance(value, Mapping) else []
+    if not keys:
+        return f"trace {trace_id}: the {side} of its root span has no text that is the {name}"
+    return (
+        f"trace {trace_id}: which part of the {side} of its root span is the {name}? It has "
+        f"{', '.join(map(repr, keys))}. Write dataset.key_map: {{{name}: {column}.{keys[0]}}}"
+    )

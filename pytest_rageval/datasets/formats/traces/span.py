@@ -1,0 +1,173 @@
+"""A span, whatever tool wrote it, and how its attributes, ids and times are looked up."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pytest_rageval.datasets.cells import value_or_text
+
+
+@dataclass(slots=True)
+class Span:
+    """A step of a trace; ``parent_id`` is "" for one that no other step began.
+
+    ``attributes`` has the names of the tool: dotted, or nested. ``error`` is None unless the step
+    failed. ``tool`` names the convention of the attributes where their names do not say it.
+    ``is_trace``: the tool's record of the trace itself, above all spans without a parent.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    name: str
+    attributes: Mapping[str, Any]
+    start_ns: int | None = None
+    end_ns: int | None = None
+    error: str | None = None
+    tool: str = ""
+    is_trace: bool = False
+    has_remote_parent: bool = False
+    kind: str = ""
+    line: int | None = None
+
+
+def pick(tree: Mapping[str, Any], path: str) -> Any:
+    """Return what is at a dotted path, however the names are parted; None where nothing is.
+
+    >>> pick({"llm": {"token_count.prompt": 3}}, "llm.token_count.prompt")
+    3
+    """
+    if path in tree:
+        return tree[path]
+    at = path.find(".")
+    while at > 0:
+        inner = tree.get(path[:at])
+        if isinstance(inner, str) and inner[:1] in ("{", "["):
+            inner = value_or_text(inner)
+        if isinstance(inner, Mapping) and (found := pick(inner, path[at + 1 :])) is not None:
+            return found
+        at = path.find(".", at + 1)
+    return None
+
+
+def first_of(tree: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
+    """Return the value at the first of the paths that has one; None without any."""
+    for path in paths:
+        value = pick(tree, path)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def list_at(tree: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a path; a list also where each item has names of its own.
+
+    >>> list_at({"docs.0.id": "a", "docs.1.id": "b"}, "docs")
+    [{'id': 'a'}, {'id': 'b'}]
+    """
+    value = pick(tree, path)
+    if value is None:
+        head = path.partition(".")[0]
+        prefix = f"{path}."
+        if head in tree and not any(name.startswith(prefix) for name in tree):
+            return None
+        items = _items(tree, prefix)
+        return items or None
+    return _numbered(value) if isinstance(value, Mapping) else value
+
+
+def _items(tree: Mapping[str, Any], prefix: str) -> list[Any]:
+    found: dict[int, Any] = {}
+    for name, value in tree.items():
+        if name.startswith(prefix):
+            number, _, rest = name[len(prefix) :].partition(".")
+            if number.isdecimal() and len(number) < 6:
+                at = int(number)
+                if rest:
+                    item = found.setdefault(at, {})
+                    if isinstance(item, dict):
+                        item[rest] = value
+                else:
+                    found[at] = value
+    return [found[at] for at in sorted(found)]
+
+
+def _numbered(value: Mapping[str, Any]) -> Any:
+    if value and all(str(name).isdecimal() for name in value):
+        return [value[name] for name in sorted(value, key=int)]
+    return value
+
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{11}=|[A-Za-z0-9+/]{22}==")
+
+
+def plain_id(value: Any) -> str:
+    """Return an id of a trace or span in one spelling; "" for none, and for one of zeros.
+
+    >>> plain_id("0x026f3e4e89e2ce0d"), plain_id("Am8+Tonizg0="), plain_id("0000000000000000")
+    ('026f3e4e89e2ce0d', '026f3e4e89e2ce0d', '')
+    """
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return ""
+    text = str(value).strip().removeprefix("0x")
+    if _BASE64.fullmatch(text):
+        try:
+            text = b64decode(text, validate=True).hex()
+        except binascii.Error:
+            return text
+    return text if text.strip("0") else ""
+
+
+_NANOSECONDS: Final = ((10**17, 1), (10**14, 1000), (10**11, 10**6), (0, 10**9))
+"""From which number on a time since 1970 is in ns, µs, ms, s; and how many ns that is."""
+
+
+def time_ns(value: Any) -> int | None:
+    """Return a time as nanoseconds since 1970; a time without a zone is in UTC.
+
+    Numbers are seconds, milliseconds, microseconds or nanoseconds by their size.
+
+    >>> time_ns("2026-11-24T03:57:59.5Z") == time_ns(1795492679500) == time_ns("1795492679.5")
+    True
+    """
+    number = as_number(value)
+    if number is not None:
+        if not 0 < number < 10**19:
+            return None
+        factor = next(factor for least, factor in _NANOSECONDS if number >= least)
+        return round(number * factor) if isinstance(number, float) else number * factor
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value.strip().removesuffix(" UTC"))
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86400 + since.seconds) * 10**9 + since.microseconds * 1000
+
+
+def as_number(value: Any) -> int | float | None:
+    """Return a number, also one that is written as text; None for NaN and all else."""
+    if isinstance(value, str):
+        if not value[:1].isdecimal() and value[:1] not in ("-", "."):
+            return None
+        try:
+            return int(value) if value.isdecimal() else _finite(float(value))
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) else _finite(value)
+
+
+def _finite(number: float) -> int | float | None:
+    if number - number != 0:  # NaN and infinities
+        return None
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
