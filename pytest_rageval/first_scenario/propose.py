@@ -53,6 +53,7 @@ TRIED_ROWS: Final = 3
 _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
 _DOCUMENTS: Final = ("json", "jsonl")
+_TRACES: Final = "traces"
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,10 @@ class _Reading:
     @cached_property
     def mapped(self) -> Mapped:
         """The fields of the columns."""
-        return map_columns(self.table, self.data.stem, self.spec.key_map, self.systems)
+        is_answered = self.spec.format == _TRACES  # what production did, no gold
+        return map_columns(
+            self.table, self.data.stem, self.spec.key_map, self.systems, is_answered=is_answered
+        )
 
     def load(self, mapped: Mapped) -> Dataset:
         """Return the rows as cases; raises ScenarioError if they cannot be read so."""
@@ -192,6 +196,9 @@ def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Readi
     Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
     """
     try:
+        if _are_traces(data, keys):
+            traces = {**keys, "format": _TRACES}
+            return _Reading(data, traces, _read_rows(data, traces), systems)
         reading = _Reading(data, keys, _read_rows(data, keys), systems)
         if "question" in reading.mapped.fields or "rows_at" in keys:
             return reading
@@ -225,9 +232,16 @@ def _read_at_paths(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) 
             has_question = "question" in reading.mapped.fields
         except ScenarioError:
             continue
-        if has_question and (reading.mapped.has_gold or reading.mapped.doubt):
+        mapped = reading.mapped
+        if has_question and (mapped.has_gold or mapped.doubt or "answer" in mapped.fields):
             found.append(reading)
     return found
+
+
+def _are_traces(data: Path, keys: Mapping[str, Any]) -> bool:
+    shown = data.name
+    file = data_file(_spec({**keys, "path": shown}, shown), data.parent, shown, "dataset")
+    return reader_of(file, shown, "dataset").name == _TRACES
 
 
 def _steps(reading: _Reading) -> int:

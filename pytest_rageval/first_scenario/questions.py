@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
-from pytest_rageval.datasets.proposer.propose import AS_SAID, Mapped, Way, could_be
+from pytest_rageval.datasets.proposer.propose import AS_SAID, OF_TRACES, Mapped, Way, could_be
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.scenario.column_names import snake_case
 
@@ -60,6 +60,12 @@ def ask_if_open(table: Table, mapped: Mapped, shown: str, works: Works) -> None:
         what = judgements or "no column looks like questions"
         raise undecided(shown, what, *ways, columns)
     if not mapped.has_gold and not {"answer", "contexts"} <= mapped.fields.keys():
+        if "answer" in mapped.fields and mapped.fields["answer"].why == OF_TRACES:
+            message = (
+                "these traces have answers, but neither what a search found nor what is right: "
+                "export the spans of the search, too"
+            )
+            raise undecided(shown, message, columns)
         offers = [
             *_lines(filter(works, _answer_as_gold(mapped))),
             *(f"{why}: {option(way)}" for why, way in mapped.notes if way and works(way)),
@@ -109,7 +115,7 @@ def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -
 def _answer_as_gold(mapped: Mapped) -> Iterator[Way]:
     """Yield the way to take what is named like an answer as the gold."""
     found = mapped.fields.get("answer")
-    if found is not None and found.why != AS_SAID:
+    if found is not None and found.why not in (AS_SAID, OF_TRACES):
         case = f"{found.column!r} is the right answer, and no system said it"
         yield Way(case, "references", found.column)
 

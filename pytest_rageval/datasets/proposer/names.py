@@ -99,9 +99,9 @@ def _own_name(name: str) -> str:
     An object that only holds the parts of a row together adds nothing to their names.
     """
     head, _, leaf = name.rpartition(".")
-    if head and leaf.lower() in _TEXTS and head.lower() not in _WHOLES:
-        return head
-    return leaf if head.lower() in _WHOLES else name
+    if head.lower() in _WHOLES and not (read_field(head) and leaf.lower() in _TEXTS):
+        return leaf
+    return head if head and leaf.lower() in _TEXTS else name
 
 
 def _by_known_name(column: Column, name: str) -> Spoken | None:

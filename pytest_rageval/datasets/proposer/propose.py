@@ -32,6 +32,7 @@ from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.tokenize import split_characters
 
 AS_SAID: Final = "as you said"
+OF_TRACES: Final = "what the trace answered"
 GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", *CHECK_FIELDS)
 _ANSWERED: Final = ("contexts", "retrieved_ids")
 _PASSAGE: Final = 300
@@ -118,9 +119,16 @@ class Mapped:
 
 
 def map_columns(
-    table: Table, file_stem: str, given: Mapping[str, str], systems: Sequence[str] = ()
+    table: Table,
+    file_stem: str,
+    given: Mapping[str, str],
+    systems: Sequence[str] = (),
+    *,
+    is_answered: bool = False,
 ) -> Mapped:
     """Return the fields of the columns.
+
+    ``is_answered``: a column ``answer`` is what a system said, as in traces.
 
     ``given`` is a ``key_map`` that the user wrote: it holds, and its columns serve nothing else.
     ``systems`` are the columns with the answers of several systems, if the user named them.
@@ -131,6 +139,8 @@ def map_columns(
         draft.systems = tuple(systems)
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
+    if is_answered:
+        draft.take_answered()
     draft.take_answer()
     draft.settle_bare_answer(file_stem)
     draft.settle_passage()
@@ -253,6 +263,12 @@ class _Draft:
         self.ways = tuple(
             Way(f"{column!r} is {case}", name, column) for column in columns[:_MOST_SYSTEMS]
         )
+
+    def take_answered(self) -> None:
+        """Take the column ``answer`` as what a system said."""
+        bare = [name for name in self._of("answer?") if name == "answer"]
+        if bare and "answer" not in self.fields:
+            self.fields["answer"] = FoundColumn(bare[0], OF_TRACES)
 
     def take_answer(self) -> None:
         """Take what the system said, unless several columns may be that."""
@@ -578,7 +594,7 @@ def could_be(table: Table, name: str) -> Iterator[str]:
         if not column.repeats and not column.is_number and not kinds_of(column.name) & other
     ]
     if name == "question":
-        texts = [column for column in texts if not column.is_list]
+        texts = [one for one in texts if not one.is_list and (one.is_prose or _questions_in(one))]
         texts.sort(key=_questions_in, reverse=True)
     prose = [column.name for column in texts if column.is_prose]
     yield from dict.fromkeys([*prose, *(column.name for column in texts)])
