@@ -21,7 +21,12 @@ from pytest_rageval.scenario.column_names import name_key, read_field, snake_cas
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
 from pytest_rageval.scenario.yaml.tree import pair_text
 
-_ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
+_ID_KEYS: Final = (
+    *("id", "doc_id", "docid", "document_id", "chunk_id", "_id"),
+    *("source", "file", "file_name", "url", "title"),
+)
+"""What names a document in an object: an id that was made for it, then where it is from, and at
+last its title, which other documents may have too."""
 _GRADE_KEYS = ("grade", "relevance", "rel")
 
 
@@ -37,6 +42,8 @@ def reference_ids(value: Any) -> dict[str, int] | None:
     """
     if isinstance(value, str) and value.strip().startswith("{"):
         value = _braces_in_text(value)
+    if isinstance(value, Mapping) and _is_document(value):
+        value = [value]
     if isinstance(value, Mapping):
         judged = {key: grade for key, grade in value.items() if not is_missing(grade)}
         return {str(key): _grade(grade) for key, grade in judged.items()} or None
@@ -50,6 +57,11 @@ def reference_ids(value: Any) -> dict[str, int] | None:
                 f"reference_ids has {shorten(repr(name))} twice, with different grades"
             )
     return grades or None
+
+
+def _is_document(value: Mapping[str, Any]) -> bool:
+    """Return whether an object is one document, ``{source: a.pdf, page: 3}``, and no grades."""
+    return any(isinstance(value.get(key), str) for key in _ID_KEYS)
 
 
 def _items(value: Any) -> Sequence[Any]:
@@ -79,9 +91,9 @@ def _listed(value: Any) -> Sequence[Any]:
 
 def _id(part: Any) -> str:
     if isinstance(part, Mapping):
-        for key in _ID_KEYS:
-            if key in part:
-                return plain_text("an id", part[key])
+        named = [part[key] for key in _ID_KEYS if key in part]
+        if named:
+            return plain_text("an id", next((name for name in named if not is_missing(name)), None))
         raise BadValueError(f"a document is an object without an id under {', '.join(_ID_KEYS)}")
     return plain_text("an id", part)
 

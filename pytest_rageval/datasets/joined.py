@@ -17,9 +17,9 @@ from pytest_rageval.datasets.ids import (
 )
 from pytest_rageval.datasets.key_map import read_cell, read_mark
 from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.model import value_text
+from pytest_rageval.model import NOTHING, value_text
 from pytest_rageval.scenario.column_names import read_field
-from pytest_rageval.scenario.data_specs import AnswersSpec
+from pytest_rageval.scenario.data_specs import ALIASES, AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_value import head_of
 
@@ -31,9 +31,14 @@ _MARKS: Final = ("skip", "xfail")
 
 
 def merged(
-    rows: Iterable[Row | BrokenRow], column: str, key_map: Mapping[str, str]
+    rows: Iterable[Row | BrokenRow],
+    column: str,
+    key_map: Mapping[str, str],
+    split: Mapping[str, str] = NOTHING,
 ) -> Iterator[Row | BrokenRow]:
     """Yield one row for each value of ``column``, in the order of the first of its rows.
+
+    ``split`` are the marks that divide texts, by field.
 
     Contexts and ids of all rows become lists, expected ids with their grades; other columns too
     where the rows differ. A row without a value is broken.
@@ -49,11 +54,11 @@ def merged(
             broken.append(BrokenRow(row.number, row.line, reason, str(dict(row.fields))[:500]))
         else:
             groups.setdefault(value, []).append(row)
-    made: list[Row | BrokenRow] = [_one_row(group, key_map) for group in groups.values()]
+    made: list[Row | BrokenRow] = [_one_row(group, key_map, split) for group in groups.values()]
     yield from sorted([*made, *broken], key=lambda row: row.number)
 
 
-def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
+def _one_row(group: list[Row], key_map: Mapping[str, str], split: Mapping[str, str]) -> Row:
     first = group[0]
     mapped = {column: name for name, column in key_map.items()}
     fields: dict[str, Any] = {}
@@ -61,13 +66,15 @@ def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
     for column in dict.fromkeys(name for row in group for name in row.fields):
         field = mapped.get(column) or (read_field(column) or (column,))[0]
         try:
-            fields[column] = _one_value(group, column, field, key_map)
+            fields[column] = _one_value(group, column, field, key_map, split)
         except BadValueError as error:
             flaw = flaw or str(error)
     return replace(first, fields=fields, flaw=first.flaw or flaw)
 
 
-def _one_value(group: list[Row], column: str, field: str, key_map: Mapping[str, str]) -> Any:
+def _one_value(
+    group: list[Row], column: str, field: str, key_map: Mapping[str, str], split: Mapping[str, str]
+) -> Any:
     """Return what the rows of a sample have in a column; raises BadValueError."""
     having = [row for row in group if not is_missing(row.fields.get(column))]
     if field in _MARKS:
@@ -77,24 +84,26 @@ def _one_value(group: list[Row], column: str, field: str, key_map: Mapping[str, 
         having = having[:1]
     columns = dict.fromkeys(name for row in group for name in row.fields)
     grades = grade_column(columns, key_map) if field == "reference_ids" else None
-    known = [_as_merged(row, column, field, grades) for row in having]
+    known = [_as_merged(row, column, field, grades, split.get(field, "")) for row in having]
     differ = any(value != known[0] for value in known)
     parts = [part for value in known for part in _parts(value)]
     if field in _LISTS:
         return parts or None
     if differ:  # a list in a list of checks would be of alternatives
-        return parts if field in (*CHECK_FIELDS, "references") else known
+        return parts if field in (*CHECK_FIELDS, "references", ALIASES) else known
     return known[0] if known else None
 
 
-def _as_merged(row: Row, column: str, field: str, grades: str | None) -> Any:
+def _as_merged(row: Row, column: str, field: str, grades: str | None, mark: str) -> Any:
     """Return a row's part of a field: the list that its cell spells, ids with their grades."""
     value = row.fields[column]
+    if mark and isinstance(value, str):
+        value = read_cell(field, value, mark, tabular=row.tabular)
     if field == "reference_ids":
         return _judged(row, value, grades)
     if field == "retrieved_ids":
         return list(retrieved_ids(value))
-    if isinstance(value, str) and field in (*_LISTS, *CHECK_FIELDS, "references"):
+    if isinstance(value, str) and field in (*_LISTS, *CHECK_FIELDS, "references", ALIASES):
         return read_cell(field, value, tabular=row.tabular)
     return value
 

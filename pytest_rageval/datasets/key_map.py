@@ -18,6 +18,7 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     parse_contexts,
     plain_text,
+    read_references,
     separator_in,
     value_in_cell,
     value_in_text,
@@ -25,9 +26,11 @@ from pytest_rageval.datasets.cells import (
 from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
+from pytest_rageval.scenario.data_specs import ALIASES
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_text, path_in
 
+_OTHER_TURN = re.compile(r"^(?:system|assistant|tool):$|(?<=\n)user:$", re.MULTILINE)
 _SPELT_LIST = re.compile(r"""\s*\[\s*['"]""")
 _FALSE_WORDS = frozenset(
     {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
@@ -36,15 +39,17 @@ _FALSE_WORDS = frozenset(
 _CONTEXTS = ("contexts", "reference_contexts")
 _TEXTS = frozenset({"must_include", "must_not_include"})
 _LISTS = frozenset(
-    {*_CONTEXTS, "references", "retrieved_ids", "reference_ids"}
+    {*_CONTEXTS, "references", ALIASES, "retrieved_ids", "reference_ids"}
     | {*_TEXTS, "must_match", "answer_checks", "must_satisfy"}
 )
 """The fields with lists, which a table can only spell as text."""
 _LISTS_OF_TEXTS = frozenset({*_TEXTS, "must_satisfy"})
 """The fields whose texts may spell a list in JSON, too: as one text, it would be in no answer."""
-_DEEPEVAL = frozenset({"input", "actual_output"})
+_DEEPEVAL = frozenset({"actual_output", "expected_output"})
 _DEEPEVAL_LISTS = frozenset({"context", "retrieval_context"})
-"""In a table that deepeval saved, which has the columns above, ``|`` separates contexts."""
+"""In a table that deepeval saved, with ``input`` and one of the above, ``|`` separates contexts."""
+_INSPECT = frozenset({"sample_id", "eval_id", "epoch", "input"})
+"""Columns of inspect_ai's data frame of samples, where the question is a turn of the user."""
 _OF_INVALID_ROWS = frozenset({"question", "doc_name", "tags", "skip", "xfail"})
 """The fields that invalid rows also have."""
 
@@ -55,6 +60,7 @@ class KeyMap:
     ``fallbacks`` names a second column for some fields. A row without any value for such a field,
     even an empty one, takes it from that column, which then belongs to no other field. ``likely``
     are further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
+    ``split`` are the marks that divide texts, by field.
     """
 
     def __init__(
@@ -64,7 +70,9 @@ class KeyMap:
         fallbacks: Mapping[str, str] = NOTHING,
         likely: Mapping[str, str] = NOTHING,
         kept: frozenset[str] = frozenset(),
+        split: Mapping[str, str] = NOTHING,
     ) -> None:
+        self._split = split
         self._kept_columns = kept | frozenset(likely.values())
         self._key_map = {**likely, **key_map}
         self._likely = frozenset(likely.values())
@@ -117,7 +125,9 @@ class KeyMap:
         try:
             if "id" in values:
                 sample_id = plain_text("id", values.pop("id")).strip() or sample_id
-            layout.read_cells(values, tabular=row.tabular)
+            if layout.has_inspect_turns and isinstance(values.get("question"), str):
+                values["question"] = _without_role(values["question"])
+            layout.read_cells(values, self._split, tabular=row.tabular)
             return _sample(sample_id, index, row, values, metadata)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
@@ -215,13 +225,18 @@ class _Layout:
                 free = [alias for alias in aliases if alias in present and alias not in taken]
                 if free:
                     found[name] = free
+        if ALIASES in key_map:
+            found[ALIASES] = [key_map[ALIASES]]
         self.has_answer_column = not present.isdisjoint(found.get("answer", ()))
         self._lists = tuple(name for name in found if name in _LISTS)
         self._separated = frozenset(
             name
             for name in _CONTEXTS
-            if present >= _DEEPEVAL and not _DEEPEVAL_LISTS.isdisjoint(found.get(name, ()))
+            if "input" in present
+            and not _DEEPEVAL.isdisjoint(present)
+            and not _DEEPEVAL_LISTS.isdisjoint(found.get(name, ()))
         )
+        self.has_inspect_turns = present >= _INSPECT and found.get("question") == ["input"]
         used = {column for candidates in found.values() for column in candidates}
         used |= present & set(fallbacks.values())
         self.metadata = tuple(column for column in columns if column not in used or column in kept)
@@ -240,7 +255,9 @@ class _Layout:
         plain = {name for name, _ in self.plain}
         self.sources = [(name, many) for name, many in found.items() if name not in plain]
 
-    def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
+    def read_cells(
+        self, values: dict[str, Any], split: Mapping[str, str], *, tabular: bool
+    ) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.
 
         In rows that are no table, only texts of checks are read so, and contexts that deepeval
@@ -249,13 +266,15 @@ class _Layout:
         for name in self._lists:
             value = values.get(name)
             if isinstance(value, str):
-                values[name] = read_cell(name, value, tabular=tabular)
+                values[name] = read_cell(name, value, split.get(name, ""), tabular=tabular)
                 if name in self._separated and values[name] is value:
                     values[name] = value.split("|")
 
 
-def read_cell(name: str, text: str, *, tabular: bool) -> Any:
+def read_cell(name: str, text: str, mark: str = "", *, tabular: bool) -> Any:
     """Return the list that the text of a field with lists spells; else the text.
+
+    A text that spells no list is divided at the ``mark``, if there is one.
 
     Raises BadValueError for a part of a list, and for a table's cell that may be one text or
     several.
@@ -264,12 +283,20 @@ def read_cell(name: str, text: str, *, tabular: bool) -> Any:
         spelled = value_in_cell(name, text)
         if spelled is not None:
             return spelled
-    if tabular and name in _TEXTS and (mark := separator_in(name, text)):
+    if mark:
+        return [part.strip() for part in text.split(mark) if part.strip()]
+    if tabular and name in _TEXTS and (found := separator_in(name, text)):
         raise BadValueError(
-            f"{name}: one text with {mark!r}, or several? {shorten(repr(text))}; "
+            f"{name}: one text with {found!r}, or several? {shorten(repr(text))}; "
             'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
         )
     return text
+
+
+def _without_role(text: str) -> str:
+    """Return the text of a single turn of the user, ``user:`` and a line break before it."""
+    is_single = text.startswith("user:\n") and not _OTHER_TURN.search(text)
+    return text.removeprefix("user:\n").strip("\n") if is_single else text
 
 
 def _is_filled(value: Any) -> bool:
@@ -285,15 +312,23 @@ def _sample(
     if row.flaw:
         raise BadValueError(row.flaw)
     found: dict[str, Any] = {}
+    aliases = values.pop(ALIASES, None)
     for name, value in values.items():
         if name in _CONTEXTS and is_nan(value):
             continue
         if name == "contexts":
             found["contexts"], found["context_docs"] = contexts_and_docs(value)
         elif name == "references":
-            found["references"], found["reference_groups"] = _references(value)
+            found["references"], found["reference_groups"] = read_references(value)
         else:
             found[name] = _READ[name](name, value)
+    if aliases is not None:
+        # Not at the top: most data have none.
+        from pytest_rageval.datasets.references import with_aliases
+
+        found["references"] = with_aliases(
+            found.get("references"), found.get("reference_groups"), aliases
+        )
     return Sample(sample_id, index, row.number, metadata=metadata, **found)
 
 
@@ -342,30 +377,6 @@ def _rest(value: Any, parts: Sequence[tuple[str | int, ...]]) -> Any:
         if kept is not None or not inside:
             rest[key] = kept
     return rest or None
-
-
-def _references(
-    value: Any,
-) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...] | None]:
-    """Return the flat references, and the groups if the value is a list of lists.
-
-    A string is one reference. None if no reference is left.
-    """
-    if value is None or value == "":
-        return None, None
-    if not isinstance(value, list | tuple):
-        return (plain_text("references", value),), None
-    if any(isinstance(part, list | tuple) for part in value):
-        groups = tuple(_reference_group(part) for part in value)
-        groups = tuple(group for group in groups if group)
-        flat = tuple(reference for group in groups for reference in group)
-        return flat or None, groups or None
-    return _reference_group(value) or None, None
-
-
-def _reference_group(value: Any) -> tuple[str, ...]:
-    parts = value if isinstance(value, list | tuple) else [value]
-    return tuple(plain_text("a reference", part) for part in parts if not is_missing(part))
 
 
 def _tags(_name: str, value: Any) -> tuple[str, ...]:

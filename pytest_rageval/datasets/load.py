@@ -101,7 +101,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         # Not at the top: most data have one row a sample, in one file.
         from pytest_rageval.datasets.joined import merged
 
-        rows = merged(rows, spec.merge_rows, spec.key_map)
+        rows = merged(rows, spec.merge_rows, spec.key_map, spec.split)
     second = None if answers is None else _answers(answers, base_dir, answers_at or where, spec)
     if second is not None:
         rows = second.joined(rows, shown, spec.key_map)
@@ -112,7 +112,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely, kept)
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
@@ -189,7 +189,7 @@ def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec
         unprefixed = {
             name: column.removeprefix(answers.prefix) for name, column in spec.key_map.items()
         }
-        rows = merged(rows, answers.key, unprefixed)
+        rows = merged(rows, answers.key, unprefixed, spec.split)
     return Answers(answers, file.shown, rows, file.sha256().digest())
 
 

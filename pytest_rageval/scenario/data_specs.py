@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -51,6 +51,16 @@ RowsAt = Annotated[
 ]
 
 
+ALIASES: Final = "aliases"
+"""The key of a ``key_map`` for a column of more right answers, no field."""
+
+DIVIDED: Final = (
+    *("references", ALIASES, "must_include", "must_not_include", "contexts"),
+    *("reference_contexts", "retrieved_ids", "reference_ids"),
+)
+"""The keys of ``split``: fields with lists, whose texts a mark may divide."""
+
+
 class DatasetSpec(Spec):
     """Where the rows come from and which of them are used."""
 
@@ -62,6 +72,9 @@ class DatasetSpec(Spec):
     rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
     key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
+    split: dict[str, Text] = Field(
+        {}, description="field with a list: the mark that divides a text of it, for instance '/'"
+    )
     other_names: bool = Field(
         True, description="whether columns are also read by the names that other tools give them"
     )
@@ -109,7 +122,7 @@ class DatasetSpec(Spec):
     def _key_map_names_fields(cls, key_map: dict[str, str]) -> dict[str, str]:
         fields: dict[str, str] = {}
         for name, column in key_map.items():
-            if name == GRADE:
+            if name in (GRADE, ALIASES):
                 fields[name] = column
                 continue
             if name not in FIELD_OF:
@@ -123,13 +136,31 @@ class DatasetSpec(Spec):
             if FIELD_OF[name] in fields:
                 raise ValueError(f"{name!r} is a second name of {FIELD_OF[name]!r}; keep one")
             fields[FIELD_OF[name]] = column
-        for given, right in OPPOSED:
+        for given, right in (*OPPOSED, ("answer", ALIASES)):
             if given in fields and right in fields and may_meet(fields[given], fields[right]):
                 raise ValueError(
                     f"gives the column {fields[given]!r} to {given!r} and to {right!r}: compared "
                     "with itself it is always right; name another column for one of them"
                 )
         return fields
+
+    @field_validator("split")
+    @classmethod
+    def _split_divides_lists(cls, split: dict[str, str]) -> dict[str, str]:
+        marks: dict[str, str] = {}
+        for name, mark in split.items():
+            field = FIELD_OF.get(name, name)
+            if field not in DIVIDED:
+                raise ValueError(
+                    f"{name!r} is no field with a list that can be divided: "
+                    f"expected {', '.join(DIVIDED)}"
+                )
+            if not mark.strip(" "):
+                raise ValueError(f"the mark of {name!r} is blank; write for instance '/' or ' or '")
+            if field in marks:
+                raise ValueError(f"{name!r} is a second name of {field!r}; keep one")
+            marks[field] = mark
+        return marks
 
     @model_validator(mode="after")
     def _has_one_source(self) -> DatasetSpec:

@@ -285,7 +285,7 @@ def test_contexts_in_every_form(value: Any, expected: tuple[str, ...]) -> None:
         ({"answer": ["a"]}, "answer must be text, found a list"),
         ({"answer": {"text": "a"}}, "answer must be text, found an object"),
         ({"question": ["q"]}, "question must be text, found a list"),
-        ({"references": [{"text": "a"}]}, "a reference must be text, found an object"),
+        ({"references": [{"span": "a"}]}, "a reference is an object without answer, text, value, "),
         ({"references": [[["a"]]]}, "a reference must be text, found a list"),
         ({"contexts": [{"body": "a"}]}, "a context is an object without a text under text, "),
         ({"id": [1]}, "id must be text, found a list"),

@@ -1,0 +1,61 @@
+"""Reads right answers that are objects, by the role of their keys, and aliases of right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_rageval.datasets.cells import BadValueError, is_missing, reference_group
+from pytest_rageval.errors import shorten
+
+_ROLES: Final = ("answer", "text", "value", "content")
+"""The keys of an object for the right answer that it is."""
+
+_WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
+"""The keys of KILT's outputs, of which some have no answer: they say where one is found."""
+
+
+def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the references in an object; none where its answer is blank.
+
+    Raises BadValueError for an object without one, and for one that may have two.
+
+    >>> references_in({"text": ["14 euros"], "answer_start": [4]})
+    ('14 euros',)
+    """
+    held = {key: part[key] for key in _ROLES if key in part}
+    filled = {key: value for key, value in held.items() if not _is_blank(value)}
+    if not held and part and not part.keys() <= _WITHOUT_ANSWER:
+        found = ", ".join(map(repr, list(part)[:5]))
+        raise BadValueError(
+            f"a reference is an object without {', '.join(_ROLES)}, found {shorten(found)}; name "
+            "the path to the text, for instance key_map: {references: COLUMN[*].name}"
+        )
+    if len({str(value) for value in filled.values()}) > 1:
+        one, other, *_ = filled
+        raise BadValueError(
+            f"a reference is an object with {one!r} and {other!r}; name the one that is right: "
+            f"key_map: {{references: COLUMN[*].{one}}} or {{references: COLUMN[*].{other}}}"
+        )
+    return reference_group(next(iter(filled.values()), None))
+
+
+def with_aliases(
+    flat: tuple[str, ...] | None, groups: tuple[tuple[str, ...], ...] | None, aliases: Any
+) -> tuple[str, ...] | None:
+    """Return references with further ones after them, none of them twice.
+
+    Raises BadValueError if the references are groups.
+    """
+    more = reference_group(aliases)
+    if more and groups is not None:
+        raise BadValueError(
+            "aliases: the references are groups, of which each has alternatives; write the aliases "
+            "into the groups"
+        )
+    texts = (text for text in (*(flat or ()), *more) if text.strip())
+    return tuple(dict.fromkeys(texts)) or None if more else flat
+
+
+def _is_blank(value: Any) -> bool:
+    return is_missing(value) or value in ("", [], {})
