@@ -216,7 +216,7 @@ class _Limited(io.RawIOBase):
 
 
 _OF_SPANS: Final = re.compile(
-    rb"(?:trace|span)_?id|(?:resource|scope)_?spans|run_type|record_json|htmlPath|bookmarked",
+    rb"(?:trace|span)_?id|(?:resource|scope)_?spans|run_type|record_json|html_?path|bookmarked",
     re.IGNORECASE,
 )
 _SEARCHED: Final = 2**18

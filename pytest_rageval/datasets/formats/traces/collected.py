@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_rageval.datasets.formats.traces.span import Span
@@ -27,7 +27,7 @@ class Collected:
 
     def add(self, span: Span) -> None:
         """Add a span; one that is there already counts once, the finished one rather."""
-        span = replace(span, line=self.line) if span.line is None else span
+        span.line = self.line
         known = self.spans.setdefault(span.trace_id, {})
         before = known.get(span.span_id)
         self.last_trace = span.trace_id

@@ -249,6 +249,7 @@ CONVENTIONS: Final = (
             "costDetails.total",
             "cost_details.total",
             "calculatedTotalCost",
+            "calculated_total_cost",
             "totalCost",
             "total_cost",
         ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_rageval.datasets.formats.traces.content import Document
+from pytest_rageval.datasets.formats.traces.content import Document, decoded
 from pytest_rageval.datasets.formats.traces.span import Span
 from pytest_rageval.datasets.formats.traces.steps import (
     answer_of,
@@ -140,7 +140,7 @@ def _content(trace: Trace, steps: Sequence[Span]) -> dict[str, Any]:
     question = _question(trace, own, steps)
     answer = _answer(own, steps)
     has_ids = documents is not None and all(document.id for document in documents)
-    given, gave = next(map(input_of, own), None), next(map(output_of, own), None)
+    given, gave = (decoded(next(map(side, own), None)) for side in (input_of, output_of))
     return {
         "question": question,
         "answer": answer,

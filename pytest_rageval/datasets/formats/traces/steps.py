@@ -45,6 +45,8 @@ def kind_of(span: Span) -> str:
             named = decoded(pick(span.attributes, path), is_json=True)
             if isinstance(named, str) and (kind := KINDS.get(named.lower())):
                 return kind
+    if next(_values(span, "documents"), None) is not None:
+        return "retrieval"
     return "llm" if model_of(span) else ""
 
 

@@ -232,7 +232,7 @@ def is_langfuse_trace(record: Record) -> bool:
     """Return whether a record is a trace of Langfuse, with or without its observations."""
     if "id" not in record or "timestamp" not in record or "name" not in record:
         return False
-    is_full = isinstance(record.get("observations"), list | str) or "htmlPath" in record
+    is_full = any(name in record for name in ("observations", "htmlPath", "html_path"))
     has_session = "sessionId" in record or "session_id" in record
     return is_full or (has_session and "bookmarked" in record and "output" in record)
 
