@@ -437,25 +437,3 @@ def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
             f"a context is an object without a text under {', '.join(PASSAGE_KEYS)}"
         )
     return ((plain_text("a context", part), None),)
-
-
-_SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
-"""What may separate texts in one cell: read as one text, must_not_include would always hold.
-
-No comma in a number: ``1,500``.
-"""
-_COMMAS = frozenset(",，、،")
-"""Marks that must_include may have in one text, ``Paris, France``: if it is not found, that is red.
-"""
-
-
-def separator_in(name: str, text: str) -> str:
-    """Return what may separate several texts in one of this field, "" where nothing does.
-
-    >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
-    [',', '']
-    >>> separator_in("must_include", "Paris, France")
-    ''
-    """
-    found = _SEPARATOR.findall(text)
-    return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")

@@ -35,11 +35,6 @@ _KEYWORDS: Final = dict.fromkeys(
 """Proposed, and never read: that every keyword has to be in the answer is for the user to say."""
 _FIELD_OF: Final = _KEYWORDS | {name: field for field, names in _NAMES.items() for name in names}
 _COMPACT: Final = {name.replace("_", ""): field for name, field in _FIELD_OF.items()}
-_GOLD_WORDS: Final = frozenset(
-    {"answers", "gold", "golden", "true", "truth", "correct", "expected", "reference"}
-    | {"references", "ref", "ideal", "gt", "label", "target", "human", "best"}
-)
-
 _ROW_FIELDS: Final = frozenset(FIELD_ALIASES) - {"tags", "skip", "xfail"}
 _BRACKETS: Final = re.compile(r"[()（）【】/／]")
 
@@ -127,7 +122,10 @@ def may_be(column: str, field: str) -> bool:
 
     What is said to be right, or is a list of answers, is no answer of the system under test.
     """
-    return field != "answer" or _GOLD_WORDS.isdisjoint(snake_case(column).split("_"))
+    if field != "answer":
+        return True
+    is_list = not {"answers", "label"}.isdisjoint(snake_case(column).split("_"))
+    return not is_list and not kinds_of(column) & {"gold", "reference"}
 
 
 def _misspelt(name: str) -> str | None:

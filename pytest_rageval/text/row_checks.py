@@ -6,6 +6,7 @@ Texts are compared exactly, with case, spaces and punctuation, in Unicode's form
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -298,3 +299,25 @@ CHECK_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "must_satisfy": read_criteria,
 }
 """What reads each field by which a row says what its answer has to be like."""
+
+
+_SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
+"""What may separate texts in one cell: read as one text, must_not_include would always hold.
+
+No comma in a number: ``1,500``.
+"""
+_COMMAS = frozenset(",，、،")
+"""Marks that must_include may have in one text, ``Paris, France``: if it is not found, that is red.
+"""
+
+
+def separator_in(name: str, text: str) -> str:
+    """Return what may separate several texts in one of this field, "" where nothing does.
+
+    >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
+    [',', '']
+    >>> separator_in("must_include", "Paris, France")
+    ''
+    """
+    found = _SEPARATOR.findall(text)
+    return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")

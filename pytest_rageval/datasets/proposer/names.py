@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from pytest_rageval.datasets.cells import separator_in
 from pytest_rageval.datasets.proposer.columns import Column
 from pytest_rageval.scenario.column_names import (
     is_all_of,
@@ -16,6 +15,7 @@ from pytest_rageval.scenario.column_names import (
     unknown_words,
 )
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.text.row_checks import separator_in
 
 CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match", "must_satisfy")
 """What a row may ask of its answer."""

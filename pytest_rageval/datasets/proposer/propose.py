@@ -420,16 +420,15 @@ class _Draft:
             return f"the gold, beside the system's {self.fields['answer'].column!r}"
         if any(word in snake_case(file_stem) for word in _GOLD_FILES):
             return "the gold, by the name of the file"
-        if self._is_list_of_gold(column):
+        is_of_run = any(kind in words_of(file_stem) for kind in _FILES_OF_RUNS) or any(
+            kind in file_stem for kind in _FILES_OF_RUNS if not kind.isascii()
+        )
+        if self._is_list_of_gold(column) and not is_of_run:
             return "the gold: lists of right answers"
         if is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS):
             beside = [name for name in self._left() if self._is_of_a_run(name)]
             is_open = beside or set(_ANSWERED) & self.fields.keys() or not self._is_short(column)
-            is_open = is_open or bool(self.notes)
-            is_of_run = any(kind in words_of(file_stem) for kind in _FILES_OF_RUNS) or any(
-                kind in file_stem for kind in _FILES_OF_RUNS if not kind.isascii()
-            )
-            return "" if is_open or is_of_run else "the gold: it is alone, and short"
+            return "" if is_open or self.notes or is_of_run else "the gold: it is alone, and short"
         return ""
 
     def _is_list_of_gold(self, column: str) -> bool:
