@@ -15,6 +15,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "json_shapes": (),
     "parquet": ("parquet",),
     "rows_at": (),
+    "tool_results": (),
     "trec_files": (),
     "trec_tables": (),
     "xlsx": ("xlsx",),
