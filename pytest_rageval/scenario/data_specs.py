@@ -61,6 +61,10 @@ DIVIDED: Final = (
 """The keys of ``split``: fields with lists, whose texts a mark may divide."""
 
 
+def _is_divided(name: str) -> bool:
+    return FIELD_OF.get(name, name) in DIVIDED
+
+
 class DatasetSpec(Spec):
     """Where the rows come from and which of them are used."""
 
@@ -73,7 +77,13 @@ class DatasetSpec(Spec):
     format: Name | None = Field(None, description="by the suffix of the path when absent")
     key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
     split: dict[str, Text] = Field(
-        {}, description="field with a list: the mark that divides a text of it, for instance '/'"
+        {},
+        description="field with a list: the mark that divides a text of it, for instance '/'",
+        json_schema_extra={
+            "propertyNames": {
+                "enum": [*DIVIDED, *(name for name in FIELD_OF if FIELD_OF[name] in DIVIDED)]
+            }
+        },
     )
     other_names: bool = Field(
         True, description="whether columns are also read by the names that other tools give them"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -63,8 +64,8 @@ def is_scenario(path: Path) -> bool | None:
 
 
 def _keys(path: Path) -> set[str] | None:
-    """Return the top keys of a file; in JSON, keys of all levels; None if it cannot be read."""
-    from pytest_rageval.text.codec import MAX_FILE_BYTES
+    """Return the top keys of a file; of broken JSON, keys of all levels; None if unreadable."""
+    from pytest_rageval.text.codec import MAX_FILE_BYTES, read_json
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
@@ -72,5 +73,9 @@ def _keys(path: Path) -> set[str] | None:
         text = path.read_text("utf-8-sig")
     except (OSError, ValueError):
         return None
+    with suppress(ValueError):
+        document = read_json(text, depth=None) if text.lstrip().startswith("{") else None
+        if isinstance(document, dict):
+            return {*document}
     in_braces = text.lstrip().startswith("{")
     return set((_ANY_KEY if in_braces else _TOP_KEY).findall(text))

@@ -16,6 +16,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "parquet": ("parquet",),
     "rows_at": (),
     "traces": ("traces",),
+    "tool_results": (),
     "trec_files": (),
     "trec_tables": (),
     "xlsx": ("xlsx",),

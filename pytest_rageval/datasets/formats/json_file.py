@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
@@ -17,12 +18,14 @@ from pytest_rageval.datasets.base import (
 )
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths
+from pytest_rageval.datasets.formats.tool_results import is_of_promptfoo, row_of_promptfoo
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.text.codec import (
     MAX_FILE_BYTES,
     LimitError,
     excess_in,
     read_json,
+    read_json_at,
     read_json_rows,
 )
 from pytest_rageval.text.json_value import json_kind, json_text
@@ -88,7 +91,7 @@ def _row(file: DataFile, number: int, line: int, offset: int, raw: bytes | None)
         wrong = _deep_column(text) or str(error)
     if wrong is not None:
         return BrokenRow(number, line, wrong, shorten(text.strip(), 500))
-    return Row(number, line, fields)
+    return Row(number, line, row_of_promptfoo(fields) if is_of_promptfoo(fields) else fields)
 
 
 def _deep_column(text: str) -> str:
@@ -151,24 +154,23 @@ def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
     with file.open(is_whole=True) as stream:
         text = file.decode(stream.read())
     doubled: list[Doubled] = []
+    lines: list[int] | None = None
     try:
         data = read_json_rows(text, object_pairs_hook=noting(doubled))
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and _begins_with_an_object_a_line(text):
+        if error.msg != "Extra data":
+            raise _no_json(file, error) from error
+        if _is_an_object_a_line(text):
             yield from read_json_lines(file)
             return
-        hint = f" (more than one object: is it JSON Lines? set {file.section}.format: jsonl)"
-        message = f"not valid JSON: {error.msg} (column {error.colno})"
-        raise file.refuse(
-            message + (hint if error.msg == "Extra data" else ""), error.lineno
-        ) from error
+        data, lines = _one_after_the_other(text, file, noting(doubled))
     doubled = [*_all_doubled(data)] if doubled else []  # it may have been read twice
     if isinstance(data, Doubled):
         raise file.refuse(data.reason)
     if isinstance(data, dict) and {"success", "data"} <= data.keys() and not file.spec.rows_at:
         data = _answered(data, file)
     found = shaped(data, file, doubled)
-    rows = rows_of(found, file.spec.max_row_mb, file.section)
+    rows = rows_of(found, file.spec.max_row_mb, file.section, lines)
     yield from map(_without_doubled, rows) if doubled else rows
 
 
@@ -182,11 +184,49 @@ def row_paths_in(file: DataFile) -> list[RowsPath]:
         return []
 
 
-def _begins_with_an_object_a_line(text: str) -> bool:
+def _no_json(file: DataFile, error: json.JSONDecodeError) -> ScenarioError:
+    return file.refuse(f"not valid JSON: {error.msg} (column {error.colno})", error.lineno)
+
+
+def _is_an_object_a_line(text: str) -> bool:
+    """Return whether the first line is an object, and no later one goes on with another."""
     try:
-        return isinstance(read_json_rows(text.lstrip().split("\n", 1)[0]), dict)
+        is_object = isinstance(read_json_rows(text.lstrip().split("\n", 1)[0]), dict)
     except ValueError:
         return False
+    return is_object and _INDENTED.search(text) is None
+
+
+_INDENTED = re.compile(r"^(?:\{[ \t\r]*$|[ \t]+\"|\})", re.MULTILINE)
+"""A line of an object that takes several."""
+
+
+def _one_after_the_other(
+    text: str, file: DataFile, hook: Callable[[list[tuple[str, Any]]], dict[str, Any]]
+) -> tuple[list[Any], list[int]]:
+    """Return the values that follow each other in a text, and the line of each.
+
+    Raises ScenarioError at what is no JSON.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=hook)
+    found, lines, line, at, start = list[Any](), list[int](), 1, 0, 0
+    while (begin := _BLANKS.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+        line += text.count("\n", start, begin)
+        start = begin
+        try:
+            value, at = read_json_at(decoder, text, begin)
+        except json.JSONDecodeError as error:
+            raise _no_json(file, error) from error
+        except LimitError as error:
+            raise file.refuse(str(error), line) from error
+        found.append(value)
+        lines.append(line)
+    if not any(isinstance(value, dict) for value in found):
+        raise file.refuse("more than one JSON value, and none is an object", 1)
+    return found, lines
+
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def shaped(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> list[Any]:

@@ -16,6 +16,7 @@ from pytest_rageval.datasets.formats.rows_at import (
     row_paths,
     rows_of_every,
 )
+from pytest_rageval.datasets.formats.tool_results import rows_of_tool
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.codec import MAX_DEPTH
@@ -76,7 +77,7 @@ def _rows(document: Any) -> list[Any] | None:
         return document
     if not isinstance(document, dict) or not document:
         return None
-    for read in (_of_llamaindex, _split, _columns, _named_by_id, _only_list):
+    for read in (rows_of_tool, _of_llamaindex, _split, _columns, _named_by_id, _only_list):
         found = read(document)
         if found is not None:
             return found

@@ -1,0 +1,241 @@
+"""K5, K19, K26, K27: what other tools write of a run is read as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.formats.json_shapes import rows_in
+from pytest_rageval.datasets.load import load_dataset
+from pytest_rageval.model import Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.recognise import is_scenario, names_promptfoo
+from tests.fakes.others_data import others_data
+
+Samples = Callable[..., list[Sample]]
+
+
+def result(output: Any, **more: Any) -> dict[str, Any]:
+    """Return a result of a promptfoo run."""
+    return {
+        "vars": {"question": "When?", "expected": "nine"},
+        "provider": {"id": "openai:x", "label": "mine"},
+        "prompt": {"raw": "Answer: When?", "label": "short"},
+        "response": {"output": output, "cached": False},
+        "success": False,
+        "score": 0.5,
+        "gradingResult": {"pass": False, "score": 0.5, "reason": "not equal"},
+        "latencyMs": 12,
+        "namedScores": {},
+        "testIdx": 0,
+        "testCase": {
+            "assert": [
+                {"type": "equals", "value": "{{expected}}"},
+                {"type": "contains", "value": "open"},
+                {"type": "contains", "value": "{{ a }} and {{ b }}"},
+                {"type": "javascript", "value": "output.length"},
+            ]
+        },
+        **more,
+    }
+
+
+ROW = {
+    "question": "When?",
+    "expected": "nine",
+    "output": "at ten",
+    "provider": "mine",
+    "prompt_label": "short",
+    "success": False,
+    "score": 0.5,
+    "reason": "not equal",
+    "latency_ms": 12,
+    "test": 0,
+    "must_include": ["open"],
+}
+CONFIG = {"prompts": ["{{question}}"], "providers": ["x"], "tests": [{"vars": {}}]}
+SUMMARY = {"version": 3, "timestamp": "t", "prompts": [{"raw": "x"}], "stats": {"successes": 0}}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"evalId": "e", "results": {**SUMMARY, "results": [result("at ten")]}, "config": CONFIG},
+        {
+            "evalId": "e",
+            "results": {"version": 2, "results": [result("at ten")], "table": {"body": []}},
+            "config": CONFIG,
+        },
+        {**SUMMARY, "results": [result("at ten")]},
+    ],
+    ids=["version 3", "version 2", "of its function"],
+)
+def test_results_of_promptfoo_are_rows(document: Any, tmp_path: Path) -> None:
+    """K19: a variable keeps its name, and a template that is no variable is left out."""
+    assert rows_in(document, None, "dataset") == [ROW]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document), "utf-8")
+    assert not names_promptfoo(path)
+
+
+def test_a_configuration_is_still_one(tmp_path: Path) -> None:
+    """K19."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(CONFIG), "utf-8")
+    assert names_promptfoo(path)
+
+
+def test_lines_of_promptfoo_are_rows(samples: Samples) -> None:
+    """K19: eval -o out.jsonl."""
+    lines = "".join(json.dumps(result(output)) + "\n" for output in ("at ten", "at nine"))
+    found = samples("r.jsonl", lines, key_map={"answer": "output", "references": "expected"})
+    assert [(row.answer, row.references) for row in found] == [
+        ("at ten", ("nine",)),
+        ("at nine", ("nine",)),
+    ]
+
+
+def test_an_output_that_is_no_text_is_json_and_a_failure_has_none() -> None:
+    """K19: a failed call is no empty answer."""
+    failed = result(None, response=None, error="time out")
+    variables = {"output": "of mine", "x": 1}
+    rows = rows_in(
+        {"results": [result({"a": "é"}), failed, result("b", vars=variables)]}, None, "d"
+    )
+    assert rows[0]["output"] == '{"a": "é"}'
+    assert ("output" in rows[1], rows[1]["error"]) == (False, "time out")
+    assert (rows[2]["output"], rows[2]["promptfoo_output"]) == ("of mine", "b")
+    assert "expected" not in rows[2]
+
+
+def test_a_list_of_equal_asserts_is_expected() -> None:
+    """K19: a text, a number; no file."""
+    asserts = [{"type": "equals", "value": value} for value in ("a", 7, "file://x.txt")]
+    test = result("a", testCase={"assert": asserts}, vars={})
+    assert rows_in({"results": [test]}, None, "dataset")[0]["expected"] == ["a", 7]
+
+
+def sample(epoch: int = 1) -> dict[str, Any]:
+    """Return a sample of a log of inspect_ai."""
+    return {
+        "id": "s-1",
+        "epoch": epoch,
+        "input": "attachment://1f",
+        "target": ["nine", "9"],
+        "messages": [{"role": "user", "content": "When?"}],
+        "output": {"model": "m", "choices": [{"message": {"content": "At nine."}}]},
+        "scores": {"includes": {"value": "C", "answer": "nine"}, "f1": {"value": 0.4}},
+        "metadata": {"topic": "hours"},
+        "events": [{"event": "span"}],
+        "attachments": {"1f": "When?"},
+        "total_time": 0.5,
+    }
+
+
+def log(*samples: Any) -> dict[str, Any]:
+    """Return a log with other lists of objects in it."""
+    of_run = {"dataset": {"name": "x"}, "scorers": [{"metrics": [{"name": "a"}]}]}
+    return {"version": 2, "status": "success", "eval": of_run, "samples": [*samples]}
+
+
+def test_samples_of_inspect_are_rows(tmp_path: Path) -> None:
+    """K26: without the events of the run."""
+    assert rows_in(log(sample()), None, "dataset") == [
+        {
+            "id": "s-1",
+            "epoch": 1,
+            "input": "When?",
+            "target": ["nine", "9"],
+            "output": "At nine.",
+            "model": "m",
+            "error": None,
+            "total_time": 0.5,
+            "metadata": {"topic": "hours"},
+            "scores": {"includes": "C", "f1": 0.4},
+        }
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log(sample())), "utf-8")
+    assert is_scenario(path) is False
+
+
+def test_a_sample_that_ran_twice_is_two_rows() -> None:
+    """K26: ids do not repeat."""
+    rows = rows_in(log(sample(1), sample(2)), None, "dataset")
+    assert [(row["id"], row["sample"]) for row in rows] == [("s-1/1", "s-1"), ("s-1/2", "s-1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("user:\nWhen?\n", "When?"),
+        ("user:\nA user:\nwrote\n", "A user:\nwrote"),
+        ("system:\nBe brief.\n\nuser:\nWhen?\n", "system:\nBe brief.\n\nuser:\nWhen?\n"),
+        ("user:\nWhen?\n\nassistant:\nAt nine.\n", "user:\nWhen?\n\nassistant:\nAt nine.\n"),
+    ],
+)
+def test_a_single_turn_of_a_frame_of_inspect_is_its_text(
+    samples: Samples, text: str, question: str
+) -> None:
+    """K27: several turns stay as they are."""
+    row = {"sample_id": "a", "eval_id": "e", "epoch": 1, "input": text}
+    (found,) = samples("r.json", json.dumps([row]))
+    assert found.question == question
+    (other,) = samples("r.json", json.dumps([{"input": text}]))
+    assert other.question == text
+
+
+INDENTED = json.dumps({"question": "q1", "n": {"x": 1}}, indent=4) + "\n" + '{"question": "q2"}\n'
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.jsonl", "r.txt"])
+def test_objects_one_after_the_other_are_rows(load: Callable[..., Any], name: str) -> None:
+    """K27: as OpenTelemetry's console exporter writes them, with the line of each."""
+    found = load(name, INDENTED)
+    assert [case.question for case in found.cases] == ["q1", "q2"]
+    assert list(found.lines) == [1, 7]
+
+
+def test_a_broken_object_among_others_is_refused_at_its_line(
+    refused: Callable[..., list[str]],
+) -> None:
+    """K27: no line to write that fails."""
+    (problem,) = refused("r.json", INDENTED + "{broken\n")
+    assert problem.startswith("r.json:8: not valid JSON: Expecting property name")
+
+
+def test_a_key_twice_in_one_of_them_makes_it_invalid(invalid: Callable[..., Any]) -> None:
+    """K27: as elsewhere."""
+    assert [*invalid("r.json", INDENTED + '{\n "a": 1, "a": 2}\n')] == [3]
+
+
+REAL = (
+    *("deepeval/dataset-a.csv", "deepeval/dataset-a.json", "deepeval/dataset-a.jsonl"),
+    *("deepeval/evaluation-result-a.json", "deepeval/goldens-a.csv", "deepeval/goldens-a.json"),
+    *("inspect/town-a.json", "inspect/dump-a.json", "inspect/samples-a.csv"),
+    "inspect/samples-a.json",
+)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_exports_give_their_questions(name: str) -> None:
+    """K5, K26, K27: and the passages and answers that they hold."""
+    folder = others_data("data/real-exports")
+    truth = json.loads((folder / "content.json").read_text("utf-8"))
+    passages = {passage["id"]: passage["text"] for passage in truth["passages"]}
+    spec = DatasetSpec(path=Path(name).name)
+    cases = load_dataset(spec, (folder / name).parent, "s.yaml").cases
+    samples = [case for case in cases if isinstance(case, Sample)]
+    rows = truth["rows"]
+    assert [found.question for found in samples] == [row["question"] for row in rows]
+    if "golden" in name or "inspect" in name:
+        return
+    assert [found.answer for found in samples] == [row["answer"] for row in rows]
+    gold = [tuple(passages[of] for of in row["gold_passages"]) for row in rows]
+    assert [found.reference_contexts for found in samples] == gold
+    assert all(found.contexts and {*found.contexts} <= {*passages.values()} for found in samples)
+    assert {len(found.contexts or ()) for found in samples} == {2}
