@@ -11,6 +11,7 @@ from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "delimited": ("csv", "tsv"),
+    "headers": (),
     "json_file": ("json", "jsonl"),
     "json_shapes": (),
     "parquet": ("parquet",),

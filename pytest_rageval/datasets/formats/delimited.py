@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final, TextIO
 
 from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.datasets.formats.headers import Header, needs_second, read_header
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.text.printable import QUOTE_COLUMN, unquoted
@@ -60,11 +61,8 @@ def delimiter_hint(columns: Sequence[str], spec: DatasetSpec) -> str:
 
 
 def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
-    header = records.following()
-    if header is None or isinstance(header, str):
-        raise file.refuse(header or "empty: not even a header line")
-    twins = _twins(header)
-    header = check_header(file, header, twins)
+    found = _header(file, records)
+    header = found.names
     is_quoted = QUOTE_COLUMN in header
     if is_quoted:
         header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
@@ -78,9 +76,9 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
             number += 1
             blank.end()
             if len(cells) == len(header):
-                _check_twins(file, twins, cells, records.line)
-                found = map(unquoted, cells) if is_quoted else cells
-                yield _row(header, found, number, records.line)
+                found.refuse_other(file, cells, records.line)
+                texts = map(unquoted, cells) if is_quoted else cells
+                yield _row(header, texts, number, records.line)
             else:
                 reason = f"has {len(cells)} cells where the header has {len(header)}"
                 hint = delimiter_hint(header, file.spec)
@@ -88,6 +86,16 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
                 yield BrokenRow(number, records.line, reason, records.text())
         else:
             blank.note(records.line)
+
+
+def _header(file: DataFile, records: _Records) -> Header:
+    first = records.following()
+    if first is None or isinstance(first, str):
+        raise file.refuse(first or "empty: not even a header line")
+    found = read_header(file, first, records.header() if needs_second(first) else [])
+    if found.lines > 1:
+        records.following()
+    return found
 
 
 class _Records:
@@ -122,11 +130,15 @@ class _Records:
         self._next_line = 2
         return found[1]
 
-    def header(self, delimiter: str) -> list[str]:
-        """Return the header's cells with this delimiter; [] if it cannot be read."""
+    def header(self, delimiter: str = "") -> list[str]:
+        """Return the next record's cells with this delimiter; [] if it cannot be read.
+
+        Without one, with that of the table.
+        """
+        self._of_record.clear()
         lines = islice(self._lines(), _HEADER_LINES)
         try:
-            return next(csv.reader(lines, delimiter=delimiter, strict=True), [])
+            return next(csv.reader(lines, delimiter=delimiter or self._delimiter, strict=True), [])
         except csv.Error:
             return []
         finally:
@@ -197,45 +209,6 @@ class _Records:
         if last == self.line:
             return reason
         return f"{reason} on line {last}; is the quote on line {self.line} closed?"
-
-
-def check_header(file: DataFile, header: Sequence[str], twins: Collection[int] = ()) -> list[str]:
-    """Return the column names without surrounding blanks; "" for ``twins`` of columns before them.
-
-    Raises ScenarioError if there are none, or two other columns have the same name.
-    """
-    names = [name.strip() if at not in twins else "" for at, name in enumerate(header)]
-    if not any(names):
-        raise file.refuse("the header line is blank", 1)
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise file.refuse(f"the header names a column twice: {', '.join(twice)}", 1)
-    return names
-
-
-def _twins(header: Sequence[str]) -> dict[int, tuple[int, str]]:
-    """Return the columns with a name that one before them has; which one that is, and the name.
-
-    A data frame's index that is a column, too, is written twice.
-    """
-    names = [name.strip() for name in header]
-    twice = {name for name in names if name and names.count(name) > 1}
-    return {
-        at: (names.index(name), name)
-        for at, name in enumerate(names)
-        if name in twice and names.index(name) != at
-    }
-
-
-def _check_twins(
-    file: DataFile, twins: Mapping[int, tuple[int, str]], cells: Sequence[str], line: int
-) -> None:
-    """Raise ScenarioError if two columns of one name differ: nothing says which one counts."""
-    for at, (first, name) in twins.items():
-        if cells[at] != cells[first]:
-            differ = f"{shorten(repr(cells[first]), 40)} and {shorten(repr(cells[at]), 40)}"
-            message = f"the header names a column twice: {name}, with {differ} on line {line}"
-            raise file.refuse(f"{message}; rename one of them", 1)
 
 
 def _row(header: list[str], cells: Iterable[str], number: int, line: int) -> Row:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
-from pytest_rageval.datasets.formats.delimited import check_header
+from pytest_rageval.datasets.formats.headers import check_header
 from pytest_rageval.model import plain_cell
 
 _ROW_BYTES = 64

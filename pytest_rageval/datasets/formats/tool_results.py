@@ -40,7 +40,7 @@ def _of_sample(sample: dict[str, Any], *, many: bool) -> dict[str, Any]:
 
     ``many``: each sample ran several times, so that its epoch is a part of the id.
     """
-    row = {name: sample[name] for name in _OF_SAMPLE if name in sample}
+    row: dict[str, Any] = {name: sample[name] for name in _OF_SAMPLE if name in sample}
     if many:
         row |= {"id": f"{sample.get('id')}/{sample.get('epoch')}", "sample": sample.get("id")}
     output = sample.get("output")

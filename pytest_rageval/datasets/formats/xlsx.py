@@ -7,12 +7,13 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
-from pytest_rageval.datasets.formats.delimited import check_header
+from pytest_rageval.datasets.formats.headers import Header, needs_second, read_header
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import duration_text
 
@@ -110,18 +111,11 @@ def _number(letters: str) -> int:
 
 def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | BrokenRow]:
     records = sheet.iter_rows(values_only=True)
-    names = [str(_cell(cell) or "") for cell in next(records, ())]
-    if gaps and gaps[0].top == 1 and gaps[0].repair == _SAVE:
-        # Its column would have no name, and be no part of the table.
-        raise file.refuse(f"the header's {gaps[0].what}; {_SAVE}")
-    header = check_header(file, names)
-    named = {at for at, name in enumerate(header, start=1) if name}
-    # Notes next to the table may have gaps, the table may not.
-    gaps = [gap for gap in gaps if not named.isdisjoint(range(gap.left, gap.right + 1))]
-    if gaps and gaps[0].top == 1:
-        raise file.refuse(f"the header's {gaps[0].what}; {gaps[0].repair}")
+    head, records = _header(file, records, gaps)
+    header = head.names
+    gaps = _in_table(file, head, gaps)
     number, at, open_gaps = 0, 0, list[_Gap]()
-    for line, record in enumerate(records, start=2):
+    for line, record in enumerate(records, start=head.lines + 1):
         open_gaps = [open_gap for open_gap in open_gaps if open_gap.bottom >= line]
         while at < len(gaps) and gaps[at].top <= line:
             open_gaps.append(gaps[at])
@@ -134,7 +128,39 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
             if lost:
                 yield BrokenRow(number, line, f"the {lost[0].what}; {lost[0].repair}")
             else:
+                head.refuse_other(file, cells + [None] * (len(header) - len(cells)), line)
                 yield _row(file, header, cells, number, line)
+
+
+def _header(
+    file: DataFile, records: Iterator[Any], gaps: list[_Gap]
+) -> tuple[Header, Iterator[Any]]:
+    """Return the header, and the records after it."""
+    names = _texts(next(records, ()))
+    if gaps and gaps[0].top == 1 and gaps[0].repair == _SAVE:
+        # Its column would have no name, and be no part of the table.
+        raise file.refuse(f"the header's {gaps[0].what}; {_SAVE}")
+    second = next(records, None) if needs_second(names) else None
+    head = read_header(file, names, _texts(second or (), len(names)))
+    return head, records if second is None or head.lines > 1 else chain([second], records)
+
+
+def _in_table(file: DataFile, head: Header, gaps: list[_Gap]) -> list[_Gap]:
+    """Return the gaps in columns of the table; raises ScenarioError for one in the header."""
+    named = {at for at, name in enumerate(head.names, start=1) if name}
+    # Notes next to the table may have gaps, the table may not.
+    gaps = [gap for gap in gaps if not named.isdisjoint(range(gap.left, gap.right + 1))]
+    # Cells are merged over a group of columns, or over both lines of a header.
+    gaps = [gap for gap in gaps if head.lines == 1 or gap.bottom > 2 or gap.repair == _SAVE]
+    if gaps and gaps[0].top <= head.lines:
+        raise file.refuse(f"the header's {gaps[0].what}; {gaps[0].repair}")
+    return gaps
+
+
+def _texts(cells: Iterable[Any], width: int = 0) -> list[str]:
+    """Return cells of a header as text; at least ``width`` of them."""
+    texts = [str(_cell(cell) or "") for cell in cells]
+    return texts + [""] * (width - len(texts))
 
 
 def _sheet(book: Any, file: DataFile) -> Any:

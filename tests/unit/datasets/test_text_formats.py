@@ -164,6 +164,7 @@ def test_a_row_that_is_too_long_is_not_held_in_memory() -> None:
         ("{", "r.json:1: not valid JSON: Expecting property name"),
         ("[\n{},\n]", "r.json:"),
         ("[]\n[]", "r.json:1: more than one JSON value, and none is an object"),
+        ('{"ks": [1]}', "r.json: expected a list of objects, found an object"),
         (
             '{"ks": [1], "more": [{}], "rows": [{}]}',
             "r.json: expected a list of objects, found an object; if the rows are in it, write "
