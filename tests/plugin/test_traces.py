@@ -74,6 +74,6 @@ def test_traces_are_checked_against_answers_of_a_second_file(
     result.assert_outcomes(passed=3, failed=1, errors=1)  # with the gates em and unscored
     result.stdout.fnmatch_lines(["*trace c failed and has no answer: too many requests*"])
     samples = {sample["id"]: sample for sample in traces.results("production")["samples"]}
-    assert [samples[name]["scores"][0]["value"] for name in "ab"] == [1.0, 0.0]
+    assert [samples[name]["scores"]["em"] for name in "ab"] == [1.0, 0.0]
     assert samples["a"]["contexts"] == ["The pier opens at nine."]
     assert samples["a"]["metadata"]["latency_ms"] == 1000.0
