@@ -18,11 +18,11 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     parse_contexts,
     plain_text,
-    read_references,
     value_in_cell,
     value_in_text,
 )
 from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
+from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.data_specs import ALIASES
@@ -322,9 +322,6 @@ def _sample(
         else:
             found[name] = _READ[name](name, value)
     if aliases is not None:
-        # Not at the top: most data have none.
-        from pytest_rageval.datasets.references import with_aliases
-
         found["references"] = with_aliases(
             found.get("references"), found.get("reference_groups"), aliases
         )
