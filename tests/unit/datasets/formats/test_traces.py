@@ -719,4 +719,4 @@ def test_two_columns_of_one_name_with_equal_cells_are_one(load: Load, refused: R
     assert isinstance(case, Sample)
     assert (case.question, case.answer) == (ASKED, SAID)
     (problem,) = refused("s.csv", f"{table}b,t1,{ASKED},{SAID}\n")
-    assert "names a column twice: context.span_id, with 'a' and 'b' on line 2" in problem
+    assert "names a column twice: context.span_id, with different values on line 2" in problem
