@@ -181,14 +181,15 @@ class JsonPath:
         raise self._lost(value, at)
 
     def _lost(self, value: Any, at: int) -> LostPathError:
-        place = _dotted(self.steps[:at], self.every) or "its top"
+        before = _dotted(self.steps[:at], self.every)
         there = _what_is_there(value, self.steps[at])
         if isinstance(value, list | tuple) and isinstance(self.steps[at], str):
             rest = _dotted(self.steps[at:], frozenset(number - at for number in self.every))
             dot = "" if rest.startswith("[") else "."
             there += (
-                f"; write '{place}[0]{dot}{rest}' for one item, '{place}[*]{dot}{rest}' for all"
+                f"; write '{before}[0]{dot}{rest}' for one item, '{before}[*]{dot}{rest}' for all"
             )
+        place = before or "its top"
         in_list = any(number < at for number in self.every)
         return LostPathError(f"nothing at {self.written!r}: at {place} {there}", in_list)
 
@@ -262,11 +263,18 @@ def _parsed(match: re.Match[str]) -> str | int:
 
 
 def _dotted(steps: tuple[str | int, ...], every: frozenset[int]) -> str:
-    parts = [
-        "[*]" if at in every else f"[{step}]" if isinstance(step, int) else f".{step}"
-        for at, step in enumerate(steps)
-    ]
+    parts = (_written(step, is_every=at in every) for at, step in enumerate(steps))
     return "".join(parts).lstrip(".")
+
+
+def _written(step: str | int, *, is_every: bool) -> str:
+    if is_every or isinstance(step, int):
+        return "[*]" if is_every else f"[{step}]"
+    quote = "'" if '"' in step else '"'
+    return f"[{quote}{step}{quote}]" if _NEEDS_QUOTES.search(step) else f".{step}"
+
+
+_NEEDS_QUOTES = re.compile(r"""[.\[\]*'"]|^\s|^$""")
 
 
 def _what_is_there(value: Any, step: str | int) -> str:

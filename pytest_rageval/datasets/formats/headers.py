@@ -99,13 +99,17 @@ def joined_names(upper: Sequence[str], lower: Sequence[str]) -> list[str] | None
     )
     if not gaps or not is_named or not _fields(lower) > max(1, _fields(upper)):
         return None
-    groups = accumulate(upper, lambda group, name: name or group)
+    groups = accumulate(upper, _or_before)
     counts = Counter(lower)
     names = [
         (f"{group} {name}".strip() if counts[name] > 1 else name) if name else above
         for group, above, name in zip(groups, upper, lower, strict=True)
     ]
     return names if len({*names}) == len(names) else None
+
+
+def _or_before(group: str, name: str) -> str:
+    return name or group
 
 
 def _gaps(names: Sequence[str]) -> set[int]:
