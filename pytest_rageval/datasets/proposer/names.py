@@ -78,7 +78,8 @@ def speaks_of(column: Column) -> Spoken | None:
     if column.turn:
         return Spoken(*_OF_TURNS[column.turn])
     name = _own_name(column.name)
-    is_about = snake_case(name.partition(".")[0]) in _ABOUT_ROWS and column.is_nested
+    head = snake_case(name.partition(".")[0])
+    is_about = (head in _ABOUT_ROWS and column.is_nested) or head.startswith("metadata_")
     for spoken in (_by_known_name(column, name), _by_words(column, name)):
         if is_about and (spoken is None or spoken.field != "doc_name"):
             continue
