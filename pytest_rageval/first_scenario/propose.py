@@ -161,9 +161,10 @@ class _Reading:
     def mapped(self) -> Mapped:
         """The fields of the columns."""
         is_answered = self.spec.format == _TRACES  # what production did, no gold
-        return map_columns(
+        mapped = map_columns(
             self.table, self.data.stem, self.spec.key_map, self.systems, is_answered=is_answered
         )
+        return replace(mapped, split="") if self.spec.split else mapped
 
     def load(self, mapped: Mapped) -> Dataset:
         """Return the rows as cases; raises ScenarioError if they cannot be read so."""

@@ -88,6 +88,11 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
     for why, way in mapped.notes:
         if way is None or works(way):
             yield why if way is None else f"{why}: {option(way)}"
+    if mapped.split:
+        yield (
+            f"{mapped.split!r} in {mapped.fields['references'].column!r} may divide several right "
+            f"answers; if so, add \"--rag-set=dataset.split.references='{mapped.split}'\""
+        )
     if asks_answer:
         for line in _offers(table, mapped, "answer", "what your system said", works):
             yield f"the data seem to have no answers. {line}"

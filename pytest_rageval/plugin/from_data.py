@@ -153,8 +153,8 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
     target = ""
     for override in SET.overrides(config):
         match override.path:
-            case ("dataset", "key_map", name):
-                given.setdefault("key_map", {})[name] = override.value
+            case ("dataset", ("key_map" | "split") as key, name):
+                given.setdefault(key, {})[name] = override.value
             case ("dataset", key) if key != "path":
                 given[key] = override.value
             case ("target",) if isinstance(override.value, str):

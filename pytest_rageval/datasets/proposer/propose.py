@@ -51,6 +51,7 @@ _GOLD_FILES: Final = (
     *("gold", "golden", "ground_truth", "groundtruth"),
     *("标准答案", "标准问答", "标准集"),
 )
+_OF_INSPECT: Final = frozenset({"sample_id", "eval_id", "log", "epoch"})
 _FILES_OF_RUNS: Final = frozenset(
     {"result", "results", "output", "outputs", "prediction", "predictions", "preds", "baseline"}
     | {"run", "response", "responses", "answers", "gpt", "llama", "claude", "model", "guess"}
@@ -329,6 +330,8 @@ class _Draft:
             self._settle_beside_gold(column)
         elif why_gold:
             self.fields["references"] = FoundColumn(column, why_gold)
+        elif "answer" in self.fields:
+            self._note(f"{column!r} may be what another system said, or gold", "answer", column)
         elif _ends_in_answer(column):
             self.fields["answer"] = FoundColumn(column, "by its name")
         else:
@@ -416,8 +419,10 @@ class _Draft:
 
     def _why_gold(self, column: str, file_stem: str) -> str:
         """Return what says that a bare ``answer`` is the gold, "" if nothing does."""
+        is_bare = is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS)
         if "answer" in self.fields:
-            return f"the gold, beside the system's {self.fields['answer'].column!r}"
+            beside = self.fields["answer"].column
+            return f"the gold, beside the system's {beside!r}" if is_bare else ""
         if any(word in snake_case(file_stem) for word in _GOLD_FILES):
             return "the gold, by the name of the file"
         is_of_run = any(kind in words_of(file_stem) for kind in _FILES_OF_RUNS) or any(
@@ -425,7 +430,7 @@ class _Draft:
         )
         if self._is_list_of_gold(column) and not is_of_run:
             return "the gold: lists of right answers"
-        if is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS):
+        if is_bare:
             beside = [name for name in self._left() if self._is_of_a_run(name)]
             is_open = beside or set(_ANSWERED) & self.fields.keys() or not self._is_short(column)
             return "" if is_open or self.notes or is_of_run else "the gold: it is alone, and short"
@@ -525,7 +530,11 @@ class _Draft:
         found = self.fields.get("references")
         if found is None or self.table[found.column].is_list:
             return ""
-        return mark_between(cell for cell in self.table[found.column].filled if type(cell) is str)
+        names = {column.name for column in self.table.columns}
+        texts = [cell for cell in self.table[found.column].filled if type(cell) is str]
+        if found.column == "target" and names >= _OF_INSPECT and any("," in text for text in texts):
+            return ","  # which its data frames join lists by
+        return mark_between(texts)
 
     @property
     def has_gold(self) -> bool:

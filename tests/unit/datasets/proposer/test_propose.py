@@ -537,3 +537,18 @@ def test_parts_of_what_is_said_of_a_row_are_no_fields() -> None:
     """``metadata.answer`` is about the row; where it is from may be in it."""
     found = of(**{"question": ASKED, "expected": SAID, "metadata.answer": OTHER})
     assert found == {"question": "question", "references": "expected"}
+
+
+def test_the_replies_of_two_systems_are_no_gold_for_each_other() -> None:
+    """Only a bare ``answer`` beside a system's is the gold."""
+    found = mapped(rows_of({"question": ASKED, "rag_reply": SAID, "direct_reply": OTHER}))
+    assert "references" not in found.fields
+    assert [way.column for _, way in found.notes if way] == ["direct_reply"]
+
+
+def test_targets_that_inspect_joins_by_commas() -> None:
+    """K27: its data frames do so; whether a comma divides or belongs to the text is asked."""
+    columns = dict.fromkeys(("sample_id", "eval_id", "log", "epoch"), "x")
+    cells = ("6 euros,a late fee", "8:30", "pier 4")
+    assert mapped(rows_of({"input": ASKED, "target": cells, **columns})).split == ","
+    assert mapped(rows_of({"input": ASKED, "target": cells})).split == ""
