@@ -215,10 +215,11 @@ class _Limited(io.RawIOBase):
         return count
 
 
-_OF_SPANS: Final = re.compile(
-    rb"(?:trace|span)_?id|(?:resource|scope)_?spans|run_type|record_json|html_?path|bookmarked",
-    re.IGNORECASE,
+_OF_SPANS: Final = (
+    *(b"trace_id", b"traceid", b"span_id", b"spanid", b"run_type", b"record_json"),
+    *(b"htmlpath", b"html_path", b"bookmarked"),
 )
+"""Names in the records of traces, in lower case; looked for so, which a pattern does slower."""
 _SEARCHED: Final = 2**18
 
 
@@ -233,7 +234,8 @@ def may_be_traces(file: DataFile, name: str) -> bool:
     with file.open() as stream:
         if name == "parquet" and not file.is_packed:
             stream.seek(max(0, file.path.stat().st_size - _SEARCHED))
-        return _OF_SPANS.search(stream.read(_SEARCHED)) is not None
+        start = stream.read(_SEARCHED).lower()
+    return any(name in start for name in _OF_SPANS)
 
 
 class BlankLines:

@@ -75,9 +75,13 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
     >>> question_in({"messages": [{"role": "user", "content": "How much?"}]})
     'How much?'
     """
-    value = decoded(value)
     if isinstance(value, str):
-        return _text(value)
+        spelled = decoded(value)
+        if isinstance(spelled, str):
+            return _text(value)
+        # A list that is no chat and no call is what somebody wrote: "[1, 2]".
+        found = question_in(spelled, depth)
+        return found if found or isinstance(spelled, Mapping) or _objects(spelled) else value
     if depth and isinstance(value, list):
         said = [text for role, text in messages_in(value) if role in _USER]
         if said:
@@ -86,6 +90,10 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
     if not depth or not isinstance(value, Mapping):
         return None
     return _named(value, _QUESTION, "question", depth)
+
+
+def _objects(value: Any) -> bool:
+    return any(isinstance(part, Mapping | list) for part in value)
 
 
 def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
@@ -142,12 +150,23 @@ def _first_text(values: list[Any]) -> str | None:
 def messages_in(value: Any, depth: int = 4) -> Iterator[tuple[str, str]]:
     """Yield role, in lower case, and text of each message of a chat that has a text."""
     for part in map(decoded, value if isinstance(value, list) else [value]):
-        if isinstance(part, list) and depth:
+        if _is_pair(part):
+            yield part[0].lower(), part[1]
+        elif isinstance(part, list) and depth:
             yield from messages_in(part, depth - 1)
         elif isinstance(part, Mapping):
             role, text = role_of(part), message_text(part)
             if role and text:
                 yield role, text
+
+
+def _is_pair(part: Any) -> bool:
+    """Return whether a part is role and text in a list, as LangGraph takes messages."""
+    if not isinstance(part, list) or len(part) != 2:
+        return False
+    role, text = part
+    known = _USER | _SYSTEM_SAID | {"system"}
+    return isinstance(role, str) and role.lower() in known and isinstance(text, str)
 
 
 def role_of(message: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ KINDS: Final[Mapping[str, str]] = (
     | dict.fromkeys(("agent", "invoke_agent", "create_agent"), "agent")
     | dict.fromkeys(
         (
-            *("chain", "workflow", "task", "span", "prompt", "parser", "record_root", "unknown"),
+            *("chain", "workflow", "task", "span", "prompt", "parser", "record_root"),
             *("invoke_workflow", "ai.generatetext", "ai.streamtext"),
         ),
         "chain",

@@ -138,7 +138,7 @@ def time_ns(value: Any) -> int | None:
     """
     number = as_number(value)
     if number is not None:
-        if not 0 < number < 10**19:
+        if number <= 0:
             return None
         factor = next(factor for least, factor in _NANOSECONDS if number >= least)
         return round(number * factor) if isinstance(number, float) else number * factor
@@ -154,20 +154,23 @@ def time_ns(value: Any) -> int | None:
 
 
 def as_number(value: Any) -> int | float | None:
-    """Return a number, also one that is written as text; None for NaN and all else."""
+    """Return a number, also one that is written as text; None for NaN, what is huge, and all else.
+
+    >>> as_number("3.0"), as_number("1e30"), as_number(True)
+    (3, None, None)
+    """
     if isinstance(value, str):
         if not value[:1].isdecimal() and value[:1] not in ("-", "."):
             return None
         try:
-            return int(value) if value.isdecimal() else _finite(float(value))
+            value = int(value) if value.isdecimal() else float(value)
         except ValueError:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if isinstance(value, int) else _finite(value)
-
-
-def _finite(number: float) -> int | float | None:
-    if number - number != 0:  # NaN and infinities
+    if not -_HUGE < value < _HUGE:  # NaN, too
         return None
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_HUGE: Final = 10**19

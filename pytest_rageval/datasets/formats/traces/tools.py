@@ -32,6 +32,15 @@ def _items(value: Any) -> list[Record]:
     return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
+def _add_spans(spans: list[Record], trace_id: str, into: Collected) -> None:
+    for record in spans:
+        span = span_of(record, trace_id)
+        if span is not None:
+            into.add(span)
+        else:
+            into.counts["no ids"] += 1
+
+
 # MLflow: a trace is ``info`` and ``data.spans``; search_traces has a row a trace.
 
 
@@ -96,10 +105,7 @@ def _read_assessment(trace_id: str, assessment: Record, into: Collected) -> None
 def _add_mlflow(
     trace_id: str, spans: list[Record], info: Record, texts: Record, into: Collected
 ) -> None:
-    for record in spans:
-        span = span_of(record, trace_id)
-        if span is not None:
-            into.add(span)
+    _add_spans(spans, trace_id, into)
     if not spans:  # where spans are kept elsewhere, the trace has what went in and came out
         start = time_ns(first_of(info, ("request_time", "timestamp_ms")))
         lasted = first_of(info, ("execution_duration", "execution_time_ms"))
@@ -259,6 +265,8 @@ def read_langfuse_trace(record: Record, into: Collected) -> None:
     for observation in _items(record.get("observations")):
         if "id" in observation:
             read_langfuse_observation(observation, into, trace)
+        else:
+            into.counts["no ids"] += 1
     for score in _items(record.get("scores")):
         read_langfuse_score({**score, "traceId": trace}, into)
 
@@ -358,10 +366,7 @@ def finish(into: Collected) -> None:
 def read_phoenix_trace(record: Record, into: Collected) -> None:
     """Add the spans of a trace of Phoenix's or Jaeger's REST."""
     trace = plain_id(first_of(record, ("trace_id", "traceId", "traceID")))
-    for part in _items(record.get("spans")):
-        span = span_of(part, trace)
-        if span is not None:
-            into.add(span)
+    _add_spans(_items(record.get("spans")), trace, into)
 
 
 def is_trace_of_spans(record: Record) -> bool:

@@ -680,6 +680,61 @@ def test_an_input_of_several_texts_asks_which_is_the_question(load: Load, fields
     assert fields(chain(**given), key_map={"question": "trace_input.wish"})["question"] == ASKED
 
 
+@pytest.mark.parametrize(
+    ("given", "question"),
+    [
+        (ASKED, ASKED),
+        ('"quoted" words', '"quoted" words'),
+        ("[1, 2]", "[1, 2]"),
+        ("[1] says what?", "[1] says what?"),
+        (json.dumps({"question": ASKED, "top_k": 3, "user": "u"}), ASKED),
+        (json.dumps({"frage": ASKED, "sprache": "de"}), ASKED),
+        (json.dumps({"input": {"query_bundle": {"query_str": ASKED}}}), ASKED),
+        (json.dumps({"messages": [["system", "Be short."], ["user", ASKED]]}), ASKED),
+        (json.dumps({"messages": [[{"type": "human", "data": {"content": ASKED}}]]}), ASKED),
+        (
+            json.dumps([{"role": "user", "content": [{"type": "text", "text": ASKED}]}]),
+            ASKED,
+        ),
+        (json.dumps({"kwargs": {"request": {"text": ASKED}}, "args": []}), ASKED),
+        (json.dumps({"only": ASKED}), ASKED),
+    ],
+)
+def test_the_question_is_found_in_what_programs_pass_on(
+    fields: Fields, given: str, question: str
+) -> None:
+    assert fields(chain(input__value=given))["question"] == question
+
+
+@pytest.mark.parametrize(
+    "gave",
+    [
+        SAID,
+        json.dumps({"answer": SAID, "sources": ["a.md"]}),
+        json.dumps({"query": ASKED, "result": SAID, "source_documents": DOCS}),
+        json.dumps({"choices": [{"message": {"role": "assistant", "content": SAID}}]}),
+        json.dumps({"messages": [["user", ASKED], ["ai", SAID]]}),
+        json.dumps({"generations": [[{"text": SAID, "type": "ChatGeneration"}]]}),
+        json.dumps({"output": {"type": "AIMessage", "kwargs": {"content": SAID}}}),
+        json.dumps([{"role": "assistant", "content": [{"type": "text", "text": SAID}]}]),
+        json.dumps({"replies": [SAID]}),
+    ],
+)
+def test_the_answer_is_found_in_what_programs_return(fields: Fields, gave: str) -> None:
+    assert fields(chain(output__value=gave))["answer"] == SAID
+
+
+def test_an_answer_that_is_an_object_of_its_own_is_the_answer_as_it_is(fields: Fields) -> None:
+    gave = json.dumps({"pets": "dogs", "where": "lead"})
+    assert fields(chain(output__value=gave))["answer"] == gave
+
+
+def test_spans_without_ids_in_a_trace_are_counted(load: Load) -> None:
+    root = span("a", None, mlflow__spanInputs='"q?"', mlflow__spanOutputs='"a"')
+    trace = {"info": {"trace_id": "tr-1"}, "data": {"spans": [root, {"name": "lost"}]}}
+    assert load("t.json", json.dumps([trace])).warnings == ("t.json: 1 span without ids: left out",)
+
+
 # What is no trace.
 
 
