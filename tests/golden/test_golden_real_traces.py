@@ -1,14 +1,11 @@
 """A30: files that tracing tools really wrote are read as what was asked, found and answered.
 
-They are outside of the repository: ``shared/data/real-exports`` beside it, or in the folder that
-RAGEVAL_SHARED names.
+They are outside of the repository: ``shared/data/real-exports``.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -16,11 +13,9 @@ import pytest
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from tests.fakes.others_data import others_data
 
-_SHARED: Final = os.environ.get("RAGEVAL_SHARED") or Path(__file__).resolve().parents[3] / "shared"
-EXPORTS: Final = Path(_SHARED) / "data" / "real-exports"
-
-pytestmark = pytest.mark.skipif(not EXPORTS.is_dir(), reason="the real exports are not here")
+EXPORTS: Final = others_data("data/real-exports")
 
 CONTEXTS, IDS, MODEL, TOKENS = "contexts", "retrieved_ids", "model", "tokens"
 ALL: Final = frozenset({CONTEXTS, IDS, MODEL, TOKENS})
