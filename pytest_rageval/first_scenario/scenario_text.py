@@ -235,7 +235,12 @@ def _gates(draft: Draft) -> list[str]:
         lines.append(_with_comment(f"  {name}: {least:g}", _tried(draft, name, least)))
     lines += _looser_checks(draft)
     bare, rows = draft.measures.bare_rows, draft.table.rows
-    if bare:
+    is_skipped = {*draft.measures.metrics} <= {*CHECK_FIELDS} and not draft.measures.asks
+    if bare and is_skipped:
+        lines.append(
+            f"  # {bare} of {rows} rows have no check: they are skipped, and in no figure."
+        )
+    elif bare:
         more = f"{bare} of {rows} rows have nothing to compare with"
         if draft.measures.asks:
             more += "; needs dataset.on_invalid: skip"

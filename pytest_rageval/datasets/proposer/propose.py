@@ -224,9 +224,11 @@ class _Draft:
             values = ", ".join(map(repr, cells.distinct[:3]))
             self._note(f"{column!r} repeats {values}: what to do, no text to compare", name, column)
             return False
-        if name in CHECK_FIELDS and cells.share < _SPARSE and surely != Surely.DOCUMENTED:
+        is_only_gold = "references" not in self.fields or surely != Surely.DOCUMENTED
+        if name in CHECK_FIELDS and cells.share < _SPARSE and is_only_gold:
             filled = f"{len(cells.filled)} of {len(cells.cells)} rows"
-            self._note(f"{column!r} is filled in {filled} only", name, column)
+            why = f"{column!r} is filled in {filled} only, and rows without it would be skipped"
+            self._note(why, name, column)
             return False
         return True
 
@@ -432,7 +434,8 @@ class _Draft:
             return "the gold: lists of right answers"
         if is_bare:
             beside = [name for name in self._left() if self._is_of_a_run(name)]
-            is_open = beside or set(_ANSWERED) & self.fields.keys() or not self._is_short(column)
+            is_open = beside or not self._is_short(column)
+            is_open = is_open or {*_ANSWERED, *CHECK_FIELDS} & self.fields.keys()
             return "" if is_open or self.notes or is_of_run else "the gold: it is alone, and short"
         return ""
 

@@ -552,3 +552,19 @@ def test_targets_that_inspect_joins_by_commas() -> None:
     cells = ("6 euros,a late fee", "8:30", "pier 4")
     assert mapped(rows_of({"input": ASKED, "target": cells, **columns})).split == ","
     assert mapped(rows_of({"input": ASKED, "target": cells})).split == ""
+
+
+@pytest.mark.parametrize("name", ["must_include", "must_mention"])
+def test_checks_that_few_rows_have_are_asked_about(name: str) -> None:
+    """K4: rows without them would be skipped, and one of three decide a green run."""
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, name: (["days"], None, None)}))
+    assert not found.has_gold
+    assert (
+        "is filled in 1 of 3 rows only, and rows without it would be skipped" in found.notes[0][0]
+    )
+
+
+def test_an_answer_beside_checks_may_be_what_a_system_said() -> None:
+    """The checks say what is right: a bare answer need not."""
+    lists = (["days"], ["fee"], ["shop"])
+    assert mapped(rows_of({"question": ASKED, "answer": SAID, "must_include": lists})).doubt
