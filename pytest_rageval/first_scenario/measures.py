@@ -32,6 +32,9 @@ _SHORT: Final = 8
 _TIMES_LONGER: Final = 3
 """From here on, f1 is at most 0.5 even for an answer that holds the whole reference."""
 
+_OF_GROUPS: Final = ("stringem", "rouge-l")
+"""For groups of right answers, of which an answer has to hold one each."""
+
 _SEARCH: Final = ("recall@5", "mrr")
 _SENTENCE: Final = 60
 _FEW_LETTERS: Final = 0.01
@@ -105,6 +108,8 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     # A system that is asked may answer in sentences; a short answer holds the reference, too.
     is_asked = asks == ("answer",)
     are_sentences = is_short and (is_asked or (bool(answers_now) and _are_sentences(table, mapped)))
+    if set(metrics) & set(_ANSWERS) and _has_groups(table, mapped):
+        are_sentences, metrics = False, (*_OF_GROUPS, *(m for m in metrics if m not in _ANSWERS))
     if are_sentences:
         metrics = (*_of_sentences(script), *(name for name in metrics if name not in _ANSWERS))
     return Measures(
@@ -161,6 +166,8 @@ def _weights(
     left_out: set[str] = set(_CHECKS) if len(references.filled) == table.rows else set()
     if are_sentences:
         left_out |= set(metrics) & set(_HELD) - set(_COUNTED_IF_HELD)
+    elif "stringem" in metrics:
+        left_out |= set(metrics) & set(_ANSWERS)
     elif references.typical_length > _SENTENCE:
         left_out.add("em")
     weights = tuple((name, float(name not in left_out)) for name in metrics)
@@ -188,8 +195,15 @@ def _are_sentences(table: Table, mapped: Mapped) -> bool:
     if answers is None or references is None:
         return False
     pairs = zip(map(_tokens, answers.cells), map(_tokens, references.cells), strict=True)
-    times = [given[0] / min(wanted) for given, wanted in pairs if given and wanted]
+    times = [given[0] / min(wanted) for given, wanted in pairs if given and wanted and min(wanted)]
     return bool(times) and median(times) >= _TIMES_LONGER
+
+
+def _has_groups(table: Table, mapped: Mapped) -> bool:
+    """Return whether references are lists of lists."""
+    references = _column(table, mapped, "references")
+    cells = references.filled if references is not None else ()
+    return any(isinstance(part, list) for cell in cells if isinstance(cell, list) for part in cell)
 
 
 def _odd_rows(table: Table, mapped: Mapped) -> Iterable[int]:

@@ -15,7 +15,8 @@ from pytest_rageval.datasets.base import BrokenRow, GivenRows, Row
 from pytest_rageval.datasets.formats.json_file import row_paths_in
 from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
-from pytest_rageval.datasets.proposer.propose import FoundColumn, Mapped, Way, map_columns
+from pytest_rageval.datasets.proposer.draft import FoundColumn, Way
+from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.measures import Measures, measures_for

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from pytest_rageval.datasets.proposer.answers import OF_TRACES
 from pytest_rageval.datasets.proposer.columns import Column, Table
+from pytest_rageval.datasets.proposer.draft import AS_SAID, Way
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
-from pytest_rageval.datasets.proposer.propose import AS_SAID, OF_TRACES, Mapped, Way, could_be
+from pytest_rageval.datasets.proposer.propose import Mapped, could_be
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.scenario.column_names import snake_case
 

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from pytest_rageval import __version__
 from pytest_rageval.datasets.proposer.columns import Table
+from pytest_rageval.datasets.proposer.draft import AS_SAID
 from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
-from pytest_rageval.datasets.proposer.propose import AS_SAID, Mapped
+from pytest_rageval.datasets.proposer.propose import Mapped
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
@@ -25,6 +26,7 @@ _MEANS: Final = {
     "em": "equal",
     "coverem": "all words of a reference are in the answer",
     "acc": "a reference is in it in one piece",
+    "stringem": "the share of the groups of references of which the answer holds one",
     "f1": "words in common",
     "rouge-l": "words in the same order",
     "must_include": "the texts that each row asks for are in the answer",

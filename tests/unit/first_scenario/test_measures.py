@@ -182,3 +182,27 @@ def test_punctuation_that_the_default_keeps_asks_for_another_normaliser(
     """One row in a thousand is enough: a right answer there would be wrong."""
     rows = [{**ROW, "question": f"{at}?", "answer": "five days"} for at in range(999)]
     assert measures(*rows, {**ROW, "answer": answer}).script == script
+
+
+def test_groups_of_right_answers_are_each_looked_for() -> None:
+    """K14: in RGB's integration sets, an answer needs one text of each group."""
+    gold = [["five days", "5 days"], ["no fee"]]
+    found = measures({**ROW, "reference": gold, "answer": "five days, and no fee"})
+    assert found.metrics == ("stringem", "rouge-l")
+    assert found.weights == (("stringem", 1.0), ("rouge-l", 0.0))
+
+
+def test_odd_references_are_named_and_decide_nothing() -> None:
+    """K8: one of forty cannot be searched for; by the row of each, from 1."""
+    rows = [
+        {**ROW, "question": f"Who {at}?", "answer": "in five days, as it is"} for at in range(40)
+    ]
+    found = measures(*rows[:30], {**rows[30], "reference": "---"}, *rows[31:])
+    assert found.metrics[0] == "coverem"
+    assert found.odd_rows == (31,)
+
+
+def test_answers_with_contexts_and_no_gold_are_judged() -> None:
+    """A30: what production answered, held against what its search found."""
+    found = measures({"question": "Who?", "response": "you, as it says", "contexts": ["You."]})
+    assert (found.metrics, found.asks, found.judged) == (("faithfulness",), (), True)

@@ -568,3 +568,13 @@ def test_an_answer_beside_checks_may_be_what_a_system_said() -> None:
     """The checks say what is right: a bare answer need not."""
     lists = (["days"], ["fee"], ["shop"])
     assert mapped(rows_of({"question": ASKED, "answer": SAID, "must_include": lists})).doubt
+
+
+def test_expected_answers_that_are_to_be_avoided_are_asked_about() -> None:
+    """K14: TruLens' ``expected_score`` of 0 marks a wrong answer."""
+    rows = {"query": ASKED, "expected_response": SAID, "expected_score": (1, 0, 1)}
+    found = mapped(rows_of(rows))
+    assert found.doubt.startswith("'expected_score' is 0 in 1 of 3 rows")
+    assert [way.column for way in found.ways] == ["expected_response"]
+    right = mapped(rows_of({**rows, "expected_score": 1}))
+    assert right.fields["references"].column == "expected_response"
