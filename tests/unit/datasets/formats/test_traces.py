@@ -181,6 +181,7 @@ def test_contexts_are_what_the_model_was_given(
 ) -> None:
     found = fields(chain(), *steps, llm("llm", begins=8))
     assert found["retrieved_ids"] == tuple(contexts.split())
+    assert found["contexts"] == tuple(f"text of {one}" for one in contexts.split())
 
 
 def test_steps_of_the_same_time_are_in_the_order_of_a_file_that_has_the_last_ones_first(
@@ -629,9 +630,13 @@ def test_a_broken_line_is_an_invalid_row_and_reading_goes_on(load: Load) -> None
     assert [case.line for case in found if isinstance(case, InvalidRow)] == [2]
 
 
-def test_a_span_that_was_exported_again_counts_once(load: Load) -> None:
+@pytest.mark.parametrize("ends", [(None, 9.5), (9.5, None)])
+def test_a_span_that_was_exported_again_counts_once(
+    load: Load, ends: tuple[float | None, float | None]
+) -> None:
     """The finished one counts; a line of the summary says how many."""
-    found = load("s.jsonl", lines(llm("a"), llm("a"), chain(lasts=None), chain()))
+    roots = [chain(lasts=lasts) for lasts in ends]
+    found = load("s.jsonl", lines(llm("a"), llm("a"), *roots))
     (case,) = found.cases
     assert isinstance(case, Sample)
     assert (case.metadata["prompt_tokens"], case.metadata["latency_ms"]) == (30, 9500.0)
@@ -644,6 +649,18 @@ def test_traces_of_other_requests_are_left_out_and_named(load: Load) -> None:
     assert found.warnings == (
         "s.jsonl: 1 trace without a model, retrieval or text ('GET /health'): left out",
     )
+
+
+def test_a_parent_of_zeros_is_none(fields: Fields) -> None:
+    """As exporters write a root's parent where the field must be there."""
+    assert fields(chain(parent="0000000000000000"))["answer"] == SAID
+
+
+def test_what_python_prints_of_an_object_is_no_passage(fields: Fields) -> None:
+    """LlamaIndex's inner retrievers have nothing else."""
+    shown = json.dumps(["<NodeWithScore(node=TextNode(id_=d1), score=0.5)>"])
+    found = fields(chain(), search("a", output__value=shown))
+    assert found["contexts"] is None
 
 
 def test_a_lost_parent_is_named(load: Load) -> None:
