@@ -315,6 +315,9 @@ def _notes(
     for name, what in (("logs", "record of logs or metrics"), ("parts", "part without its run")):
         if collected.counts[name]:
             yield f"{file.shown}: {_count(collected.counts[name], what)}: left out"
+    if collected.counts["cells"]:
+        count = _count(collected.counts["cells"], "cell")
+        yield f"{file.shown}: {count} of spans cannot be read: contexts are missing; export as JSON"
     if collected.counts["no ids"]:
         yield f"{file.shown}: {_count(collected.counts['no ids'], 'span')} without ids: left out"
 

@@ -32,6 +32,13 @@ def _items(value: Any) -> list[Record]:
     return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
+def _inner(value: Any, into: Collected) -> list[Record]:
+    """Return the spans in a cell or list of a trace; a cell that cannot be read is counted."""
+    if isinstance(value, str) and value.strip() and not isinstance(_spelled(value), list):
+        into.counts["cells"] += 1
+    return _items(value)
+
+
 def _add_spans(spans: list[Record], trace_id: str, into: Collected) -> None:
     for record in spans:
         span = span_of(record, trace_id)
@@ -75,7 +82,7 @@ def is_mlflow_row(record: Record) -> bool:
 def read_mlflow_row(record: Record, into: Collected) -> None:
     """Add the spans and the assessments of a row."""
     found = _mlflow_spans(str(first_of(record, ("trace_id", "request_id"))), record, into)
-    _add_mlflow(found, _items(record["spans"]), record, record, into)
+    _add_mlflow(found, _inner(record["spans"], into), record, record, into)
 
 
 def _mlflow_spans(trace_id: str, info: Record, into: Collected) -> str:
@@ -165,7 +172,7 @@ def read_langsmith_run(record: Record, into: Collected, trace_id: str = "") -> N
         for name, found in stats.items() if isinstance(stats, Mapping) else ():
             into.score(trace, name, found.get("avg") if isinstance(found, Mapping) else found)
         into.expect(trace, "reference", _expected(_spelled(record.get("reference_outputs"))))
-    for child in _items(record.get("child_runs")):
+    for child in _inner(record.get("child_runs"), into):
         if is_langsmith_run(child):
             read_langsmith_run(child, into, trace)
 
@@ -230,6 +237,7 @@ def read_langfuse_observation(record: Record, into: Collected, trace_id: str = "
             start if end is None and kind == "EVENT" else end,
             str(message or "") if record.get("level") == "ERROR" else None,
             tool="Langfuse",
+            has_remote_parent=bool(first_of(record, ("isRootObservation", "is_root_observation"))),
         )
     )
 
@@ -262,7 +270,7 @@ def read_langfuse_trace(record: Record, into: Collected) -> None:
             is_trace=True,
         )
     )
-    for observation in _items(record.get("observations")):
+    for observation in _inner(record.get("observations"), into):
         if "id" in observation:
             read_langfuse_observation(observation, into, trace)
         else:

@@ -459,6 +459,17 @@ LANGFUSE_TRACE = {
         {"data": [{**LANGFUSE_TRACE, "observations": LANGFUSE, "scores": []}], "meta": {}},
         [LANGFUSE_TRACE, *LANGFUSE],
         {
+            "data": [
+                {
+                    **_langfuse("CHAIN", "root", 0, input={"question": ASKED}, output=SAID),
+                    "endTime": f"{TIME}4.5Z",
+                    "isRootObservation": True,
+                    "sessionId": "s1",
+                },
+                *({**one, "parentObservationId": "root"} for one in LANGFUSE),
+            ]
+        },
+        {
             "batch": [
                 {"id": "1", "type": "trace-create", "body": LANGFUSE_TRACE},
                 {"id": "2", "type": "span-create", "body": {**LANGFUSE[0], "output": None}},
@@ -467,7 +478,7 @@ LANGFUSE_TRACE = {
             ]
         },
     ],
-    ids=["traces", "rows", "events"],
+    ids=["traces", "rows", "observations", "events"],
 )
 def test_langfuse_traces_with_observations(load: Load, document: Any) -> None:
     (case,) = load("export.json", json.dumps(document)).cases
@@ -750,6 +761,15 @@ def test_spans_without_ids_in_a_trace_are_counted(load: Load) -> None:
     root = span("a", None, mlflow__spanInputs='"q?"', mlflow__spanOutputs='"a"')
     trace = {"info": {"trace_id": "tr-1"}, "data": {"spans": [root, {"name": "lost"}]}}
     assert load("t.json", json.dumps([trace])).warnings == ("t.json: 1 span without ids: left out",)
+
+
+def test_a_cell_of_spans_that_cannot_be_read_is_named(load: Load) -> None:
+    """A data frame of objects with times, as Python prints them."""
+    shown = "[{'id': 'r', 'startTime': datetime.datetime(2027, 1, 15, 8, 0)}]"
+    found = load("t.jsonl", lines({**LANGFUSE_TRACE, "observations": shown}))
+    assert found.warnings == (
+        "t.jsonl: 1 cell of spans cannot be read: contexts are missing; export as JSON",
+    )
 
 
 # What is no trace.
