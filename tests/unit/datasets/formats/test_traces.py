@@ -583,6 +583,14 @@ def test_the_container_does_not_matter(load: Load, name: str, content: str) -> N
     assert case.metadata["prompt_tokens"] == 30
 
 
+def test_a_document_larger_than_what_is_looked_at_is_recognized(load: Load) -> None:
+    """5 MB of OTLP: no object that a look at the beginning can read is a span."""
+    spans = _otlp([chain(input__value=f"{ASKED} {'x' * 5_000_000}")])
+    (case,) = load("s.json", json.dumps(spans)).cases
+    assert isinstance(case, Sample)
+    assert case.answer == SAID
+
+
 def test_traces_that_are_mixed_in_a_file_are_apart(load: Load) -> None:
     other = chain("root", trace="t2", input__value="Cats?", output__value="No.")
     mixed = [search("a", "d1"), search("a", "d2", trace="t2"), chain(), other]
