@@ -65,8 +65,9 @@ def is_mlflow_trace(record: Record) -> bool:
 def read_mlflow_trace(record: Record, into: Collected) -> None:
     """Add the spans and the assessments of a trace."""
     info = record["info"]
-    found = _mlflow_spans(str(first_of(info, ("trace_id", "request_id"))), info, into)
-    _add_mlflow(found, _items(record["data"]["spans"]), info, record["data"], into)
+    trace_id = str(first_of(info, ("trace_id", "request_id")))
+    _note_mlflow(trace_id, info, into)
+    _add_mlflow(trace_id, _items(record["data"]["spans"]), info, record["data"], into)
 
 
 def is_mlflow_row(record: Record) -> bool:
@@ -81,11 +82,13 @@ def is_mlflow_row(record: Record) -> bool:
 
 def read_mlflow_row(record: Record, into: Collected) -> None:
     """Add the spans and the assessments of a row."""
-    found = _mlflow_spans(str(first_of(record, ("trace_id", "request_id"))), record, into)
-    _add_mlflow(found, _inner(record["spans"], into), record, record, into)
+    trace_id = str(first_of(record, ("trace_id", "request_id")))
+    _note_mlflow(trace_id, record, into)
+    _add_mlflow(trace_id, _inner(record["spans"], into), record, record, into)
 
 
-def _mlflow_spans(trace_id: str, info: Record, into: Collected) -> str:
+def _note_mlflow(trace_id: str, info: Record, into: Collected) -> None:
+    """Note what is known of a trace beside its spans: metadata, tags and assessments."""
     metadata = _spelled(first_of(info, ("trace_metadata", "request_metadata")))
     if isinstance(metadata, Mapping):
         into.say(trace_id, "session", metadata.get("mlflow.trace.session"))
@@ -100,7 +103,6 @@ def _mlflow_spans(trace_id: str, info: Record, into: Collected) -> str:
     for assessment in _items(info.get("assessments")):
         if assessment.get("valid") is not False:
             _read_assessment(trace_id, assessment, into)
-    return trace_id
 
 
 def _read_assessment(trace_id: str, assessment: Record, into: Collected) -> None:
