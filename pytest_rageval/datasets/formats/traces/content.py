@@ -227,17 +227,17 @@ def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | N
     if not depth:
         return None
     if isinstance(value, str):
-        one = _bare(value) if is_retrieval else None
+        passage = _bare(value) if is_retrieval else None
     elif isinstance(value, list):
         return _listed(value, is_retrieval, depth)
     elif isinstance(value, Mapping):
         inner = _in_object(value, is_retrieval, depth)
         if inner is not None:
             return inner
-        one = _document(value) if is_retrieval else None
+        passage = _document(value) if is_retrieval else None
     else:
         return None
-    return [one] if one else None
+    return [passage] if passage else None
 
 
 def _bare(text: str) -> Document | None:
@@ -268,12 +268,12 @@ def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] 
     for part in value:
         # A pair of a document and its score.
         item = decoded(part[0] if isinstance(part, list) and part else part)
-        one = _document(item)
-        if one is None and is_retrieval and isinstance(item, str):
-            one = _bare(item)
-        if one is None:
+        passage = _document(item)
+        if passage is None and is_retrieval and isinstance(item, str):
+            passage = _bare(item)
+        if passage is None:
             return None
-        found.append(one)
+        found.append(passage)
     return found
 
 

@@ -222,8 +222,9 @@ CONVENTIONS: Final = (
     ),
     Convention(
         "Langfuse",
-        "API and exports 2 to 4",
-        "export with inputs and outputs",
+        "API and exports 2 to 5",
+        "export with inputs and outputs (the field group io of the API's version 2)",
+        is_json=True,
         is_tool=True,
         kind=("type",),
         input=("input",),

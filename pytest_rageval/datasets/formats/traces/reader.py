@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -58,6 +59,7 @@ _WRAPPERS: Final = ("data", "spans", "traces", "runs", "observations", "items", 
 _NO_SPANS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
 _LISTED: Final = 3
 _HEAD: Final = 2**18
+_BATCH: Final = re.compile(r'\s*\{\s*"(?:resourceSpans|resource_spans)"')
 
 
 def records_in(value: Any) -> Iterator[Any]:
@@ -116,6 +118,8 @@ def _first_value(file: DataFile) -> Any:
     with file.open() as stream:
         raw = stream.read(16 * _HEAD)
     text = raw.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
+    if _BATCH.match(text):  # one document may be larger than what was read of it
+        return {"resourceSpans": [{"scopeSpans": []}]}
     decoder = json.JSONDecoder()
     at = text.find("{")
     for _ in range(_LISTED):
@@ -315,6 +319,9 @@ def _notes(
     for name, what in (("logs", "record of logs or metrics"), ("parts", "part without its run")):
         if collected.counts[name]:
             yield f"{file.shown}: {_count(collected.counts[name], what)}: left out"
+    if collected.counts["cells"]:
+        count = _count(collected.counts["cells"], "cell")
+        yield f"{file.shown}: {count} of spans cannot be read: contexts are missing; export as JSON"
     if collected.counts["no ids"]:
         yield f"{file.shown}: {_count(collected.counts['no ids'], 'span')} without ids: left out"
 

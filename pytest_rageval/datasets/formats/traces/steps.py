@@ -35,7 +35,8 @@ def conventions_of(span: Span) -> tuple[Convention, ...]:
 
 @lru_cache(1024)
 def _by_marks(heads: frozenset[str]) -> tuple[Convention, ...]:
-    return tuple(one for one in CONVENTIONS if not one.is_tool and not one.marks.isdisjoint(heads))
+    attributes = (convention for convention in CONVENTIONS if not convention.is_tool)
+    return tuple(entry for entry in attributes if not entry.marks.isdisjoint(heads))
 
 
 def kind_of(span: Span) -> str:

@@ -32,6 +32,13 @@ def _items(value: Any) -> list[Record]:
     return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
+def _inner(value: Any, into: Collected) -> list[Record]:
+    """Return the spans in a cell or list of a trace; a cell that cannot be read is counted."""
+    if isinstance(value, str) and value.strip() and not isinstance(_spelled(value), list):
+        into.counts["cells"] += 1
+    return _items(value)
+
+
 def _add_spans(spans: list[Record], trace_id: str, into: Collected) -> None:
     for record in spans:
         span = span_of(record, trace_id)
@@ -58,8 +65,9 @@ def is_mlflow_trace(record: Record) -> bool:
 def read_mlflow_trace(record: Record, into: Collected) -> None:
     """Add the spans and the assessments of a trace."""
     info = record["info"]
-    found = _mlflow_spans(str(first_of(info, ("trace_id", "request_id"))), info, into)
-    _add_mlflow(found, _items(record["data"]["spans"]), info, record["data"], into)
+    trace_id = str(first_of(info, ("trace_id", "request_id")))
+    _note_mlflow(trace_id, info, into)
+    _add_mlflow(trace_id, _items(record["data"]["spans"]), info, record["data"], into)
 
 
 def is_mlflow_row(record: Record) -> bool:
@@ -74,11 +82,13 @@ def is_mlflow_row(record: Record) -> bool:
 
 def read_mlflow_row(record: Record, into: Collected) -> None:
     """Add the spans and the assessments of a row."""
-    found = _mlflow_spans(str(first_of(record, ("trace_id", "request_id"))), record, into)
-    _add_mlflow(found, _items(record["spans"]), record, record, into)
+    trace_id = str(first_of(record, ("trace_id", "request_id")))
+    _note_mlflow(trace_id, record, into)
+    _add_mlflow(trace_id, _inner(record["spans"], into), record, record, into)
 
 
-def _mlflow_spans(trace_id: str, info: Record, into: Collected) -> str:
+def _note_mlflow(trace_id: str, info: Record, into: Collected) -> None:
+    """Note what is known of a trace beside its spans: metadata, tags and assessments."""
     metadata = _spelled(first_of(info, ("trace_metadata", "request_metadata")))
     if isinstance(metadata, Mapping):
         into.say(trace_id, "session", metadata.get("mlflow.trace.session"))
@@ -93,7 +103,6 @@ def _mlflow_spans(trace_id: str, info: Record, into: Collected) -> str:
     for assessment in _items(info.get("assessments")):
         if assessment.get("valid") is not False:
             _read_assessment(trace_id, assessment, into)
-    return trace_id
 
 
 def _read_assessment(trace_id: str, assessment: Record, into: Collected) -> None:
@@ -165,7 +174,7 @@ def read_langsmith_run(record: Record, into: Collected, trace_id: str = "") -> N
         for name, found in stats.items() if isinstance(stats, Mapping) else ():
             into.score(trace, name, found.get("avg") if isinstance(found, Mapping) else found)
         into.expect(trace, "reference", _expected(_spelled(record.get("reference_outputs"))))
-    for child in _items(record.get("child_runs")):
+    for child in _inner(record.get("child_runs"), into):
         if is_langsmith_run(child):
             read_langsmith_run(child, into, trace)
 
@@ -230,6 +239,7 @@ def read_langfuse_observation(record: Record, into: Collected, trace_id: str = "
             start if end is None and kind == "EVENT" else end,
             str(message or "") if record.get("level") == "ERROR" else None,
             tool="Langfuse",
+            has_remote_parent=bool(first_of(record, ("isRootObservation", "is_root_observation"))),
         )
     )
 
@@ -262,7 +272,7 @@ def read_langfuse_trace(record: Record, into: Collected) -> None:
             is_trace=True,
         )
     )
-    for observation in _items(record.get("observations")):
+    for observation in _inner(record.get("observations"), into):
         if "id" in observation:
             read_langfuse_observation(observation, into, trace)
         else:

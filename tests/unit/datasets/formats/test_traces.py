@@ -181,6 +181,7 @@ def test_contexts_are_what_the_model_was_given(
 ) -> None:
     found = fields(chain(), *steps, llm("llm", begins=8))
     assert found["retrieved_ids"] == tuple(contexts.split())
+    assert found["contexts"] == tuple(f"text of {one}" for one in contexts.split())
 
 
 def test_steps_of_the_same_time_are_in_the_order_of_a_file_that_has_the_last_ones_first(
@@ -458,6 +459,17 @@ LANGFUSE_TRACE = {
         {"data": [{**LANGFUSE_TRACE, "observations": LANGFUSE, "scores": []}], "meta": {}},
         [LANGFUSE_TRACE, *LANGFUSE],
         {
+            "data": [
+                {
+                    **_langfuse("CHAIN", "root", 0, input={"question": ASKED}, output=SAID),
+                    "endTime": f"{TIME}4.5Z",
+                    "isRootObservation": True,
+                    "sessionId": "s1",
+                },
+                *({**one, "parentObservationId": "root"} for one in LANGFUSE),
+            ]
+        },
+        {
             "batch": [
                 {"id": "1", "type": "trace-create", "body": LANGFUSE_TRACE},
                 {"id": "2", "type": "span-create", "body": {**LANGFUSE[0], "output": None}},
@@ -466,7 +478,7 @@ LANGFUSE_TRACE = {
             ]
         },
     ],
-    ids=["traces", "rows", "events"],
+    ids=["traces", "rows", "observations", "events"],
 )
 def test_langfuse_traces_with_observations(load: Load, document: Any) -> None:
     (case,) = load("export.json", json.dumps(document)).cases
@@ -571,6 +583,14 @@ def test_the_container_does_not_matter(load: Load, name: str, content: str) -> N
     assert case.metadata["prompt_tokens"] == 30
 
 
+def test_a_document_larger_than_what_is_looked_at_is_recognized(load: Load) -> None:
+    """5 MB of OTLP: no object that a look at the beginning can read is a span."""
+    spans = _otlp([chain(input__value=f"{ASKED} {'x' * 5_000_000}")])
+    (case,) = load("s.json", json.dumps(spans)).cases
+    assert isinstance(case, Sample)
+    assert case.answer == SAID
+
+
 def test_traces_that_are_mixed_in_a_file_are_apart(load: Load) -> None:
     other = chain("root", trace="t2", input__value="Cats?", output__value="No.")
     mixed = [search("a", "d1"), search("a", "d2", trace="t2"), chain(), other]
@@ -629,9 +649,13 @@ def test_a_broken_line_is_an_invalid_row_and_reading_goes_on(load: Load) -> None
     assert [case.line for case in found if isinstance(case, InvalidRow)] == [2]
 
 
-def test_a_span_that_was_exported_again_counts_once(load: Load) -> None:
+@pytest.mark.parametrize("ends", [(None, 9.5), (9.5, None)])
+def test_a_span_that_was_exported_again_counts_once(
+    load: Load, ends: tuple[float | None, float | None]
+) -> None:
     """The finished one counts; a line of the summary says how many."""
-    found = load("s.jsonl", lines(llm("a"), llm("a"), chain(lasts=None), chain()))
+    roots = [chain(lasts=lasts) for lasts in ends]
+    found = load("s.jsonl", lines(llm("a"), llm("a"), *roots))
     (case,) = found.cases
     assert isinstance(case, Sample)
     assert (case.metadata["prompt_tokens"], case.metadata["latency_ms"]) == (30, 9500.0)
@@ -644,6 +668,18 @@ def test_traces_of_other_requests_are_left_out_and_named(load: Load) -> None:
     assert found.warnings == (
         "s.jsonl: 1 trace without a model, retrieval or text ('GET /health'): left out",
     )
+
+
+def test_a_parent_of_zeros_is_none(fields: Fields) -> None:
+    """As exporters write a root's parent where the field must be there."""
+    assert fields(chain(parent="0000000000000000"))["answer"] == SAID
+
+
+def test_what_python_prints_of_an_object_is_no_passage(fields: Fields) -> None:
+    """LlamaIndex's inner retrievers have nothing else."""
+    shown = json.dumps(["<NodeWithScore(node=TextNode(id_=d1), score=0.5)>"])
+    found = fields(chain(), search("a", output__value=shown))
+    assert found["contexts"] is None
 
 
 def test_a_lost_parent_is_named(load: Load) -> None:
@@ -733,6 +769,15 @@ def test_spans_without_ids_in_a_trace_are_counted(load: Load) -> None:
     root = span("a", None, mlflow__spanInputs='"q?"', mlflow__spanOutputs='"a"')
     trace = {"info": {"trace_id": "tr-1"}, "data": {"spans": [root, {"name": "lost"}]}}
     assert load("t.json", json.dumps([trace])).warnings == ("t.json: 1 span without ids: left out",)
+
+
+def test_a_cell_of_spans_that_cannot_be_read_is_named(load: Load) -> None:
+    """A data frame of objects with times, as Python prints them."""
+    shown = "[{'id': 'r', 'startTime': datetime.datetime(2027, 1, 15, 8, 0)}]"
+    found = load("t.jsonl", lines({**LANGFUSE_TRACE, "observations": shown}))
+    assert found.warnings == (
+        "t.jsonl: 1 cell of spans cannot be read: contexts are missing; export as JSON",
+    )
 
 
 # What is no trace.
