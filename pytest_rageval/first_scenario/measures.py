@@ -195,7 +195,8 @@ def _are_sentences(table: Table, mapped: Mapped) -> bool:
     if answers is None or references is None:
         return False
     pairs = zip(map(_tokens, answers.cells), map(_tokens, references.cells), strict=True)
-    times = [given[0] / min(wanted) for given, wanted in pairs if given and wanted and min(wanted)]
+    shortest = ((given, min(wanted or [0])) for given, wanted in pairs)
+    times = [given[0] / least for given, least in shortest if given and least]
     return bool(times) and median(times) >= _TIMES_LONGER
 
 
