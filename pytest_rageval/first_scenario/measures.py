@@ -201,10 +201,8 @@ def _are_sentences(table: Table, mapped: Mapped) -> bool:
 
 
 def _has_groups(table: Table, mapped: Mapped) -> bool:
-    """Return whether references are lists of lists."""
     references = _column(table, mapped, "references")
-    cells = references.filled if references is not None else ()
-    return any(isinstance(part, list) for cell in cells if isinstance(cell, list) for part in cell)
+    return references is not None and references.has_lists_in_lists
 
 
 def _odd_rows(table: Table, mapped: Mapped) -> Iterable[int]:

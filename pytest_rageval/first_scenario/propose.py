@@ -103,6 +103,7 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
     mapped = reading.mapped
     ask_if_open(reading.table, mapped, shown, reading.works)
     read = reading.load(mapped)
+    _refuse_broken(read, shown)
     mapped = _as_read(mapped, read, reading.table)
     measures = measures_for(reading.table, mapped)
     if not measures.metrics:
@@ -248,6 +249,14 @@ def _are_traces(data: Path, keys: Mapping[str, Any]) -> bool:
 
 def _steps(reading: _Reading) -> int:
     return len(parse_path(reading.path).steps)
+
+
+def _refuse_broken(read: Dataset, shown: str) -> None:
+    """Raise UndecidedError if most rows cannot be read so: something else is meant."""
+    broken = [case for case in read.cases if isinstance(case, InvalidRow)]
+    if len(broken) * 2 > len(read.cases):
+        message = f"{len(broken)} of {len(read.cases)} rows cannot be read so: {broken[0].reason}"
+        raise undecided(shown, message, "Name other columns: --rag-set=dataset.key_map.FIELD=...")
 
 
 def _draft(

@@ -95,6 +95,14 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
             f"{mapped.split!r} in {mapped.fields['references'].column!r} may divide several right "
             f"answers; if so, add \"--rag-set=dataset.split.references='{mapped.split}'\""
         )
+    gold = mapped.fields.get("references")
+    if gold is not None and table[gold.column].has_lists_in_lists:
+        flat = Way("", "references", f"{gold.column}[*][*]")
+        if works(flat):
+            yield (
+                f"{gold.column!r} holds lists of lists: an answer needs a text of each; if all are "
+                f"alternatives, add {option(flat)}"
+            )
     if asks_answer:
         for line in _offers(table, mapped, "answer", "what your system said", works):
             yield f"the data seem to have no answers. {line}"

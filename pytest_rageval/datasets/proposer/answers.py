@@ -89,6 +89,9 @@ class Answers(Draft):
             twins = [name for name in likely if self._spoken[name].surely == Surely.WORDS]
             if bare or (known and sure) or (twins and not (known or named)):
                 return [*bare, *sure, *(name for name in known if name not in bare)] or twins
+        documented = [name for name in named if self._spoken[name].surely == Surely.DOCUMENTED]
+        if bare and documented and "references" not in self.fields:
+            return [*documented, *bare]  # ``response`` and ``answer``: of one system, or of two
         others = [name for name in others if name not in bare]
         return [*sure, *others] if sure and others else named
 
@@ -115,7 +118,7 @@ class Answers(Draft):
             self.fields["references"] = FoundColumn(column, why_gold)
         elif "answer" in self.fields:
             self._note(f"{column!r} may be what another system said, or gold", "answer", column)
-        elif _ends_in_answer(column):
+        elif _ends_in_answer(column) and self._spoken[column].surely < Surely.UNSURE:
             self.fields["answer"] = FoundColumn(column, "by its name")
         else:
             self._ask_what_it_is(column)

@@ -189,7 +189,13 @@ def _is_document(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= 200 and "\n" not in value
 
 
+def _is_no_number(value: Any) -> bool:
+    return not isinstance(value, int | float)
+
+
 _VALUES: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "contexts": _is_no_number,
+    "reference_contexts": _is_no_number,
     "question": _is_text,
     "answer": _is_scalar,
     "references": _is_reference,

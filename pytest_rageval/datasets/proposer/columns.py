@@ -113,6 +113,18 @@ class Column:
         return self._mostly(lambda cell: isinstance(cell, list))
 
     @cached_property
+    def is_mixed(self) -> bool:
+        """Whether lists hold both texts and numbers: parts of something, not alternatives."""
+        lists = (_kinds_in(cell) for cell in self.filled if isinstance(cell, list))
+        return any(len(kinds) > 1 for kinds in lists)
+
+    @property
+    def has_lists_in_lists(self) -> bool:
+        """Whether lists hold lists."""
+        cells = (cell for cell in self.filled if isinstance(cell, list))
+        return any(isinstance(part, list) for cell in cells for part in cell)
+
+    @cached_property
     def typical_length(self) -> float:
         """The median number of characters of its texts; 0 without any."""
         return median(map(len, self.texts)) if self.texts else 0.0
@@ -233,6 +245,12 @@ def texts_in(cell: Any) -> list[str]:
     if isinstance(cell, list | tuple):
         return [text for part in cell for text in texts_in(part)]
     return [str(cell)]
+
+
+def _kinds_in(cell: Any) -> set[type]:
+    if isinstance(cell, list):
+        return {kind for part in cell for kind in _kinds_in(part)}
+    return {str} if isinstance(cell, str) else {float} if isinstance(cell, int | float) else set()
 
 
 def _as_text(cell: Any) -> str:

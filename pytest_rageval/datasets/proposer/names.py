@@ -13,6 +13,7 @@ from pytest_rageval.scenario.column_names import (
     read_field,
     snake_case,
     unknown_words,
+    words_of,
 )
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.row_checks import separator_in
@@ -100,6 +101,8 @@ def _own_name(name: str) -> str:
     An object that only holds the parts of a row together adds nothing to their names.
     """
     head, _, leaf = name.rpartition(".")
+    if FIELD_OF.get(leaf) in CHECK_FIELDS:
+        return leaf
     if head.lower() in _WHOLES and not (read_field(head) and leaf.lower() in _TEXTS):
         return leaf
     return head if head and leaf.lower() in _TEXTS else name
@@ -156,11 +159,13 @@ def _of_checks(column: Column, name: str, kinds: frozenset[str]) -> str | None:
 
 def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
     """Return the field of a column whose name mentions neither documents nor keywords."""
+    if "id" in kinds:
+        return None
     is_gold = bool(kinds & {"gold", "reference"})
     if "alias" in kinds and (kinds & {"answer", "gold", "reference"} or kinds == {"alias"}):
         return ALIASES
     if "context" in kinds:
-        retrieved = "contexts" if "retrieved" in kinds else "contexts?"
+        retrieved = "contexts" if kinds & {"retrieved", "given"} else "contexts?"
         return "reference_contexts" if is_gold or "relevant" in kinds else retrieved
     if "answer" in kinds or {"given", "text"} <= kinds:
         given = "answer" if "given" in kinds else "answer?"
@@ -175,6 +180,8 @@ def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
 
 def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
     """Return the field of a column of documents: ids or, if its values are long, texts."""
+    if not {"keyword", "keywords"}.isdisjoint(words_of(column.name)):
+        return None  # of what is in a document
     is_text = column.is_prose and "id" not in kinds and not column.are_addresses
     if "retrieved" in kinds and "gold" not in kinds:
         return "contexts" if is_text else "retrieved_ids"
@@ -203,7 +210,11 @@ def _fits(column: Column, spoken: Spoken) -> bool:
         return _may_be_checks(column, field)
     if field in ("answer", "references"):
         is_given = field == "answer"
-        return column.is_text and not (is_given and (column.is_list or column.are_flags))
+        return (
+            column.is_text
+            and not column.is_mixed
+            and not (is_given and (column.is_list or column.are_flags))
+        )
     if field in ("reference_ids", "retrieved_ids"):
         return column.is_list or not any(_is_joined(text) for text in column.texts)
     return True

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pytest_rageval.datasets.proposer.answers import Answers
-from pytest_rageval.datasets.proposer.columns import Column, Table
-from pytest_rageval.datasets.proposer.draft import DOCUMENTS, GOLD_FIELDS, SPARSE, FoundColumn, Way
+from pytest_rageval.datasets.proposer.columns import Column, Table, texts_in
+from pytest_rageval.datasets.proposer.draft import (
+    AS_SAID,
+    DOCUMENTS,
+    GOLD_FIELDS,
+    SPARSE,
+    FoundColumn,
+    Way,
+)
 from pytest_rageval.datasets.proposer.names import (
     ALIASES,
     CHECK_FIELDS,
@@ -23,6 +30,7 @@ from pytest_rageval.scenario.column_names import (
 )
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
+_FEW: Final = 5
 _OF_INSPECT: Final = frozenset({"sample_id", "eval_id", "log", "epoch"})
 _IDS: Final = frozenset({"id", "qid", "query_id", "question_id", "case_id", "test_id", "item_id"})
 _IDS_OF_ROWS: Final = _IDS | {"uuid", "sample_id", "test_case_id", "编号", "序号"}
@@ -86,6 +94,7 @@ def map_columns(
     draft.settle_wrong_gold()
     draft.settle_contexts()
     draft.take_aliases()
+    draft.drop_other_ids()
     draft.take_id()
     draft.take_document()
     order = [*FIELD_ALIASES, ALIASES]
@@ -141,6 +150,18 @@ class _Fields(Answers):
             return
         name = ALIASES if "references" in self.fields else "references"
         self.fields.setdefault(name, FoundColumn(fits[0], "more right answers, by its name"))
+
+    def drop_other_ids(self) -> None:
+        """Leave out ids to find that are never among those found: they are of something else."""
+        found, wanted = self.fields.get("retrieved_ids"), self.fields.get("reference_ids")
+        if found is None or wanted is None or wanted.why == AS_SAID:
+            return
+        cells = zip(self.table[found.column].cells, self.table[wanted.column].cells, strict=True)
+        pairs = [({*texts_in(one)}, {*texts_in(two)}) for one, two in cells if one and two]
+        if pairs and not any(one & two for one, two in pairs):
+            del self.fields["reference_ids"]
+            why = f"no id in {wanted.column!r} is ever found in {found.column!r}"
+            self._note(why, "reference_ids", wanted.column)
 
     def take_id(self) -> None:
         """Take the ids of the rows; without other gold, ids that repeat are documents to find."""
@@ -205,6 +226,7 @@ def could_be(table: Table, name: str) -> Iterator[str]:
     question mark. Documents to find may repeat.
     """
     columns = [column for column in table.columns if column.is_text and column.share > SPARSE]
+    columns = [column for column in columns if not any(isinstance(c, dict) for c in _parts(column))]
     if name == "reference_ids":
         yield from (one.name for one in columns if snake_case(one.name) in DOCUMENTS)
         return
@@ -221,6 +243,11 @@ def could_be(table: Table, name: str) -> Iterator[str]:
         texts.sort(key=_questions_in, reverse=True)
     prose = [column.name for column in texts if column.is_prose]
     yield from dict.fromkeys([*prose, *(column.name for column in texts)])
+
+
+def _parts(column: Column) -> Iterator[Any]:
+    for cell in column.filled[:_FEW]:
+        yield from cell if isinstance(cell, list) else [cell]
 
 
 def _questions_in(column: Column) -> int:

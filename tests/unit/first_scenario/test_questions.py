@@ -139,3 +139,25 @@ def test_what_was_left_out_is_listed_with_its_option(tmp_path: Path) -> None:
         and "--rag-set=dataset.key_map.references=expect" in line
         for line in lines
     )
+
+
+def test_lists_of_lists_are_groups_or_asked_to_be_alternatives(tmp_path: Path) -> None:
+    """The line that says so is printed, and works."""
+    file = tmp_path / "rows.json"
+    rows = rows_of(question=ASKED, answers=[[[text], [f"no. {text}"]] for text in SHORT])
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    found = propose(file, tmp_path, {})
+    assert found.measures.metrics[0] == "stringem"
+    (line,) = (line for line in found.open_lines if "lists of lists" in line)
+    (option,) = options_in(line)
+    assert propose(file, tmp_path, given_of(option)).measures.metrics[0] == "coverem"
+
+
+def test_rows_that_mostly_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    """Something else is meant, then."""
+    file = tmp_path / "rows.json"
+    rows = rows_of(question=ASKED, expected=SHORT, answer=[["a", "b"]] * 6)
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    given = {"key_map": {"answer": "answer"}}
+    with pytest.raises(ScenarioError, match="answer"):
+        propose(file, tmp_path, given)

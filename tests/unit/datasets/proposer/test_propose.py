@@ -122,7 +122,7 @@ def test_beside_a_certain_answer_it_is_the_gold() -> None:
     assert (found["answer"], found["references"]) == ("generated_answer", "answer")
 
 
-@pytest.mark.parametrize("name", ["response", "reply", "Bot answer", "Answer of the shop reply"])
+@pytest.mark.parametrize("name", ["response", "reply", "Bot answer", "Answer of the bot"])
 def test_a_name_that_ends_in_answer_is_what_a_system_said(name: str) -> None:
     """Never the gold, whatever is missing beside it."""
     found = mapped(rows_of({"question": ASKED, name: SAID}))
@@ -578,3 +578,54 @@ def test_expected_answers_that_are_to_be_avoided_are_asked_about() -> None:
     assert [way.column for way in found.ways] == ["expected_response"]
     right = mapped(rows_of({**rows, "expected_score": 1}))
     assert right.fields["references"].column == "expected_response"
+
+
+@pytest.mark.parametrize("column", ["LONG_ANSWER", "shop answer", "edited_answer"])
+def test_an_answer_of_unknown_kind_is_asked_about(column: str) -> None:
+    """It may be gold, as PubMedQA's long answer is."""
+    assert mapped(rows_of({"question": ASKED, column: SAID})).doubt
+
+
+def test_two_documented_answers_are_asked_about_without_gold() -> None:
+    """``response`` beside ``answer``: of two systems, or the gold of one."""
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, "response": OTHER}))
+    assert {way.column for way in found.ways} == {"answer", "response"}
+
+
+@pytest.mark.parametrize(
+    "column", ["question_url", "expected_source_keywords", "expected.grounding"]
+)
+def test_names_that_only_mention_a_field(column: str) -> None:
+    """An id of a question is no question; keywords of a source, no source."""
+    found = of(**{"question": ASKED, "expected": SAID, column: OTHER})
+    assert found == {"question": "question", "references": "expected"}
+    assert column not in of(**{"expected": SAID, column: OTHER}).values()
+
+
+def test_contexts_named_after_a_system_were_found_by_it() -> None:
+    """Also without answers beside them."""
+    found = of(question=ASKED, Hybrid_RAG_Context=SAID)
+    assert found == {"question": "question", "contexts": "Hybrid_RAG_Context"}
+
+
+def test_ids_that_are_never_found_are_of_something_else() -> None:
+    """``gold_id`` may be the id of the row's gold, not of a document."""
+    rows = {"question": ASKED, "expected": SAID, "retrieved_doc_ids": (["d1"], ["d2"], ["d1"])}
+    assert "reference_ids" in of(**rows, gold_id=("d3", "d2", "d4"))
+    assert "reference_ids" not in of(**rows, gold_id=("g1", "g2", "g3"))
+
+
+def test_checks_in_an_object_of_their_own() -> None:
+    """``checks.must_include`` is what its last part says."""
+    lists = (["days"], ["fee"], ["shop"])
+    assert of(**{"question": ASKED, "checks.must_include": lists})["must_include"] == (
+        "checks.must_include"
+    )
+
+
+def test_lists_of_texts_and_numbers_are_no_gold() -> None:
+    """They are parts of something: a cell of a table, its place."""
+    found = of(
+        question=ASKED, target=(["a", [4, 0], "/b"], ["c", [1, 2], "/d"], ["e", [0, 0], "/f"])
+    )
+    assert found == {"question": "question"}
