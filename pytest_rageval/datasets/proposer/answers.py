@@ -71,29 +71,47 @@ class Answers(Draft):
             self.fields["answer"] = FoundColumn(systems[0], WHY[self._spoken[systems[0]].surely])
 
     def _systems(self) -> list[str]:
-        """Return the columns that are named after a system's answer, the best first.
+        """Return the columns that may each be what a system said, the best first.
 
-        Where the gold has a column, a documented ``answer`` is one, and no likeness beats it.
+        () where a blank beside a bare ``answer`` is to be asked about.
         """
         named = sorted(self._of("answer"), key=lambda column: self._rank("answer", column))
-        sure = [name for name in named if self._spoken[name].surely < Surely.WORDS]
-        others = [
-            name for name in self._of("answer?") if (read_field(name) or "")[:1] == ("answer",)
-        ]
         bare = [name for name in self._of("answer?") if snake_case(name) == "answer"]
         if bare and self._blank_of(bare[0]) is not None:
-            return []  # a blank beside a bare answer is asked about
+            return []
         if "references" in self.fields and not self._may_be_passage():
-            likely = [name for name in self._of("answer?") if not self.table[name].is_list]
-            known = [name for name in likely if name in {*bare, *others}]
-            twins = [name for name in likely if self._spoken[name].surely == Surely.WORDS]
-            if bare or (known and sure) or (twins and not (known or named)):
-                return [*bare, *sure, *(name for name in known if name not in bare)] or twins
+            return self._systems_beside_gold(named, bare)
         documented = [name for name in named if self._spoken[name].surely == Surely.DOCUMENTED]
         if bare and documented and "references" not in self.fields:
             return [*documented, *bare]  # ``response`` and ``answer``: of one system, or of two
-        others = [name for name in others if name not in bare]
-        return [*sure, *others] if sure and others else named
+        return self._with_others(named) or named
+
+    def _systems_beside_gold(self, named: list[str], bare: list[str]) -> list[str]:
+        """Return what may be a system's answer where the gold has a column.
+
+        A documented ``answer`` is one then, and no likeness beats it.
+        """
+        sure = [name for name in named if self._spoken[name].surely < Surely.WORDS]
+        if bare:
+            return [*bare, *sure, *self._of_other_tools()]
+        likely = [name for name in self._of("answer?") if not self.table[name].is_list]
+        twins = [name for name in likely if self._spoken[name].surely == Surely.WORDS]
+        is_free = not (named or self._of_other_tools())
+        return self._with_others(named) or (twins if is_free else named)
+
+    def _with_others(self, named: list[str]) -> list[str]:
+        """Return the columns that are surely a system's and those called ``output`` or the like."""
+        sure = [name for name in named if self._spoken[name].surely < Surely.WORDS]
+        others = self._of_other_tools()
+        return [*sure, *others] if sure and others else []
+
+    def _of_other_tools(self) -> list[str]:
+        """Return the columns that other tools' names call an answer, of whom they do not say."""
+        return [
+            name
+            for name in self._of("answer?")
+            if snake_case(name) != "answer" and (read_field(name) or "")[:1] == ("answer",)
+        ]
 
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
