@@ -256,7 +256,7 @@ def _refuse_broken(read: Dataset, shown: str) -> None:
     broken = [case for case in read.cases if isinstance(case, InvalidRow)]
     if len(broken) * 2 > len(read.cases):
         message = f"{len(broken)} of {len(read.cases)} rows cannot be read so: {broken[0].reason}"
-        raise undecided(shown, message, "Name other columns: --rag-set=dataset.key_map.FIELD=...")
+        raise undecided(shown, message, "Name the columns that are meant in dataset.key_map")
 
 
 def _draft(

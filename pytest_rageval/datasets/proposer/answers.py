@@ -238,7 +238,7 @@ class Answers(Draft):
 
     def _why_gold(self, column: str, file_stem: str) -> str:
         """Return what says that a bare ``answer`` is the gold, "" if nothing does."""
-        is_bare = is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS)
+        is_bare = is_bare_answer(column) and words_of(column)[0] not in (*_REPLIES, *_OUTPUTS)
         if "answer" in self.fields:
             said = self.fields["answer"].column
             return f"the gold, beside the system's {said!r}" if is_bare else ""

@@ -629,3 +629,10 @@ def test_lists_of_texts_and_numbers_are_no_gold() -> None:
         question=ASKED, target=(["a", [4, 0], "/b"], ["c", [1, 2], "/d"], ["e", [0, 0], "/f"])
     )
     assert found == {"question": "question"}
+
+
+def test_the_output_of_a_second_system_is_no_gold() -> None:
+    """K18: also if the first one is named."""
+    rows = rows_of({"question": ASKED, "output_1": SAID, "output_2": OTHER})
+    assert mapped(rows).doubt
+    assert "references" not in mapped(rows, answer="output_1").fields
