@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.formats.json_shapes import rows_in
-from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.model import Sample
-from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.recognise import is_scenario, names_promptfoo
-from tests.fakes.others_data import others_data
 
 Samples = Callable[..., list[Sample]]
 
@@ -219,23 +216,3 @@ REAL = (
     *("inspect/town-a.json", "inspect/dump-a.json", "inspect/samples-a.csv"),
     "inspect/samples-a.json",
 )
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_exports_give_their_questions(name: str) -> None:
-    """K5, K26, K27: and the passages and answers that they hold."""
-    folder = others_data("data/real-exports")
-    truth = json.loads((folder / "content.json").read_text("utf-8"))
-    passages = {passage["id"]: passage["text"] for passage in truth["passages"]}
-    spec = DatasetSpec(path=Path(name).name)
-    cases = load_dataset(spec, (folder / name).parent, "s.yaml").cases
-    samples = [case for case in cases if isinstance(case, Sample)]
-    rows = truth["rows"]
-    assert [found.question for found in samples] == [row["question"] for row in rows]
-    if "golden" in name or "inspect" in name:
-        return
-    assert [found.answer for found in samples] == [row["answer"] for row in rows]
-    gold = [tuple(passages[of] for of in row["gold_passages"]) for row in rows]
-    assert [found.reference_contexts for found in samples] == gold
-    assert all(found.contexts and {*found.contexts} <= {*passages.values()} for found in samples)
-    assert {len(found.contexts or ()) for found in samples} == {2}
