@@ -53,6 +53,7 @@ from pytest_rageval.text.json_value import parse_path
 TRIED_ROWS: Final = 3
 _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
+_MOST_TRIED: Final = 200
 _DOCUMENTS: Final = ("json", "jsonl")
 _TRACES: Final = "traces"
 
@@ -101,7 +102,13 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
     _refuse_scenario(data, shown)
     reading = _read(data, keys, systems)
     mapped = reading.mapped
-    ask_if_open(reading.table, mapped, shown, reading.works)
+    ask_if_open(
+        reading.table,
+        mapped,
+        shown,
+        reading.works,
+        can_be_variants=reading.works_with(systems=mapped.systems),
+    )
     read = reading.load(mapped)
     _refuse_broken(read, shown)
     mapped = _as_read(mapped, read, reading.table)
@@ -175,6 +182,14 @@ class _Reading:
         return load_dataset(spec, self.data.parent, self.data.name, given=self.given)
 
     @property
+    def is_readable(self) -> bool:
+        """Whether most rows can be read so, or it is still open how; raises ScenarioError."""
+        if self.mapped.doubt:
+            return True
+        read = self.load(self.mapped)
+        return len(_broken(read)) * 2 <= len(read.cases)
+
+    @property
     def given(self) -> GivenRows:
         """The rows, to be read by a scenario."""
         return GivenRows(self.rows, self.data.name)
@@ -182,15 +197,22 @@ class _Reading:
     def works(self, way: Way) -> bool:
         """Return whether the data can be read if a way is taken, or only more is to be asked."""
         key_map = {**self.keys.get("key_map", {}), way.field: way.column}
-        other = replace(self, keys={**self.keys, "key_map": key_map})
+        return self.works_with(keys={**self.keys, "key_map": key_map})
+
+    def works_with(self, **changes: Any) -> bool:
+        """Return the same for other ``keys`` or ``systems``, tried on the first 200 rows."""
+        other = replace(self, rows=self.rows[:_MOST_TRIED], **changes)
         try:
-            other.__dict__["table"] = self.table
             if other.mapped.doubt:
                 return True
-            read = other.load(other.mapped)
+            if not other.is_readable:
+                return False
+            measures = measures_for(other.table, other.mapped)
+            if measures.metrics and not measures.judged:
+                _try(_draft(other, self.data.parent, other.mapped, measures, ""), other, 0)
         except ScenarioError:
             return False
-        return any(isinstance(case, Sample) for case in read.cases)
+        return True
 
 
 def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Reading:
@@ -232,7 +254,7 @@ def _read_at_paths(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) 
         at_path = {**keys, "rows_at": place.path}
         try:
             reading = _Reading(data, at_path, _read_rows(data, at_path), systems)
-            has_question = "question" in reading.mapped.fields
+            has_question = "question" in reading.mapped.fields and reading.is_readable
         except ScenarioError:
             continue
         mapped = reading.mapped
@@ -251,9 +273,13 @@ def _steps(reading: _Reading) -> int:
     return len(parse_path(reading.path).steps)
 
 
+def _broken(read: Dataset) -> list[InvalidRow]:
+    return [case for case in read.cases if isinstance(case, InvalidRow)]
+
+
 def _refuse_broken(read: Dataset, shown: str) -> None:
     """Raise UndecidedError if most rows cannot be read so: something else is meant."""
-    broken = [case for case in read.cases if isinstance(case, InvalidRow)]
+    broken = _broken(read)
     if len(broken) * 2 > len(read.cases):
         message = f"{len(broken)} of {len(read.cases)} rows cannot be read so: {broken[0].reason}"
         raise undecided(shown, message, "Name the columns that are meant in dataset.key_map")

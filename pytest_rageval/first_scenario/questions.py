@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -28,8 +30,8 @@ _GOLD_NAMES: Final = (
     "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
     "'reference_contexts' (the passages to find)"
 )
-_SPECIAL: Final = ",\"'$`\\!"
-"""Characters that stand for something else in a shell's quotes, or between names."""
+_IN_QUOTES: Final = '"$`\\!'
+"""Characters that a shell does not take as they are in double quotes."""
 
 Works = Callable[[Way], bool]
 """Tells whether the data can be read, or only a further question is open, if a way is taken."""
@@ -46,14 +48,17 @@ def undecided(shown: str, *sentences: str) -> UndecidedError:
     )
 
 
-def ask_if_open(table: Table, mapped: Mapped, shown: str, works: Works) -> None:
+def ask_if_open(
+    table: Table, mapped: Mapped, shown: str, works: Works, *, can_be_variants: bool
+) -> None:
     """Raise UndecidedError unless there are questions and what they can be measured by."""
     listed = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
     columns = f"Columns: {listed}"
     if data_line := _without_header(table):
         raise undecided(shown, data_line)
     if mapped.doubt:
-        ways = [*_lines(filter(works, mapped.ways)), _of_variants(mapped)]
+        ways = [*_lines(filter(works, mapped.ways))]
+        ways += [_of_variants(mapped)] if can_be_variants else []
         raise undecided(shown, mapped.doubt, *ways, columns)
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
         ways = list(_offers(table, mapped, "question", "the question", works))
@@ -139,7 +144,7 @@ def _of_variants(mapped: Mapped) -> str:
     """Return the option that takes the answers of several systems as variants, "" for one."""
     if len(mapped.systems) < 2:
         return ""
-    if any(set(name) & set(_SPECIAL) for name in mapped.systems):
+    if any(set(name) & {*_IN_QUOTES, ","} for name in mapped.systems):
         return ""
     names = ",".join(mapped.systems)
     is_plain = all(_PLAIN.fullmatch(name) for name in mapped.systems)
@@ -198,8 +203,11 @@ def option(way: Way) -> str:
     """Return the option that gives a column to a field, as a shell takes it."""
     if _PLAIN.fullmatch(way.column):
         return f"--rag-set=dataset.key_map.{way.field}={way.column}"
-    quoted = way.column.replace("'", "''")
-    return f"\"--rag-set=dataset.key_map.{way.field}='{quoted}'\""
+    if set(way.column) & set(_IN_QUOTES):
+        named = json.dumps(way.column, ensure_ascii=False)
+        return shlex.quote(f"--rag-set=dataset.key_map.{way.field}={named}")
+    named = way.column.replace("'", "''")
+    return f"\"--rag-set=dataset.key_map.{way.field}='{named}'\""
 
 
 def rows_at_option(path: str) -> str:

@@ -280,7 +280,8 @@ class Answers(Draft):
 
 
 def _are_objects(column: Column) -> bool:
-    return all(isinstance(part, Mapping) for cell in column.filled for part in cell)
+    lists = [cell for cell in column.filled if isinstance(cell, list)]
+    return all(isinstance(part, Mapping) for cell in lists for part in cell)
 
 
 def _ends_in_answer(name: str) -> bool:

@@ -118,6 +118,12 @@ class Column:
         lists = (_kinds_in(cell) for cell in self.filled if isinstance(cell, list))
         return any(len(kinds) > 1 for kinds in lists)
 
+    @cached_property
+    def has_objects(self) -> bool:
+        """Whether cells are objects, or lists with some."""
+        parts = (part for cell in self.filled for part in (cell if type(cell) is list else [cell]))
+        return any(isinstance(part, Mapping) for part in parts)
+
     @property
     def has_lists_in_lists(self) -> bool:
         """Whether lists hold lists."""

@@ -127,7 +127,8 @@ class Draft:
     def _is_equal(self, name: str, best: str, other: str) -> bool:
         """Return whether nothing tells which of two columns is meant, and it matters."""
         one, two = self._spoken[best].surely, self._spoken[other].surely
-        if one != two or self.table[best].cells == self.table[other].cells:
+        are_known = name == "references" and max(one, two) < Surely.WORDS
+        if (one != two and not are_known) or self.table[best].cells == self.table[other].cells:
             return False
         if one == Surely.WORDS and self._rank(name, best)[2:] < self._rank(name, other)[2:]:
             return False

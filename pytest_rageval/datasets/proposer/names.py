@@ -195,6 +195,9 @@ def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
 def _fits(column: Column, spoken: Spoken) -> bool:
     """Return whether the cells can be what the name says."""
     field, surely = spoken
+    is_of_texts = field in ("question", "answer", *CHECK_FIELDS)
+    if column.has_objects and (is_of_texts or (field == "answer?" and not column.is_list)):
+        return False
     if field in ("contexts", "contexts?", "reference_contexts"):
         is_text = column.is_text and not column.is_number and not _is_label(column)
         return is_text and (surely == Surely.DOCUMENTED or column.is_prose)

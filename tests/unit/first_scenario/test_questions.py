@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
+from pytest_rageval.datasets.proposer.draft import Way
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.first_scenario.propose import Proposal, propose
-from pytest_rageval.first_scenario.questions import UndecidedError
+from pytest_rageval.first_scenario.questions import UndecidedError, option
 
 ASKED = [f"Is it number {at}?" for at in range(6)]
 LONG = [f"It is number {at}, as far as anybody in this shop can tell you." for at in range(6)]
@@ -66,13 +69,25 @@ def asked(file: Path, given: dict[str, Any]) -> Iterator[tuple[str, Proposal | s
     """Yield each option of the question about a file, and what comes of it."""
     with pytest.raises(UndecidedError) as caught:
         propose(file, file.parent, given)
-    for option in options_in(str(caught.value)):
-        more = given_of(option)
+    for line in options_in(str(caught.value)):
+        more = given_of(line)
         key_map = {**given.get("key_map", {}), **more.pop("key_map", {})}
         try:
-            yield option, propose(file, file.parent, {**given, **more, "key_map": key_map})
+            yield line, propose(file, file.parent, {**given, **more, "key_map": key_map})
         except UndecidedError as error:
-            yield option, str(error)
+            yield line, str(error)
+
+
+@pytest.mark.parametrize(
+    "name", ["$HOME is it", "it's", 'a "b"', "a`b`", "[x] y", "a, b", "答案 一"]
+)
+def test_an_option_is_what_a_shell_passes_on(tmp_path: Path, name: str) -> None:
+    """Whatever is in a column's name: pasted, it names the column."""
+    line = option(Way("", "references", name))
+    (passed,) = shlex.split(line)
+    assert given_of(passed) == {"key_map": {"references": name}}
+    run = subprocess.run(["sh", "-c", f"printf %s {line}"], capture_output=True, check=True)
+    assert run.stdout.decode() == passed
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -85,11 +100,11 @@ def test_each_printed_option_answers_the_question(tmp_path: Path, name: str) -> 
     assert any(isinstance(outcome, Proposal) for outcome in outcomes.values())
     with pytest.raises(UndecidedError) as caught:
         propose(file, tmp_path, {})
-    for option, outcome in outcomes.items():
-        assert outcome != str(caught.value), option
-    for option, outcome in outcomes.items():
-        if isinstance(outcome, Proposal) and ".key_map." in option:
-            field, _, column = option.partition(".key_map.")[2].partition("=")
+    for line, outcome in outcomes.items():
+        assert outcome != str(caught.value), line
+    for line, outcome in outcomes.items():
+        if isinstance(outcome, Proposal) and ".key_map." in line:
+            field, _, column = line.partition(".key_map.")[2].partition("=")
             assert outcome.mapped.fields[field].column == yaml.safe_load(column)
 
 
@@ -149,8 +164,8 @@ def test_lists_of_lists_are_groups_or_asked_to_be_alternatives(tmp_path: Path) -
     found = propose(file, tmp_path, {})
     assert found.measures.metrics[0] == "stringem"
     (line,) = (line for line in found.open_lines if "lists of lists" in line)
-    (option,) = options_in(line)
-    assert propose(file, tmp_path, given_of(option)).measures.metrics[0] == "coverem"
+    (flat,) = options_in(line)
+    assert propose(file, tmp_path, given_of(flat)).measures.metrics[0] == "coverem"
 
 
 def test_rows_that_mostly_cannot_be_read_are_refused(tmp_path: Path) -> None:
