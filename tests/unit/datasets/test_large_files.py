@@ -7,14 +7,18 @@ import io
 import time
 import tracemalloc
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
-from pytest_rageval.datasets.load import load_corpus
+from pytest_rageval.datasets.base import DataFile
+from pytest_rageval.datasets.load import data_file, load_corpus, reader_of
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.data_specs import CorpusSpec
+from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from tests.unit.datasets.conftest import Load
 
 MB = 2**20
@@ -139,3 +143,30 @@ def test_a_row_of_many_cells_is_too_long_like_any_other(load: Load) -> None:
     raw = b"id,answer\nq1,x\n" + b"," * (2 * MB) + b"\nq2,y\n"
     reasons = [getattr(case, "reason", "") for case in load("r.csv", raw, max_row_mb=1).cases]
     assert reasons == ["", "longer than 1 MB (dataset.max_row_mb)", ""]
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.ndjson", "r.txt", "r.jsonl.gz", "r.csv"])
+def test_the_first_rows_of_a_large_file_need_no_more_than_these(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """20 of 100,000 rows, in 10 MB: no look at the format reads the rest."""
+    row = b'{"question": "%s", "answer": "a"}\n' % (b"q" * 70)
+    content = row * 100_000 if name != "r.csv" else b"question,answer\n" + b"q,a\n" * 1_000_000
+    (tmp_path / name).write_bytes(gzip.compress(content, 1) if name.endswith("gz") else content)
+    furthest = 0
+    opened = DataFile.open
+
+    @contextmanager
+    def counted(file: DataFile, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
+        nonlocal furthest
+        with opened(file, is_whole=is_whole) as stream:
+            yield stream
+            raw = getattr(stream, "raw", None)  # of a packed file: what was unpacked
+            furthest = max(furthest, raw._read if file.is_packed else stream.tell())
+
+    monkeypatch.setattr(DataFile, "open", counted)
+    file = data_file(DatasetSpec(path=name), tmp_path, "s.yaml", "dataset")
+    rows = reader_of(file, "s.yaml", "dataset").read(file)
+    assert len([*islice(rows, 20)]) == 20
+    rows.close()  # type: ignore[attr-defined]
+    assert 0 < furthest < 200_000
