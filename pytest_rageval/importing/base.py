@@ -97,6 +97,8 @@ class Imported:
     remarks: Sequence[str] = ()
     module: str = ""
     """The text of the Python module that the scenario's targets are in; empty without one."""
+    scripts: str = ""
+    """The text of the module with the asserts that are to be written; empty without one."""
 
 
 _URL: Final = re.compile(r"[A-Za-z][\w+.-]*://[^\s\"'<>]+")
