@@ -16,11 +16,16 @@ _TRIM, _LOWER = "trim", "toLowerCase"
 _CALLS: Final = re.compile(
     rf"\s*(?:return\s+)?output(?P<calls>(?:\s*\??\.(?:{_TRIM}|{_LOWER})\(\))+)\s*;?\s*"
 )
-_BLANKS: Final = f"[{SPACES}]*"
-# A pattern that no white space can match: what it finds lies within the trimmed text.
-_SOLID: Final = re.compile(
+_BLANKS: Final = r"\s*"
+_SOLID: Final = r"(?:[^\s\\.^$\[\](){}|*+?]|\\[dw.+*?()\[\]{}|^$/-]|\[(?:[^\s\\\]\[^]|\\[dw.-])+\])"
+"""A part of a pattern that no white space can match."""
+_ANY: Final = rf"(?:{_SOLID}|[ .*+?{{}}]|\\[sb])"
+_GROUP: Final = r"\((?:(?!\?)|\?:|\?P<\w+>)"
+# What a pattern finds lies within the trimmed text, if no white space can match any of its parts,
+# or neither its first nor its last one, which have to be there.
+_WITHIN: Final = re.compile(
     r"(?P<flags>(?:\(\?a\))?)(?P<start>\^?)"
-    r"(?P<core>(?:[^\s\\.^$\[\]]|\\[dwb.+*?()\[\]{}|^$/-]|\[(?:[^\s\\\]\[^]|\\[dw.-])+\])*)"
+    rf"(?P<core>(?:{_SOLID}|{_GROUP}|[*+?{{}})|]|\\b)*|{_SOLID}(?![*?{{]){_ANY}*{_SOLID}\+?|{_SOLID}\+?)"
     r"(?P<end>(?:\\Z)?)"
 )
 
@@ -35,7 +40,10 @@ def seen_through(taken: Taken, transform: Any) -> Taken:
     if isinstance(taken, dict) and "max_latency_s" in taken:
         return taken
     found = _CALLS.fullmatch(transform) if isinstance(transform, str) else None
-    changes = f"its transform {shorten(repr(transform), 60)} changes the answer that it is about"
+    changes = (
+        f"its transform {shorten(repr(transform), 60)} changes the answer that it is about; "
+        "let the target give the transformed answer, and import the file without it"
+    )
     if found is None:
         raise NotTakenError(changes)
     calls = set(re.findall(r"\w+", found["calls"]))
@@ -90,12 +98,13 @@ def _pattern_of(text: str, calls: Collection[str], *, is_whole: bool) -> str:
 
 
 def _trimmed_pattern(pattern: str) -> str | None:
-    found = _SOLID.fullmatch(pattern)
+    found = _WITHIN.fullmatch(pattern)
     if found is None or not pattern.isprintable():
         return None
     is_held = found["start"] or found["end"]
     if is_held and "|" in found["core"]:
         return None
-    start = f"^{_BLANKS}" if found["start"] else ""
-    end = rf"{_BLANKS}\Z" if found["end"] else ""
+    blanks = f"[{SPACES}]*" if found["flags"] else _BLANKS
+    start = f"^{blanks}" if found["start"] else ""
+    end = rf"{blanks}\Z" if found["end"] else ""
     return f"{found['flags']}{start}{found['core']}{end}"
