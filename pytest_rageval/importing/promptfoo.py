@@ -86,7 +86,9 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
     module = module_text(path.name, tests.question, tests.calls) if tests.calls else ""
     scripts = ""
     if tests.scripts:
-        scripts = scripts_text(path.name, asserts_name(path), tests.question, tests.scripts)
+        scripts = scripts_text(
+            path.name, asserts_name(path), tests.question, tests.scripts, tests.keys
+        )
     return Imported(
         scenario, tests.rows, tests.checks, notes.grouped(), tests.remarks, module, scripts
     )

@@ -43,7 +43,7 @@ class ImportedTests:
     """What the tests became. ``metrics`` have the least score of each.
 
     ``scripts`` have the names of their functions. ``weakened`` rows keep only the checks of
-    ``defaultTest``. ``kept_out`` are rows with the names of variables that look like keys.
+    ``defaultTest``. ``kept_out`` are rows with the names of variables that hold ``keys``.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -57,6 +57,7 @@ class ImportedTests:
     calls: list[Call] = field(default_factory=list)
     scripts: dict[Script, str] = field(default_factory=dict)
     kept_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -202,6 +203,7 @@ class Rows:
                 keys.update(held[name])
                 self._notes.add(where, f"{part}: {name}", "looks like a key; it is not copied")
                 self._tests.kept_out.append((row, name))
+        self._tests.keys |= keys
         texts = [value for name, value in row.items() if name not in ("vars", "metadata")]
         written = _written(texts)
         if looks_secret(written) or any(_written(key)[1:-1] in written for key in keys):

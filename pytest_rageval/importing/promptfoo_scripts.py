@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pytest_rageval.importing.base import NotTakenError
+from pytest_rageval.importing.base import PAIR, NotTakenError
 from pytest_rageval.importing.files import Folder
-from pytest_rageval.redaction import shown_text
+from pytest_rageval.redaction import HIDDEN, names_secret, shown_text
 
 FIELD: Final = "scripts"
 """The column with the names of a row's functions."""
@@ -91,26 +91,38 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
+def _without_secret(pair: re.Match[str]) -> str:
+    value = HIDDEN if names_secret(pair["name"]) else pair["value"]
+    return f"{pair['name']}{pair['between']}{value}"
+
+
 def _lines(text: str) -> list[str]:
     """Return the lines of a text that a comment can hold, without secrets."""
-    lines = shown_text(text).splitlines()
+    lines = shown_text(PAIR.sub(_without_secret, text)).splitlines()
     rest = len(lines) - _MOST_LINES
     shown = lines[:_MOST_LINES] + ([f"... and {rest} more lines"] if rest > 0 else [])
     return ["".join(c if c.isprintable() else " " for c in line.expandtabs(4)) for line in shown]
 
 
 def scripts_text(
-    source: str, module: str, question: str | None, scripts: Mapping[Script, str]
+    source: str,
+    module: str,
+    question: str | None,
+    scripts: Mapping[Script, str],
+    keys: Collection[str],
 ) -> str:
-    """Return the module with a function for each script, by its name."""
+    """Return the module with a function for each script, by its name, without the ``keys``."""
     safe_source = re.sub(r"[^\w.-]+", "_", source)
     functions = [
-        _FUNCTION.format(name=name, module=module, comment=_comment(script))
+        _FUNCTION.format(name=name, module=module, comment=_comment(script, keys))
         for script, name in scripts.items()
     ]
     head = _MODULE.format(source=safe_source, question=question, field=FIELD)
     return head + "".join(functions)
 
 
-def _comment(script: Script) -> str:
-    return "\n".join(f"    # {line}".rstrip() for line in script.lines)
+def _comment(script: Script, keys: Collection[str]) -> str:
+    text = "\n".join(f"    # {line}".rstrip() for line in script.lines)
+    for key in sorted(keys, key=len, reverse=True):
+        text = text.replace(key, HIDDEN)
+    return text

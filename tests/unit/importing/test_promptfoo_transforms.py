@@ -185,6 +185,23 @@ def test_one_script_is_one_function_and_holds_no_key(tmp_path: Path) -> None:
     compile(found.scripts, "bot_asserts.py", "exec")
 
 
+def test_a_key_of_a_test_is_in_no_script(tmp_path: Path) -> None:
+    """[K16] Neither a variable that is one, nor a grader's, in another test's script."""
+    scripts = [
+        {"type": "javascript", "value": "const apiKey = 'hid-8'; output == 'plainword123'"},
+        {"type": "python", "value": "x", "provider": {"id": "a", "config": {"apiKey": "hid-9"}}},
+    ]
+    tests = [
+        {"vars": {"question": "a", "password": "plainword123"}, "assert": scripts[:1]},
+        {"vars": {"question": "b"}, "assert": scripts},
+    ]
+    found = imported(tmp_path, f"{ASKED}tests: {json.dumps(tests)}\n")
+    assert found.rows[1]["scripts"] == ["javascript_1", "python_1"]
+    assert "plainword123" not in found.scripts
+    assert "hid-" not in found.scripts
+    assert "# const apiKey = '***'; output == '***'" in found.scripts
+
+
 def test_a_script_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:
     """[K16]"""
     (tmp_path / "secret.js").write_text("PRIVATE", "utf-8")
