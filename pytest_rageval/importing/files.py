@@ -80,7 +80,7 @@ class Folder:
 
     def script(self, reference: str) -> str:
         """Return the text of a program, which may be followed by the name of its function."""
-        name = re.sub(r":\w+$", "", reference.removeprefix("file://"))
+        name = re.sub(r":[\w.]+$", "", reference.removeprefix("file://"))
         first, *others = self._files(name)
         if others:
             raise NotTakenError(f"{shorten(reference, 80)} names {1 + len(others)} files")

@@ -202,6 +202,19 @@ def test_a_key_of_a_test_is_in_no_script(tmp_path: Path) -> None:
     assert "# const apiKey = '***'; output == '***'" in found.scripts
 
 
+def test_a_script_may_be_a_function_of_a_file(tmp_path: Path) -> None:
+    """[K16] Which one, its configuration and the whole file are in the comment."""
+    test = {
+        "vars": {"question": "a"},
+        "assert": [{"type": "javascript", "value": "file://s.js:checks.one", "config": {"max": 3}}],
+    }
+    text = f"{ASKED}tests: {json.dumps([test])}\n"
+    found = imported(tmp_path, text, s__js="".join(f"line {at}\n" for at in range(130)))
+    for line in ("value: file://s.js:checks.one", 'config: {"max": 3}', "line 99"):
+        assert f"    # {line}\n" in found.scripts
+    assert "    # ... and 30 more lines\n" in found.scripts
+
+
 def test_a_script_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:
     """[K16]"""
     (tmp_path / "secret.js").write_text("PRIVATE", "utf-8")
