@@ -97,12 +97,14 @@ class Imported:
     remarks: Sequence[str] = ()
     module: str = ""
     """The text of the Python module that the scenario's targets are in; empty without one."""
+    scripts: str = ""
+    """The text of the module with the asserts that are to be written; empty without one."""
 
 
 _URL: Final = re.compile(r"[A-Za-z][\w+.-]*://[^\s\"'<>]+")
 _USER: Final = re.compile(r"(?<=://)[^/?#@]+(?=@)")
 _QUERY: Final = re.compile(r"(?<=[?&])(?P<name>[^=&#]+)=(?P<value>[^&#]+)")
-_PAIR: Final = re.compile(
+PAIR: Final = re.compile(
     r"(?P<name>[\w-]+)(?P<between>[\"']?\s*[:=]\s*[\"']?)(?P<value>\{\{.*?\}\}|[^\s\"'&,;{}]+)"
 )
 # A step of a path that is long, and neither a word nor the name of a model: a webhook's key.
@@ -143,7 +145,7 @@ def body_without_secrets(body: str, where: str, notes: ImportNotes) -> str:
         value = without_secrets(pair["value"], where, notes, pair["name"])
         return f"{pair['name']}{pair['between']}{value}"
 
-    return str(without_secrets(_PAIR.sub(without_secret, body), where, notes, "body"))
+    return str(without_secrets(PAIR.sub(without_secret, body), where, notes, "body"))
 
 
 def sounds_secret_in(name: str) -> bool:

@@ -76,6 +76,18 @@ class Folder:
             raise NotTakenError(f"{shorten(shown_name(name), 80)} is not on this machine")
         if is_code(name):
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
+        return self._files(name)
+
+    def script(self, reference: str) -> str:
+        """Return the text of a program, which may be followed by the name of its function."""
+        name = re.sub(r":[\w.]+$", "", reference.removeprefix("file://"))
+        first, *others = self._files(name)
+        if others:
+            raise NotTakenError(f"{shorten(reference, 80)} names {1 + len(others)} files")
+        return read_text(first)
+
+    def _files(self, name: str) -> list[Path]:
+        """Return the files of a name or pattern in this folder, at least one."""
         name = re.sub(r"^\./", "", name)
         found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
         files = [self.path / match for match in found or [name] if _is_file(self.path / match)]

@@ -5,24 +5,25 @@ A test passes there when all of its asserts do, and here when all of its checks 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.importing.base import Imported, ImportNotes, NotTakenError
-from pytest_rageval.importing.files import Folder, Part, shown_name
+from pytest_rageval.importing.files import Folder, Part
+from pytest_rageval.importing.promptfoo_judges import models_of
 from pytest_rageval.importing.promptfoo_providers import (
     Prompt,
     Provider,
-    chat_target,
     prompts_of,
     providers_of,
 )
 from pytest_rageval.importing.promptfoo_rows import CHECKS, ImportedTests, Rows
+from pytest_rageval.importing.promptfoo_scripts import scripts_text
 from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
 from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.importing.written_files import (
@@ -32,16 +33,21 @@ from pytest_rageval.importing.written_files import (
     identifier,
     module_text,
 )
+from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(
     {"description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest"}
+    | {"evaluateOptions", "commandLineOptions"}
 )
-_HARMLESS: Final = frozenset({"outputPath", "sharing", "tags", "commandLineOptions", "version"})
-_ROLES: Final = frozenset({"text", "embedding"})
+_HARMLESS: Final = frozenset({"outputPath", "sharing", "tags", "version"})
+_OF_ITS_OUTPUT: Final = frozenset({"showProgressBar", "verbose", "table", "output", "share"})
+_NO_OPTION: Final = {
+    "maxConcurrency": "is no whole number from 1 to 1024",
+    "repeat": "each test is asked once; judge.repeats asks the judge alone again",
+}
 _LONGEST_NAME: Final = 60
-_GRADER: Final = "gpt-4.1-2025-04-14"
-_EMBEDDING: Final = "text-embedding-3-large"
+_MOST_AT_ONCE: Final = 1024
 
 
 def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) -> Imported:
@@ -60,8 +66,10 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
         raise ScenarioError([Problem(shown or str(path), message)])
     notes = ImportNotes(re.findall(r"\benv\.(\w+)", json.dumps(config.value, default=str)))
     _note_keys(config, notes)
-    rows = Rows(folder, notes)
-    for test in tests_of(config, folder, notes):
+    default = default_of(config, folder, notes)
+    grader = default.of("options").of("provider")
+    rows = Rows(folder, grader.value, notes)
+    for test in tests_of(config, default, folder, notes):
         rows.add(test)
     tests = rows.finished()
     if not tests.checks and not tests.metrics:
@@ -70,13 +78,30 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
         raise ScenarioError([Problem(shown or str(path), why), *problems])
     tests.module = module_name(path)
     scenario = _scenario(config, path, folder, tests, notes)
+    concurrency = _at_once(config, notes)
+    if concurrency is not None:
+        for target in _targets_in(scenario):
+            target["concurrency"] = concurrency
+    scenario |= _models(grader, concurrency, tests, notes)
     module = module_text(path.name, tests.question, tests.calls) if tests.calls else ""
-    return Imported(scenario, tests.rows, tests.checks, notes.grouped(), tests.remarks, module)
+    scripts = ""
+    if tests.scripts:
+        scripts = scripts_text(
+            path.name, asserts_name(path), tests.question, tests.scripts, tests.keys
+        )
+    return Imported(
+        scenario, tests.rows, tests.checks, notes.grouped(), tests.remarks, module, scripts
+    )
 
 
 def module_name(path: Path) -> str:
     """Return the name of the module that asks the Python providers of a configuration."""
     return f"{identifier(path.stem)}_target"
+
+
+def asserts_name(path: Path) -> str:
+    """Return the name of the module with the asserts of a configuration that run code."""
+    return f"{identifier(path.stem)}_asserts"
 
 
 def _note_keys(config: Part, notes: ImportNotes) -> None:
@@ -101,9 +126,36 @@ def _scenario(
     bounds = dict.fromkeys(kinds, 1.0)
     if "answer_checks" in bounds:
         bounds["answer_checks"] = tests.threshold
-    scenario["metrics"] = [*kinds, *tests.metrics]
+    module = asserts_name(path)
+    functions = [
+        {"use": f"{module}:{name}", "needs": ["answer"]} for name in tests.scripts.values()
+    ]
+    scenario["metrics"] = [*kinds, *tests.metrics, *functions]
     scenario["thresholds"] = {**bounds, **tests.metrics}
-    return scenario | _models(default_of(config, folder, notes), tests, notes)
+    if functions:
+        scenario["thresholds"][WEIGHTED_SCORE] = 0.0
+    return scenario
+
+
+def _targets_in(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what a scenario asks, of each variant or of all."""
+    parts = [scenario, *scenario.get("variants", {}).values()]
+    return [part["target"] for part in parts if "target" in part]
+
+
+def _at_once(config: Part, notes: ImportNotes) -> int | None:
+    """Return how many are asked at once; other options of a run are noted."""
+    found = None
+    for name in ("commandLineOptions", "evaluateOptions"):
+        options = config.of(name)
+        for key, value in options.value.items() if isinstance(options.value, dict) else ():
+            is_count = isinstance(value, int) and 1 <= value <= _MOST_AT_ONCE
+            if key == "maxConcurrency" and is_count and not isinstance(value, bool):
+                found = value
+            elif key not in _OF_ITS_OUTPUT and (key, value) != ("repeat", 1):
+                why = _NO_OPTION.get(key, "has no counterpart here")
+                notes.add(options.of(key).where, f"{name}.{key}", why)
+    return found
 
 
 def _name(description: str, path: Path) -> str:
@@ -114,49 +166,15 @@ def _name(description: str, path: Path) -> str:
     return path.stem if path.stem != "promptfooconfig" else path.resolve().parent.name
 
 
-def _models(default: Part, tests: ImportedTests, notes: ImportNotes) -> dict[str, Any]:
+def _models(
+    grader: Part, concurrency: int | None, tests: ImportedTests, notes: ImportNotes
+) -> dict[str, Any]:
     """Return the judge and the embedding that the metrics ask."""
     asks = any("must_satisfy" in row for row in tests.rows)
     judged = asks or bool(tests.metrics.keys() - {"semantic_similarity"})
     embeds = bool(tests.metrics.keys() & {"semantic_similarity", "answer_relevancy"})
-    part = default.of("options").of("provider")
-    by_role = _by_role(part, notes)
-    models = {}
-    for role, key, usual, wanted in (
-        ("judge", "text", _GRADER, judged),
-        ("embedding", "embedding", _EMBEDDING, embeds),
-    ):
-        if wanted:
-            models[role] = _model(by_role.get(key), usual, role, part, notes)
-    return models
-
-
-def _by_role(part: Part, notes: ImportNotes) -> dict[str, Any]:
-    """Return the graders that the tests share, by what they do."""
-    given = part.value
-    if isinstance(given, dict) and given.keys() & _ROLES:
-        for key in sorted(map(str, given.keys() - _ROLES)):
-            notes.add(part.of(key).where, f"options.provider.{key}", "has no counterpart here")
-        return given
-    if isinstance(given, dict) and "id" not in given and len(given) == 1:
-        ((name, options),) = given.items()
-        given = {**(options if isinstance(options, dict) else {}), "id": name}
-    name = given.get("id") if isinstance(given, dict) else given
-    return {"embedding" if ":embedding" in str(name) else "text": given}
-
-
-def _model(given: Any, usual: str, role: str, part: Part, notes: ImportNotes) -> dict[str, Any]:
-    name = given.get("id") if isinstance(given, dict) else given
-    config = given.get("config") if isinstance(given, dict) else None
-    options = config if isinstance(config, dict) else {}
-    if name is None:
-        return {"model": usual}
-    try:
-        model = chat_target(re.sub(r":embeddings?:", ":", str(name)), options, part, notes)
-    except NotTakenError as error:
-        notes.add(part.where, f"{role} {shorten(shown_name(str(name)), 60)}", error)
-        return {"model": usual}
-    return {key: value for key, value in model.items() if key != "temperature" or role == "judge"}
+    roles = [role for role, is_asked in (("text", judged), ("embedding", embeds)) if is_asked]
+    return models_of(grader, roles, concurrency, notes)
 
 
 def _asked(
@@ -216,14 +234,13 @@ def _targets(
     places: dict[tuple[str, ...], str] = {}
     if tests.question:
         places[tests.question,] = "{question}"
-    names: Counter[str] = Counter()
+    names: dict[str, str] = {}
     for provider in providers:
         used = provider.asked_with(prompts, notes)
         for prompt in used:
             parts = [provider.label, *([prompt.label] if len(used) > 1 else [])]
-            name = _slug("-".join(parts)) or "asked"
-            names[name] += 1
-            name = name if names[name] == 1 else f"{name}-{names[name]}"
+            label = "-".join(parts)
+            name = _free(_slug(label).replace(".", "-") or "asked", names)
             try:
                 if provider.code is not None:
                     target = _called(provider.code, name, prompt, tests)
@@ -232,7 +249,17 @@ def _targets(
             except NotTakenError as error:
                 notes.add(prompt.where, f"prompt {prompt.label} to {provider.label}", error)
                 continue
+            names[name] = label
             yield name, target
+    changed = [f"{name} ({label})" for name, label in names.items() if name != label]
+    if changed and len(names) > 1:
+        tests.remarks.append(f"variants with names for --rag-set: {', '.join(changed)}")
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name that no other variant has."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in taken)
 
 
 def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict[str, Any]:

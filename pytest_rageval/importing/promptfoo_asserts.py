@@ -11,6 +11,7 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten
 from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.importing.files import Folder, is_code
+from pytest_rageval.importing.promptfoo_scripts import Script, runs_script, script_of
 from pytest_rageval.importing.templates import as_text, fill
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.text.row_checks import read_checks
@@ -25,13 +26,13 @@ METRICS: Final = {
 
 _DEFAULTS: Final = {"similar": 0.75, "answer-relevance": 0.0}
 _GOLD: Final = ("similar", "context-recall")
-_RUNS_CODE: Final = ("javascript", "python", "ruby", "webhook", "is-valid-openai-function-call")
+_RUNS_CODE: Final = ("ruby", "webhook", "is-valid-openai-function-call")
 _ONE: Final = ("contains", "icontains", "starts-with")
 _MANY: Final = tuple(f"{i}contains-{all_of}" for i in ("", "i") for all_of in ("any", "all"))
 _JSON: Final = ("is-json", "contains-json")
 _CRITERIA: Final = ("llm-rubric", "model-graded-closedqa", "g-eval", "factuality")
 _OF_ASCII: Final = frozenset({r"\d", r"\D", r"\w", r"\W", r"\b", r"\B"})
-_SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _PART: Final = re.compile(r"\\.|\[\^?\]|\[\^?|\(\?<(?=[A-Za-z_])|\{\d+(?:,\d*)?\}|.", re.DOTALL)
 _PART_OF_CLASS: Final = re.compile(r"\\.|.", re.DOTALL)
 _LETTERS: Final = {rf"\{letter}": letter for letter in "AZaU"}
@@ -68,8 +69,8 @@ class Measured:
     gold: str | None = None
 
 
-Taken = dict[str, Any] | list[str] | Measured
-"""A check of the row, criteria for a judge, or a metric."""
+Taken = dict[str, Any] | list[str] | Measured | Script
+"""A check of the row, criteria for a judge, a metric, or a function to write."""
 
 
 def take(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder) -> Taken:
@@ -77,13 +78,11 @@ def take(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Fol
     kind = assertion.get("type")
     if not isinstance(kind, str):
         raise NotTakenError("has no type")
-    if kind.removeprefix("not-") in _RUNS_CODE or _is_code(assertion.get("value")):
-        raise NotTakenError("runs code; write a metric of your own")
-    others = sorted(map(str, assertion.keys() - _TAKEN_KEYS))
-    if others:
-        raise NotTakenError(f"its {', '.join(others)} cannot be followed")
     if assertion.get("weight") == 0:
         raise NotTakenError("with weight 0 it decides nothing")
+    if runs_script(kind):
+        return script_of(kind, assertion, folder)
+    _check_followed(kind, assertion)
     if kind in METRICS:
         return _measured(kind, assertion, variables, folder)
     if kind in _CRITERIA:
@@ -91,9 +90,27 @@ def take(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Fol
     return _checked(kind, assertion, variables, folder)
 
 
+def _check_followed(kind: str, assertion: Mapping[str, Any]) -> None:
+    """Raise NotTakenError for an assert that runs code, or has keys that change what it asks."""
+    if kind.removeprefix("not-") in _RUNS_CODE or _is_code(assertion.get("value")):
+        raise NotTakenError("runs code; write a metric of your own")
+    others = sorted(map(str, assertion.keys() - _TAKEN_KEYS))
+    if others:
+        raise NotTakenError(f"its {', '.join(others)} cannot be followed")
+
+
+def role_of(kind: str) -> str | None:
+    """Return which model decides an assert, "text" or "embedding"; None if none does."""
+    if kind == "similar":
+        return "embedding"
+    return "text" if kind in METRICS or kind in _CRITERIA else None
+
+
 def left_over(assertion: Mapping[str, Any], taken: Taken) -> list[tuple[str, str]]:
     """Return the keys of an assert that its counterpart does without, and why."""
     used = {"threshold"} if isinstance(taken, Measured) else set()
+    if isinstance(taken, Script):
+        used = {"threshold", "provider", "metric"}
     if isinstance(taken, dict):
         used = {"weight"} | ({"threshold"} if "max_latency_s" in taken else set())
     return [
@@ -227,8 +244,8 @@ def _parts_of(pattern: str) -> Iterator[tuple[str, bool]]:
 
 def _space(part: str, *, in_class: bool) -> str:
     if in_class:
-        return _SPACES if part == r"\s" else part
-    return f"[{'' if part == chr(92) + 's' else '^'}{_SPACES}]"
+        return SPACES if part == r"\s" else part
+    return f"[{'' if part == chr(92) + 's' else '^'}{SPACES}]"
 
 
 def _number(value: Any) -> float:

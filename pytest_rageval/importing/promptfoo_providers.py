@@ -180,19 +180,32 @@ def chat_target(
     if rest[0] in _KINDS and len(rest) > 1:
         rest = rest[1:]
     base_url, variable = _SERVERS[server]
-    base_url = _server(config.get("apiBaseUrl") or config.get("baseURL"), part, notes) or base_url
+    base_url = _server(_own_url(config), part, notes) or base_url
     target: dict[str, Any] = {"model": ":".join(rest)}
     if base_url is not None:
         target["base_url"] = base_url
     if (named := _key_variable(config) or variable) is not None:
         target["api_key_env"] = named
     target |= {ours: config[key] for key, ours in _CHAT_KEYS.items() if key in config}
-    known = {*_CHAT_KEYS, "apiBaseUrl", "baseURL", "apiKeyEnvar", "apiKey", "apiKeyRequired"}
+    known = {
+        *_CHAT_KEYS,
+        "apiBaseUrl",
+        "baseURL",
+        "apiHost",
+        "apiKeyEnvar",
+        "apiKey",
+        "apiKeyRequired",
+    }
     if isinstance(config.get("response_format"), dict):
         target["extra_body"] = {"response_format": config["response_format"]}
         known.add("response_format")
     _note_rest(name, config, known, part, notes)
     return target
+
+
+def _own_url(config: Mapping[str, Any]) -> Any:
+    host = config.get("apiHost")
+    return config.get("apiBaseUrl") or config.get("baseURL") or (host and f"https://{host}/v1")
 
 
 def _server(url: Any, part: Part, notes: ImportNotes) -> str | None:

@@ -12,8 +12,18 @@ from typing import Any, Final
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import ImportNotes, NotTakenError
 from pytest_rageval.importing.files import Folder, Part
-from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_over, take
+from pytest_rageval.importing.promptfoo_asserts import (
+    METRICS,
+    Measured,
+    Taken,
+    left_over,
+    role_of,
+    take,
+)
+from pytest_rageval.importing.promptfoo_judges import check_server
+from pytest_rageval.importing.promptfoo_scripts import FIELD, Script, runs_script
 from pytest_rageval.importing.promptfoo_tests import Test
+from pytest_rageval.importing.promptfoo_transforms import seen_through
 from pytest_rageval.importing.templates import as_text
 from pytest_rageval.importing.written_files import Call
 from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret
@@ -32,8 +42,8 @@ _QUESTION_NAMES: Final = (
 class ImportedTests:
     """What the tests became. ``metrics`` have the least score of each.
 
-    ``weakened`` rows keep only the checks of ``defaultTest``. ``kept_out`` are rows with the names
-    of variables that look like keys.
+    ``scripts`` have the names of their functions. ``weakened`` rows keep only the checks of
+    ``defaultTest``. ``kept_out`` are rows with the names of variables that hold ``keys``.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -45,7 +55,9 @@ class ImportedTests:
     question: str | None = None
     module: str = ""
     calls: list[Call] = field(default_factory=list)
+    scripts: dict[Script, str] = field(default_factory=dict)
     kept_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -63,10 +75,11 @@ class _Entry:
 
 
 class Rows:
-    """Collects the rows, and what each of their asserts became."""
+    """Collects the rows, and what each of their asserts became; ``grader`` is that of all tests."""
 
-    def __init__(self, folder: Folder, notes: ImportNotes) -> None:
+    def __init__(self, folder: Folder, grader: Any, notes: ImportNotes) -> None:
         self._folder = folder
+        self._grader = grader
         self._notes = notes
         self._entries: list[_Entry] = []
         self._tests = ImportedTests()
@@ -76,13 +89,8 @@ class Rows:
         row: dict[str, Any] = {"id": f"test-{len(self._entries) + 1}"}
         row |= {"description": test.description} if test.description else {}
         entry = _Entry(test, row, is_whole=test.is_whole)
-        if test.asserts and not {"transform", "postprocess"}.isdisjoint(test.options):
-            why = "its options.transform changes the answer that the asserts are about"
-            self._notes.add(test.where, "asserts", why)
-            entry.is_whole = False
-        else:
-            for at, part in enumerate(test.asserts):
-                self._take(part, entry, is_own=at >= test.shared)
+        for at, part in enumerate(test.asserts):
+            self._take(part, entry, is_own=at >= test.shared)
         self._entries.append(entry)
         self._tests.rows.append(row)
 
@@ -99,20 +107,46 @@ class Rows:
         try:
             if not isinstance(given, dict):
                 raise NotTakenError(f"is no mapping: {shorten(repr(given))}")
-            taken = take(given, entry.test.variables, self._folder)
+            taken = self._taken(given, entry.test)
         except (NotTakenError, ScenarioError) as error:
             self._notes.add(part.where, f"assert {kind}", error)
             entry.is_whole = False
             return
         for key, why in left_over(given, taken):
             self._notes.add(part.where, f"assert {kind}: {key}", why)
-        if isinstance(taken, Measured):
+        if isinstance(taken, Script):
+            name = self._function(taken)
+            row.setdefault(FIELD, []).append(name)
+            why = f"runs code; write the function {name}, until then it is an ERROR"
+            self._notes.add(part.where, f"assert {kind}", why)
+        elif isinstance(taken, Measured):
             entry.measured.setdefault(taken.kind, []).append((part.where, taken))
         elif isinstance(taken, list):
             row.setdefault("must_satisfy", []).extend(taken)
         else:
             row.setdefault("answer_checks", []).append(taken)
         entry.own |= {taken.kind if isinstance(taken, Measured) else "check"} if is_own else set()
+
+    def _taken(self, given: dict[str, Any], test: Test) -> Taken:
+        """Return what an assert is here, of the output as it is before any transform."""
+        role = role_of(str(given.get("type")))
+        if role is not None:
+            own = given.get("provider", test.options.get("provider"))
+            check_server(own, self._grader, role)
+        is_code = runs_script(str(given.get("type")))
+        own_transform = None if is_code else given.get("transform")
+        bare = {key: part for key, part in given.items() if is_code or key != "transform"}
+        taken = take(bare, test.variables, self._folder)
+        options = test.options
+        for transform in (own_transform, options.get("transform", options.get("postprocess"))):
+            taken = taken if transform is None else seen_through(taken, transform)
+        return taken
+
+    def _function(self, script: Script) -> str:
+        """Return the name of the function of a script; one script has one."""
+        scripts = self._tests.scripts
+        alike = sum(known.language == script.language for known in scripts)
+        return scripts.setdefault(script, f"{script.language}_{alike + 1}")
 
     def finished(self) -> ImportedTests:
         """Return the rows with their variables and questions, and the metrics of all rows."""
@@ -138,7 +172,7 @@ class Rows:
         test, row, found = entry.test, entry.row, self._tests
         variables = dict(test.variables)
         question = variables.pop(found.question or "", "")
-        checks: dict[str, Any] = {name: row.pop(name) for name in CHECKS if name in row}
+        checks: dict[str, Any] = {name: row.pop(name) for name in (*CHECKS, FIELD) if name in row}
         row.update({"question": as_text(question)} if found.question else {})
         row.update({"vars": variables} if variables else {})
         row.update({"metadata": test.metadata} if test.metadata else {})
@@ -169,6 +203,7 @@ class Rows:
                 keys.update(held[name])
                 self._notes.add(where, f"{part}: {name}", "looks like a key; it is not copied")
                 self._tests.kept_out.append((row, name))
+        self._tests.keys |= keys
         texts = [value for name, value in row.items() if name not in ("vars", "metadata")]
         written = _written(texts)
         if looks_secret(written) or any(_written(key)[1:-1] in written for key in keys):
@@ -231,7 +266,8 @@ class Rows:
         """Take the threshold of the tests where all have it, and nothing but checks decides."""
         found, tests = self._tests, [entry.test for entry in self._entries]
         bounds = {_share(test.threshold) for test in tests}
-        only = all("must_satisfy" not in row for row in found.rows) and not found.metrics
+        others = {"must_satisfy", FIELD}
+        only = all(others.isdisjoint(row) for row in found.rows) and not found.metrics
         if only and len(bounds) == 1 and all(entry.is_whole for entry in self._entries):
             found.threshold = bounds.pop() or 1.0
         for test in tests:

@@ -71,9 +71,11 @@ class Test:
     output: Any = None
 
 
-def tests_of(config: Part, folder: Folder, notes: ImportNotes) -> Iterator[Test]:
-    """Yield the tests, also of ``scenarios``; a test that cannot be read is noted."""
-    default = default_of(config, folder, notes)
+def tests_of(config: Part, default: Part, folder: Folder, notes: ImportNotes) -> Iterator[Test]:
+    """Yield the tests, also of ``scenarios``; a test that cannot be read is noted.
+
+    ``default`` is what all tests share.
+    """
     for part in _expanded(config.of("tests"), folder, notes):
         yield from _made(part, [default], folder, notes)
     for scenario in config.of("scenarios").parts():

@@ -38,6 +38,8 @@ def scenario_text(imported: Imported, source: str, command: str) -> str:
         words = _COMMENTS.get(key, "")
         if key == "dataset" and any("vars" in row for row in imported.rows):
             words += "\nIts variables are under vars."
+        if key == "thresholds" and imported.scripts:
+            words += "\nweighted_score: a row whose function cannot decide is an ERROR."
         comment = "".join(f"# {line}\n" for line in words.splitlines())
         parts.append(f"{comment}{_pair(key, value, '')}\n")
         is_asked = bool({"target", "variants"} & scenario.keys())

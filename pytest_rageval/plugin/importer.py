@@ -14,7 +14,7 @@ import pytest
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
-from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
+from pytest_rageval.importing.promptfoo import asserts_name, import_promptfoo, module_name
 from pytest_rageval.importing.written_files import rows_text, scenario_text
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
@@ -36,7 +36,8 @@ def write_import(name: str, folder: Path) -> int:
     scenario = path.with_name(f"{path.stem}.rageval.yaml")
     rows = path.with_name(f"{path.stem}.jsonl")
     module = path.with_name(f"{module_name(path)}.py")
-    existing = [file.name for file in (scenario, rows, module) if file.exists()]
+    scripts = path.with_name(f"{asserts_name(path)}.py")
+    existing = [file.name for file in (scenario, rows, module, scripts) if file.exists()]
     if existing:
         raise pytest.UsageError(f"--rag-import: {path.parent} already has {', '.join(existing)}")
     try:
@@ -45,18 +46,20 @@ def write_import(name: str, folder: Path) -> int:
         raise pytest.UsageError(printable(f"--rag-import: {error}")) from None
     shown = os.path.relpath(scenario, folder)
     command = f"pytest {shlex.quote(shown)}"
+    modules = {
+        module: (imported.module, "which asks its Python providers"),
+        scripts: (imported.scripts, "with the asserts that you write: see below"),
+    }
+    written = [(file, *of_file) for file, of_file in modules.items() if of_file[0]]
     try:
         write_atomically(rows, [rows_text(imported.rows)])
-        if imported.module:
-            write_atomically(module, [imported.module])
+        for file, text, _ in written:
+            write_atomically(file, [text])
         write_atomically(scenario, [scenario_text(imported, path.name, command)])
     except OSError as error:
         raise pytest.UsageError(f"--rag-import: {error}") from error
     report = _report(imported, shown, os.path.relpath(rows, folder), command)
-    if imported.module:
-        report.insert(
-            2, f"wrote {os.path.relpath(module, folder)}, which asks its Python providers"
-        )
+    report[2:2] = [f"wrote {os.path.relpath(file, folder)}, {what}" for file, _, what in written]
     say(printable("\n".join(report)) + "\n")
     return int(pytest.ExitCode.OK)
 
@@ -83,7 +86,7 @@ def needed_by(scenario: Mapping[str, Any]) -> str:
     asked = [one["target"] for one in scenario.get("variants", {}).values()]
     asked += [scenario[key] for key in ("target", "judge", "embedding") if key in scenario]
     extras = ["judge"] if any(one.keys() & {"model", "url"} for one in asked) else []
-    extras += ["ragas"] if _OF_RAGAS.intersection(scenario["metrics"]) else []
+    extras += ["ragas"] if any(name in scenario["metrics"] for name in _OF_RAGAS) else []
     names = {one["api_key_env"] for one in asked if "api_key_env" in one}
     usual = any("model" in one and not one.keys() & {"api_key_env", "base_url"} for one in asked)
     names |= {"OPENAI_API_KEY"} if usual else set()

@@ -26,19 +26,62 @@ def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester
     found.stdout.fnmatch_lines(
         [
             "wrote evals/promptfooconfig.rageval.yaml",
-            "wrote evals/promptfooconfig.jsonl "
-            "(3 rows, 2 checks; 1 row skipped: 'skip' in it says why)",
+            "wrote evals/promptfooconfig.jsonl (3 rows, 4 checks)",
+            "wrote evals/promptfooconfig_asserts.py, with the asserts that you write: see below",
             "not taken, also listed in evals/promptfooconfig.rageval.yaml:",
-            "  promptfooconfig.yaml:5, 6: assert javascript: runs code; write a metric of your own",
+            "  promptfooconfig.yaml:5: assert javascript: runs code; write the function "
+            "javascript_1, until then it is an ERROR",
             "run it:  pytest evals/promptfooconfig.rageval.yaml",
         ]
     )
-    pytester.runpytest("evals/promptfooconfig.rageval.yaml").assert_outcomes(
-        passed=1, failed=1, skipped=1
-    )
+    found = pytester.runpytest("evals/promptfooconfig.rageval.yaml")
+    found.assert_outcomes(passed=1, failed=1, errors=2)  # what failed is the gate "unscored"
     again = pytester.runpytest("--rag-import=evals/promptfooconfig.yaml")
     assert again.ret == 4
-    again.stderr.fnmatch_lines(["*already has promptfooconfig.rageval.yaml, promptfooconfig.jsonl"])
+    again.stderr.fnmatch_lines(
+        ["*already has promptfooconfig.rageval.yaml, promptfooconfig.jsonl, *_asserts.py"]
+    )
+
+
+SCRIPTS = """\
+prompts: ["Hello {{name}}"]
+providers: [echo]
+defaultTest: {options: {transform: output.trim()}}
+tests:
+  - {vars: {name: Ann}, assert: [{type: javascript, value: "output.length < context.vars.max"}]}
+  - {vars: {name: Bob}, assert: [{type: contains, value: Bob}, {type: javascript, value: file://s.js}]}
+  - {vars: {name: Cem}, assert: [{type: contains, value: Cem}]}
+  - {vars: {name: Dan}, assert: [{type: javascript, value: "file://s.js"}]}
+"""
+
+
+def test_an_assert_in_javascript_is_an_error_until_it_is_written(
+    pytester: pytest.Pytester,
+) -> None:
+    """[K16] Only in the rows that have it; then it passes or fails them."""
+    pytester.path.joinpath("bot.yaml").write_text(SCRIPTS, encoding="utf-8")
+    pytester.path.joinpath("s.js").write_text("module.exports = (o) => /B/.test(o)\n", "utf-8")
+    assert pytester.runpytest("--rag-import=bot.yaml").ret == 0
+    found = pytester.runpytest("bot.rageval.yaml")
+    found.assert_outcomes(passed=1, failed=1, errors=3)  # what failed is the gate "unscored"
+    found.stdout.fnmatch_lines(["*not written: javascript_1 in bot_asserts.py*"])
+    module = pytester.path / "bot_asserts.py"
+    text = module.read_text("utf-8")
+    assert "    # output.length < context.vars.max" in text
+    assert "    # module.exports = (o) => /B/.test(o)" in text
+    written = text.replace(
+        'raise NotImplementedError("not written: javascript_1 in bot_asserts.py")',
+        "return context['vars']['name'] == 'Ann' and output == 'Hello Ann'",
+    ).replace(
+        'raise NotImplementedError("not written: javascript_2 in bot_asserts.py")',
+        "return 'B' in output",
+    )
+    assert "NotImplementedError(" not in written
+    module.write_text(written, "utf-8")
+    # A process of its own: this one has imported the module already.
+    found = pytester.runpytest_subprocess("bot.rageval.yaml")
+    found.assert_outcomes(passed=3, failed=1)
+    found.stdout.fnmatch_lines(["FAILED *test-4*javascript_2*"])
 
 
 @pytest.mark.parametrize(

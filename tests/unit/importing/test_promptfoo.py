@@ -310,7 +310,7 @@ def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> Non
     [
         ("[{vars: {question: a}}]", "it has no asserts; without any, every answer would pass"),
         (
-            "[{vars: {question: a}, assert: [{type: javascript, value: x}]}]",
+            "[{vars: {question: a}, assert: [{type: ruby, value: x}]}]",
             "none of its asserts could be taken",
         ),
         ("tests.js", "it has no tests that could be taken"),

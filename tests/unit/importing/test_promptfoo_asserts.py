@@ -119,8 +119,9 @@ def test_asserts_that_are_metrics() -> None:
 @pytest.mark.parametrize(
     ("kind", "keys", "reason"),
     [
-        ("javascript", {"value": "output.length < 5"}, "runs code"),
-        ("python", {"value": "file://check.py"}, "runs code"),
+        ("ruby", {"value": "output.length < 5"}, "runs code"),
+        ("python", {"value": "file://check.py"}, "there is no file check.py"),
+        ("javascript", {"value": " "}, "its value is no script"),
         ("contains", {"value": "file://check.js:name"}, "runs code"),
         ("contains", {"value": "a", "transform": "output.x"}, "its transform cannot be followed"),
         ("contains", {"value": "{{ gold | upper }}"}, "{{ gold | upper }} is more than a variable"),

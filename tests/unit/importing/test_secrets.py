@@ -100,7 +100,7 @@ providers:
     text = scenario_text(found, "bot.yaml", "pytest x")
     assert not re.findall(r"HIDDEN\S*", f"{text}{found.module}{found.notes}{found.rows}")
     assert "{'api_key': os.environ['API_KEY_3']}, 'url': os.environ['HOST'] + '/a'" in found.module
-    http = found.scenario["variants"]["https-example.test-chat"]["target"]
+    http = found.scenario["variants"]["https-example-test-chat"]["target"]
     assert http == {
         "url": "https://example.test/chat?api_key=${API_KEY}",
         "method": "POST",
