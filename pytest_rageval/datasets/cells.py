@@ -298,41 +298,6 @@ def _text(literal: str) -> Any:
     return ast.literal_eval(literal.replace("\n", "\\n"))
 
 
-def read_references(
-    value: Any,
-) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...] | None]:
-    """Return the flat references, and the groups if the value is a list of lists.
-
-    A string is one reference. None if no reference is left.
-    """
-    if value is None or value == "":
-        return None, None
-    if isinstance(value, Mapping):
-        return reference_group(value) or None, None
-    if not isinstance(value, list | tuple):
-        return (plain_text("references", value),), None
-    if any(isinstance(part, list | tuple) for part in value):
-        groups = tuple(group for part in value if (group := reference_group(part)))
-        flat = tuple(reference for group in groups for reference in group)
-        return flat or None, groups or None
-    return reference_group(value) or None, None
-
-
-def reference_group(value: Any) -> tuple[str, ...]:
-    """Return the references in a list, or in one item: a text or an object."""
-    parts = value if isinstance(value, list | tuple) else [value]
-    return tuple(text for part in parts if not is_missing(part) for text in _references_in(part))
-
-
-def _references_in(part: Any) -> tuple[str, ...]:
-    if not isinstance(part, Mapping):
-        return (plain_text("a reference", part),)
-    # Not at the top: in most data, references are texts.
-    from pytest_rageval.datasets.references import references_in
-
-    return references_in(part)
-
-
 # The keys of retrieval systems for the text of a passage.
 PASSAGE_KEYS = ("text", "contents", "content", "page_content", "passage")
 DOCUMENT_KEYS = ("doc_name", "source", "file_name", "document", "title")

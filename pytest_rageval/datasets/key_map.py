@@ -18,7 +18,6 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     parse_contexts,
     plain_text,
-    read_references,
     value_in_cell,
     value_in_text,
 )
@@ -338,16 +337,15 @@ def _sample(
         if name == "contexts":
             found["contexts"], found["context_docs"] = contexts_and_docs(value)
         elif name == "references":
-            found["references"], found["reference_groups"] = read_references(value)
+            found["references"], found["reference_groups"] = _references(value)
         else:
             found[name] = _READ[name](name, value)
     if aliases is not None:
         # Not at the top: most data have none.
         from pytest_rageval.datasets.references import with_aliases
 
-        found["references"] = with_aliases(
-            found.get("references"), found.get("reference_groups"), aliases
-        )
+        groups = found.get("reference_groups")
+        found["references"] = with_aliases(found.get("references"), groups, aliases)
     return Sample(sample_id, index, row.number, metadata=metadata, **found)
 
 
@@ -396,6 +394,16 @@ def _rest(value: Any, parts: Sequence[tuple[str | int, ...]]) -> Any:
         if kept is not None or not inside:
             rest[key] = kept
     return rest or None
+
+
+def _references(value: Any) -> tuple[Any, Any]:
+    """Return the flat references, None without any, and their groups, if they are groups."""
+    parts = value if isinstance(value, list | tuple) else [value] if value != "" else []
+    if all(isinstance(part, str) for part in parts):  # most data
+        return tuple(parts) or None, None
+    from pytest_rageval.datasets.references import read_references
+
+    return read_references(value)
 
 
 def _tags(_name: str, value: Any) -> tuple[str, ...]:

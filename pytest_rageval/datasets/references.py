@@ -1,11 +1,11 @@
-"""Reads right answers that are objects, by the role of their keys, and aliases of right answers."""
+"""Reads right answers: lists and groups of them, objects by the role of their keys, aliases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_rageval.datasets.cells import BadValueError, is_missing, reference_group
+from pytest_rageval.datasets.cells import BadValueError, is_missing, plain_text
 from pytest_rageval.errors import shorten
 
 _ROLES: Final = ("answer", "text", "value", "content")
@@ -13,6 +13,36 @@ _ROLES: Final = ("answer", "text", "value", "content")
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
+
+
+def read_references(
+    value: Any,
+) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...] | None]:
+    """Return the flat references, and the groups if the value is a list of lists.
+
+    A string is one reference. None if no reference is left.
+    """
+    if value is None or value == "":
+        return None, None
+    if isinstance(value, Mapping):
+        return reference_group(value) or None, None
+    if not isinstance(value, list | tuple):
+        return (plain_text("references", value),), None
+    if any(isinstance(part, list | tuple) for part in value):
+        groups = tuple(group for part in value if (group := reference_group(part)))
+        flat = tuple(reference for group in groups for reference in group)
+        return flat or None, groups or None
+    return reference_group(value) or None, None
+
+
+def reference_group(value: Any) -> tuple[str, ...]:
+    """Return the references in a list, or in one item: a text or an object."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    return tuple(text for part in parts if not is_missing(part) for text in _in_item(part))
+
+
+def _in_item(part: Any) -> tuple[str, ...]:
+    return references_in(part) if isinstance(part, Mapping) else (plain_text("a reference", part),)
 
 
 def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
