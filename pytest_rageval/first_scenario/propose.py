@@ -55,6 +55,9 @@ _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
 _MOST_TRIED: Final = 200
 _DOCUMENTS: Final = ("json", "jsonl")
+_SPLITS: Final = frozenset({"train", "training", "dev", "test", "valid", "validation", "val"})
+"""Keys of rows that are not meant together."""
+
 _TRACES: Final = "traces"
 
 
@@ -235,6 +238,10 @@ def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Readi
         others = _read_at_paths(data, keys, systems)
     nearest = min((_steps(other) for other in others), default=0)
     fits = [other for other in others if _steps(other) == nearest]
+    wide = [fit for fit in fits if "[*]" in fit.path]
+    parts = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
+    if len(wide) == 1 and not parts & _SPLITS:
+        fits = wide  # the others are a part of it: one key of the object that it goes over
     if len(fits) > 1:
         ways = (
             f"If they are the {counted(len(fit.rows), 'row')} there, add {rows_at_option(fit.path)}"

@@ -212,6 +212,8 @@ def option(way: Way) -> str:
 
 def rows_at_option(path: str) -> str:
     """Return the option that says where the rows are, as a shell takes it."""
+    if set(path) & set(_IN_QUOTES):
+        return shlex.quote(f"--rag-set=dataset.rows_at={json.dumps(path, ensure_ascii=False)}")
     return f"\"--rag-set=dataset.rows_at='{path}'\""
 
 

@@ -169,4 +169,4 @@ def test_the_first_rows_of_a_large_file_need_no_more_than_these(
     rows = reader_of(file, "s.yaml", "dataset").read(file)
     assert len([*islice(rows, 20)]) == 20
     rows.close()  # type: ignore[attr-defined]
-    assert 0 < furthest < 200_000
+    assert 0 < furthest < 300_000  # a quarter of a MB is searched for spans

@@ -16,7 +16,7 @@ import yaml
 from pytest_rageval.datasets.proposer.draft import Way
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.first_scenario.propose import Proposal, propose
-from pytest_rageval.first_scenario.questions import UndecidedError, option
+from pytest_rageval.first_scenario.questions import UndecidedError, option, rows_at_option
 
 ASKED = [f"Is it number {at}?" for at in range(6)]
 LONG = [f"It is number {at}, as far as anybody in this shop can tell you." for at in range(6)]
@@ -176,3 +176,20 @@ def test_rows_that_mostly_cannot_be_read_are_refused(tmp_path: Path) -> None:
     given = {"key_map": {"answer": "answer"}}
     with pytest.raises(ScenarioError, match="answer"):
         propose(file, tmp_path, given)
+
+
+def test_rows_under_all_keys_are_taken_together(tmp_path: Path) -> None:
+    """A list under one of the keys is only a part of them."""
+    file = tmp_path / "rows.json"
+    rows = rows_of(question=ASKED, expected=SHORT)
+    document = {"first town": rows[:3], "second": rows[3:5], "third": rows[5:]}
+    file.write_text(json.dumps({"all": document}), encoding="utf-8")
+    found = propose(file, tmp_path, {})
+    assert found.table.rows == 6
+    assert yaml.safe_load(found.text)["dataset"]["rows_at"] == "all[*]"
+
+
+def test_a_path_is_what_a_shell_passes_on() -> None:
+    """Also with a key in quotes."""
+    (passed,) = shlex.split(rows_at_option('sets["a.b"].rows'))
+    assert given_of(passed) == {"rows_at": 'sets["a.b"].rows'}
