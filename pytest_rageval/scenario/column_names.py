@@ -209,8 +209,8 @@ _WORDS: Final[dict[str, str]] = {
     "错误 干扰 禁止 不应 不得",
     "score": "score faithfulness relevancy relevance precision recall similarity correctness mrr "
     "coherence fluency ndcg rouge bleu accuracy passing groundedness hit rr rating verdict metric "
-    "f1 em grade quality passed judge judges judgement judgment critique rationale assessment explanation "
-    "feedback 是否 评分 得分 分数 打分 正确率 准确率 召回率 精确率 相关性 相似度 忠实",
+    "f1 em grade quality passed judge judges judgement judgment critique rationale assessment "
+    "explanation feedback 是否 评分 得分 分数 打分 正确率 准确率 召回率 精确率 相关性 相似度 忠实",
     "about": "answerable answerability unanswerable answered number no num nr type tipo style "
     "length len count by variation variant paraphrase category intent date time language lang "
     "difficulty topic reason explanation index level status latency ms feedback model_name quality "
