@@ -19,6 +19,7 @@ from pytest_rageval.datasets.proposer.names import (
 from pytest_rageval.scenario.column_names import (
     kinds_of,
     snake_case,
+    words_of,
 )
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 
@@ -82,6 +83,12 @@ class Draft:
         if any(one.name == "document_position" for one in self.table.columns):
             # A row is a document that a search found: Phoenix calls its text so.
             self._spoken["reference"] = Spoken("contexts", Surely.DOCUMENTED)
+        for column in self.given.values():
+            for name in [*self._spoken]:
+                if name != column and words_of(name) == words_of(column):
+                    self._spoken.pop(
+                        name
+                    )  # ``answer_2`` is as good as ``answer_1``: no other field
         for name in self._numbered():
             if not self._field_of(name).startswith("answer"):
                 self._spoken.pop(name, None)  # ``doc1``, ``doc2``: each is only a part

@@ -636,3 +636,9 @@ def test_the_output_of_a_second_system_is_no_gold() -> None:
     rows = rows_of({"question": ASKED, "output_1": SAID, "output_2": OTHER})
     assert mapped(rows).doubt
     assert "references" not in mapped(rows, answer="output_1").fields
+
+
+def test_a_second_column_of_gold_is_no_answer_if_the_first_is_named() -> None:
+    """K18: they differ by their number only."""
+    rows = rows_of({"question": ASKED, "answer_1": SAID, "answer_2": OTHER})
+    assert "answer" not in mapped(rows, references="answer_1").fields
