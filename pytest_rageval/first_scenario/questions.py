@@ -25,6 +25,7 @@ _OF_JUDGEMENTS: Final = frozenset(
     {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
     | {"passage_id", "pid", "rel", "relevance", "grade", "score", "label"}
 )
+_OF_MESSAGES: Final = frozenset({"message_id", "role", "content"})
 _PLAIN: Final = re.compile(r"[\w./@-]*\w")
 _GOLD_NAMES: Final = (
     "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
@@ -62,9 +63,9 @@ def ask_if_open(
         raise undecided(shown, mapped.doubt, *ways, columns)
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
         ways = list(_offers(table, mapped, "question", "the question", works))
-        judgements = _of_judgements(table, shown)
-        ways = [] if judgements else ways
-        what = judgements or "no column looks like questions"
+        other = _of_judgements(table, shown) or _of_messages(table)
+        ways = [] if other else ways
+        what = other or "no column looks like questions"
         raise undecided(shown, what, *ways, columns)
     if not mapped.has_gold and not {"answer", "contexts"} <= mapped.fields.keys():
         if "answer" in mapped.fields and mapped.fields["answer"].why == OF_TRACES:
@@ -181,6 +182,17 @@ def _of_judgements(table: Table, shown: str) -> str:
         "these look like judgements of documents, which judge what a search found. "
         f"Write, in a scenario, dataset: {{qrels_path: {shown}, run_path: YOUR_RUN}} "
         "and metrics: [nDCG@10]"
+    )
+
+
+def _of_messages(table: Table) -> str:
+    """Return what to do with the messages of conversations, one a row; "" for other tables."""
+    names = {column.name for column in table.columns}
+    if not names >= _OF_MESSAGES:
+        return ""
+    is_of_inspect = names >= {"sample_id", "eval_id"}
+    return "each row is a message of a conversation; a row needs a question and its answer" + (
+        ". Read the log of inspect_ai: inspect log dump FILE > log.json" if is_of_inspect else ""
     )
 
 

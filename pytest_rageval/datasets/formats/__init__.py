@@ -15,6 +15,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "json_file": ("json", "jsonl"),
     "json_shapes": (),
     "parquet": ("parquet",),
+    "promptfoo_tables": (),
     "rows_at": (),
     "traces": ("traces",),
     "tool_results": (),

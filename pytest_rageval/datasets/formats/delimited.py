@@ -11,6 +11,7 @@ from typing import Final, TextIO
 
 from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.headers import Header, needs_second, read_header
+from pytest_rageval.datasets.formats.promptfoo_tables import one_output_a_row, with_own_names
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.text.printable import QUOTE_COLUMN, unquoted
@@ -30,7 +31,7 @@ def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
             records = _Records(file, stream)
             mark = records.excel_mark()
             records.begin(file.spec.delimiter or mark or _sniffed(records, delimiter))
-            yield from _rows(file, records)
+            yield from one_output_a_row(_rows(file, records), file)
     finally:
         csv.field_size_limit(before)
 
@@ -92,6 +93,7 @@ def _header(file: DataFile, records: _Records) -> Header:
     first = records.following()
     if first is None or isinstance(first, str):
         raise file.refuse(first or "empty: not even a header line")
+    first = with_own_names(first)
     found = read_header(file, first, records.header() if needs_second(first) else [])
     if found.lines > 1:
         records.following()

@@ -27,6 +27,7 @@ _NAMES_SEEN: Final = 200
 _DEEPEST: Final = 3
 _HAVE_ROWS_AT: Final = frozenset({"dataset", "answers", "corpus"})
 _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
+_OF_ROWS: Final = ("answer", "references", "reference_ids", "contexts", "retrieved_ids")
 
 
 class NoRowsError(ValueError):
@@ -44,9 +45,9 @@ def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
     """Return the rows of a document, or of what it has at ``rows_at``; items that are no rows too.
 
     Rows are the items of a list, or of the only list of objects in an object. They are also made
-    of columns, as pandas writes them; of objects by id, whose key becomes the ``id``; and of
-    LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``. ``section`` is the key of the
-    scenario that names the file. Raises NoRowsError with the line to write.
+    of columns, as pandas writes them; of objects by id, whose key becomes the ``id``; of one object
+    that is a row; and of LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``. ``section`` is
+    the key of the scenario that names the file. Raises NoRowsError with the line to write.
     """
     if rows_at is None:
         found = _rows(document)
@@ -77,7 +78,8 @@ def _rows(document: Any) -> list[Any] | None:
         return document
     if not isinstance(document, dict) or not document:
         return None
-    for read in (rows_of_tool, _of_llamaindex, _split, _columns, _named_by_id, _only_list):
+    of_tables = (_of_llamaindex, _split, _columns, _named_by_id)
+    for read in (rows_of_tool, *of_tables, _one_row, _only_list):
         found = read(document)
         if found is not None:
             return found
@@ -173,6 +175,21 @@ def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
     if any(isinstance(value, dict | list) for value in values):
         return None
     return [{"id": key, "value": value} for key, value in document.items()]
+
+
+def _one_row(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the object itself if it is a row: a question, and a text or texts of another field.
+
+    None if rows with questions are in it, which may be the rows.
+    """
+    values = {read[0]: value for name, value in document.items() if (read := read_field(name))}
+    question = values.pop("question", None)
+    has_other = any(isinstance(values.get(name), str | list) for name in _OF_ROWS)
+    if not (isinstance(question, str) and question.strip() and has_other):
+        return None
+    columns = {name for found in row_paths(document) for name in found.columns}
+    fields = {read[0] for name in columns if (read := read_field(name))}
+    return [dict(document)] if "question" not in fields else None
 
 
 def _only_list(document: Mapping[str, Any]) -> list[Any] | None:

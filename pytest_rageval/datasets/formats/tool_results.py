@@ -88,7 +88,13 @@ def row_of_promptfoo(result: Mapping[str, Any]) -> dict[str, Any]:
     A column with the name of a variable and another value begins with ``promptfoo_``.
     """
     variables = dict(result["vars"])
-    found = {**dict(_outcome(result)), **dict(_expected(result, variables))}
+    return beside_variables(
+        variables, {**dict(_outcome(result)), **dict(_expected(result, variables))}
+    )
+
+
+def beside_variables(variables: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of a test and what was found, where it says something else."""
     more = {
         name if name not in variables else f"promptfoo_{name}": value
         for name, value in found.items()

@@ -193,3 +193,15 @@ def test_a_path_is_what_a_shell_passes_on() -> None:
     """Also with a key in quotes."""
     (passed,) = shlex.split(rows_at_option('sets["a.b"].rows'))
     assert given_of(passed) == {"rows_at": 'sets["a.b"].rows'}
+
+
+@pytest.mark.parametrize("is_of_inspect", [True, False])
+def test_messages_are_no_rows(tmp_path: Path, *, is_of_inspect: bool) -> None:
+    """K27: a row for each message has no question beside its answer."""
+    rows = rows_of(message_id=SHORT, role=["user", "assistant"] * 3, content=LONG)
+    ids = {"sample_id": "a", "eval_id": "b"} if is_of_inspect else {}
+    data = tmp_path / "messages.jsonl"
+    data.write_text("\n".join(json.dumps({**row, **ids}) for row in rows), "utf-8")
+    with pytest.raises(UndecidedError, match="each row is a message of a conversation") as caught:
+        propose(data, tmp_path, {})
+    assert ("inspect log dump" in str(caught.value)) is is_of_inspect

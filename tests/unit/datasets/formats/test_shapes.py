@@ -121,7 +121,8 @@ def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None
         ({"a": ROWS, "b": ROWS}, "if the rows are in it, write rows_at: a or rows_at: b"),
         ({"data": {"rows": ROWS}}, "write rows_at: data.rows (in 'dataset')"),
         ({"my data": {"x.y": ROWS}}, 'write rows_at: "[\\"my data\\"][\\"x.y\\"]" (in'),
-        (ROWS[0], "found an object; one row is a list of one object: put [ ] around it"),
+        ({"question": "q1"}, "found an object; one row is a list of one object: put [ ] around it"),
+        ({**ROWS[0], "a": ROWS, "b": ROWS}, "write rows_at: a or rows_at: b"),
         ({"a": 1, "b": "x"}, "found an object with 'a', 'b'"),
         ({"question": ["a", "b"], "answer": ["c"]}, "found an object"),
         ({}, "found an object"),
@@ -133,6 +134,20 @@ def test_what_is_unclear_is_refused_with_the_line_to_write(
     """W5, W8."""
     (problem,) = refused("r.json", json.dumps(document))
     assert message in problem
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.jsonl", "r.yaml"])
+@pytest.mark.parametrize("more", [{}, {"passages": [{"text": "From 9 to 5."}], "n": {"x": 1}}])
+def test_one_object_that_is_a_row_is_one(samples: Samples, name: str, more: Any) -> None:
+    """K27: it has a question and another field; lists in it have no questions."""
+    document = {"question": "When?", "answer": "At nine.", **more}
+    (found,) = samples(name, json.dumps(document, indent=1))
+    assert (found.question, found.answer) == ("When?", "At nine.")
+
+
+def test_a_document_with_one_list_of_questions_is_no_row(samples: Samples) -> None:
+    document = {"query": "How good is it?", "answer": "see below", "items": ROWS}
+    assert texts(samples("r.json", json.dumps(document))) == READ
 
 
 @pytest.mark.parametrize(
