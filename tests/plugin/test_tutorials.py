@@ -45,6 +45,7 @@ TRANSLATED = {
     "README.md": "docs/zh/README.md",
     "docs/tutorial.md": "docs/zh/tutorial.md",
     "docs/how-to/first-scenario.md": "docs/zh/first-scenario.md",
+    "docs/how-to/data-formats.md": "docs/zh/data-formats.md",
 }
 ENGLISH = {chinese: name for name, chinese in TRANSLATED.items()}
 
@@ -187,8 +188,9 @@ def _around_name(word: str) -> list[str]:
 
 
 def _linked(name: str, text: str) -> set[str]:
-    """Return what a page links, from the root; a translated page by its English name."""
+    """Return what a page links, from the root; a translated page by its English name alone."""
     folder = PurePosixPath(name).parent
     links = re.findall(r"\]\(([^)#][^)]*)\)", text)  # none within the page
     paths = {posixpath.normpath(folder / link) for link in links}
-    return {ENGLISH.get(path, path) for path in paths}
+    translated = {**ENGLISH, **{name: name for name in TRANSLATED}}  # their headings differ
+    return {translated.get(path.partition("#")[0], path) for path in paths}
