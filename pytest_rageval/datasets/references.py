@@ -11,6 +11,10 @@ from pytest_rageval.errors import shorten
 _ROLES: Final = ("answer", "text", "value", "content")
 """The keys of an object for the right answer that it is."""
 
+_MARKS: Final = ("correct", "is_correct", "right", "is_right", "valid", "is_valid", "label")
+_SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "wrong", "incorrect"})
+"""What such a key says of an alternative that is no right answer."""
+
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
 
@@ -55,6 +59,12 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     >>> references_in({"text": ["14 euros"], "answer_start": [4]})
     ('14 euros',)
     """
+    wrong = next((key for key in _MARKS if str(part.get(key)).lower() in _SAY_NO), "")
+    if wrong:
+        raise BadValueError(
+            f"a reference is an object with {wrong!r}: {part[wrong]!r}, so it is no right answer; "
+            "name a column with the right ones alone"
+        )
     held = {key: part[key] for key in _ROLES if key in part}
     filled = {key: value for key, value in held.items() if not _is_blank(value)}
     if not held and part and not part.keys() <= _WITHOUT_ANSWER:

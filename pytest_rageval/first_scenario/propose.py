@@ -16,6 +16,7 @@ from pytest_rageval.datasets.formats.json_file import row_paths_in
 from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.draft import FoundColumn, Way
+from pytest_rageval.datasets.proposer.names import holds_joined_ids
 from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
@@ -104,6 +105,8 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
     shown = data.name
     _refuse_scenario(data, shown)
     reading = _read(data, keys, systems)
+    if not reading.table.columns and reading.table.broken:
+        raise undecided(shown, f"no row can be read: {reading.table.broken[0].reason}")
     mapped = reading.mapped
     ask_if_open(
         reading.table,
@@ -185,6 +188,12 @@ class _Reading:
         return load_dataset(spec, self.data.parent, self.data.name, given=self.given)
 
     @property
+    def asks_once(self) -> bool:
+        """Whether each row has another question; else the rows may be of several systems."""
+        found = self.mapped.fields.get("question")
+        return found is None or len(self.table[found.column].distinct) == len(self.rows)
+
+    @property
     def is_readable(self) -> bool:
         """Whether most rows can be read so, or it is still open how; raises ScenarioError."""
         if self.mapped.doubt:
@@ -240,7 +249,7 @@ def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Readi
     fits = [other for other in others if _steps(other) == nearest]
     wide = [fit for fit in fits if "[*]" in fit.path]
     parts = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
-    if len(wide) == 1 and not parts & _SPLITS:
+    if len(wide) == 1 and not parts & _SPLITS and wide[0].asks_once:
         fits = wide  # the others are a part of it: one key of the object that it goes over
     if len(fits) > 1:
         ways = (
@@ -328,6 +337,7 @@ def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
     }
     more = {**by_name, **read.likely}
     left_out = {way.column for _, way in mapped.notes if way is not None}
+    left_out |= {column.name for column in table.columns if holds_joined_ids(column)}
     found = {
         name: FoundColumn(column, "by its name")
         for name, column in more.items()

@@ -15,7 +15,7 @@ from pytest_rageval.datasets.proposer.draft import AS_SAID, Way
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
 from pytest_rageval.datasets.proposer.propose import Mapped, could_be
 from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.scenario.column_names import snake_case
+from pytest_rageval.scenario.column_names import kinds_of, snake_case
 
 _SHOWN: Final = 20
 _OFFERED: Final = 4
@@ -79,6 +79,7 @@ def ask_if_open(
             *(f"{why}: {option(way)}" for why, way in mapped.notes if way and works(way)),
             *_offers(table, mapped, "references", "the right answer", works),
             *_offers(table, mapped, "reference_ids", "the document to find", works),
+            *_lines(filter(works, _checks(table, mapped))),
         ]
         raise undecided(
             shown,
@@ -124,13 +125,29 @@ def _lines(ways: Iterable[Way]) -> Iterator[str]:
 def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[str]:
     """Yield the columns that could be a field, each with its option; those that work."""
     served = {found.column for found in mapped.fields.values()}
+    served |= {way.column for _, way in mapped.notes if way is not None}
+    other = {"keyword", "negative"} if field == "references" else set()
     free = (
         column
         for column in could_be(table, field)
-        if column not in served or field == "reference_ids"
+        if (column not in served or field == "reference_ids") and not kinds_of(column) & other
     )
     ways = (Way(f"{column!r} is {what}", field, column) for column in islice(free, _TRIED))
     yield from _lines(islice(filter(works, ways), _OFFERED))
+
+
+def _checks(table: Table, mapped: Mapped) -> Iterator[Way]:
+    """Yield the columns whose words an answer may have to hold, or may not hold."""
+    served = {found.column for found in mapped.fields.values()}
+    for column in table.columns:
+        kinds = kinds_of(column.name)
+        if column.name in served or not kinds & {"keyword", "negative"} or column.is_number:
+            continue
+        field = "must_not_include" if "negative" in kinds else "must_include"
+        what = "none" if "negative" in kinds else "each"
+        yield Way(
+            f"an answer has to hold {what} of the texts in {column.name!r}", field, column.name
+        )
 
 
 def _answer_as_gold(mapped: Mapped) -> Iterator[Way]:

@@ -204,9 +204,9 @@ _WORDS: Final[dict[str, str]] = {
     "accepted approved rating graded 人工 正确 通过",
     "must": "must should include includes contain contains mention mentions",
     "text": "text texts",
-    "negative": "not forbidden forbid never avoid exclude excluded incorrect wrong false rejected "
-    "distractor unanswerable fake fakeanswer poor bad ungrounded hallucinated counterfactual worst "
-    "错误 干扰 禁止 不应 不得",
+    "negative": "not unexpected unwanted forbidden forbid never avoid exclude excluded incorrect "
+    "wrong false rejected distractor unanswerable fake fakeanswer poor bad ungrounded hallucinated "
+    "counterfactual worst 错误 干扰 禁止 不应 不得",
     "score": "score faithfulness relevancy relevance precision recall similarity correctness mrr "
     "coherence fluency ndcg rouge bleu accuracy passing groundedness hit rr rating verdict metric "
     "f1 em grade quality passed judge judges judgement judgment critique rationale assessment "
@@ -287,13 +287,14 @@ def is_bare_answer(name: str) -> bool:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name, without the number or the letter that tells it from another one.
+    """Return the words of a name, without the version, number or letter that tells it from others.
 
     Latin letters beside Chinese ones are a word of their own.
 
-    >>> words_of("response_b"), words_of("gpt4 answer"), words_of("a")
-    (['response'], ['gpt', 'answer'], ['a'])
+    >>> words_of("response_b"), words_of("gpt4 answer"), words_of("v2 answer"), words_of("a")
+    (['response'], ['gpt', 'answer'], ['answer'], ['a'])
     """
     parted = re.sub(f"(?<=[a-z0-9])(?={_ASIAN.pattern})", "_", snake_case(name)).split("_")
-    words = [re.sub(r"(?<=[^\W\d_]{3})\d+$", "", word) for word in parted]
+    named = [word for word in parted if not re.fullmatch(r"v\d+", word)] or parted
+    words = [re.sub(r"(?<=[^\W\d_]{3})\d+$", "", word) for word in named]
     return words[:-1] if len(words) > 1 and re.fullmatch("[a-z0-9]", words[-1]) else words

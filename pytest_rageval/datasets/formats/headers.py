@@ -70,8 +70,8 @@ def read_header(file: DataFile, header: Iterable[str], second: Sequence[str] = (
         raise file.refuse("the header line is blank", 1)
     if _may_be_names(names, lower):
         raise file.refuse(
-            "columns have no name, or that of another one, and line 2 may be their names: if it "
-            "is, delete line 1, else give each column a name of its own",
+            "line 1 may be a title, and line 2 the names of the columns: if so, delete line 1; "
+            "else give each column a name of its own",
             1,
         )
     first: dict[str, int] = {}

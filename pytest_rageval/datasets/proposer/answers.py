@@ -40,7 +40,9 @@ _SHORT: Final = 8
 """The most words of a typical answer that is the gold if it stands alone."""
 
 _REPLIES: Final = ("response", "reply", "回复", "答复")
-_OUTPUTS: Final = ("output", "outputs", "completion", "输出", "响应")
+_OUTPUTS: Final = (
+    *("output", "outputs", "completion", "prediction", "pred", "predicted", "输出", "响应", "预测"),
+)
 """What only a system gives."""
 
 

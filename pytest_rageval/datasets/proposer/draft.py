@@ -89,9 +89,11 @@ class Draft:
                     self._spoken.pop(
                         name
                     )  # ``answer_2`` is as good as ``answer_1``: no other field
-        for name in self._numbered():
-            if not self._field_of(name).startswith("answer"):
-                self._spoken.pop(name, None)  # ``doc1``, ``doc2``: each is only a part
+        parts = [name for name in self._numbered() if not self._field_of(name).startswith("answer")]
+        lost = [name for name in parts if self._spoken.pop(name, None) is not None]
+        if lost:
+            listed = ", ".join(map(repr, lost[:_MOST_SYSTEMS]))
+            self.notes.append((f"{listed} are parts of a list: write it into one column", None))
 
     def _numbered(self) -> list[str]:
         """Return the columns that differ from another one by the number at their end only."""
@@ -118,7 +120,7 @@ class Draft:
         cells, surely = self.table[column], self._spoken[column].surely
         if name == "references" and is_behaviour(cells) and surely != Surely.DOCUMENTED:
             values = ", ".join(map(repr, cells.distinct[:3]))
-            self._note(f"{column!r} repeats {values}: what to do, no text to compare", name, column)
+            self._note(f"{column!r} repeats {values}: a label, no text to compare", name, column)
             return False
         is_only_gold = "references" not in self.fields or surely != Surely.DOCUMENTED
         if name in CHECK_FIELDS and cells.share < SPARSE and is_only_gold:

@@ -39,11 +39,15 @@ _BEHAVIOURS: Final = frozenset(
     {"answer", "answered", "answerable", "unanswerable", "no_answer", "refuse", "refusal"}
     | {"reject", "rejected", "abstain", "decline", "clarify", "escalate", "fallback", "handoff"}
     | {"allow", "block", "comply", "deny", "回答", "拒答", "拒绝"}
+    | {"relevant", "irrelevant", "pass", "fail", "correct", "incorrect", "good", "bad"}
 )
-"""What a system should do, as a label: no text to compare an answer with."""
+"""What a system should do, or how good it was, as a label: no text to compare an answer with."""
 
 _TEXTS: Final = ("value", "text", "content", "answer")
 """Parts of an object that are what the object is called."""
+
+_GIVEN: Final = frozenset({"actual", "generated", "produced"})
+"""What only a system does, as the whole of a name."""
 
 _WHOLES: Final = ("input", "inputs", "vars", "data", "row", "example", "fields", "sample")
 _ABOUT_ROWS: Final = frozenset(
@@ -91,7 +95,7 @@ def speaks_of(column: Column) -> Spoken | None:
 
 _OF_TURNS: Final = {
     "question": ("question", Surely.WORDS),
-    "answer": ("answer?", Surely.UNSURE),
+    "answer": ("answer?", Surely.WORDS),
 }
 
 
@@ -167,6 +171,8 @@ def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
     if "context" in kinds:
         retrieved = "contexts" if kinds & {"retrieved", "given"} else "contexts?"
         return "reference_contexts" if is_gold or "relevant" in kinds else retrieved
+    if column.is_prose and {*words_of(name)} <= _GIVEN:
+        return "answer"
     if "answer" in kinds or {"given", "text"} <= kinds:
         given = "answer" if "given" in kinds else "answer?"
         return "references" if is_gold else given
@@ -251,7 +257,7 @@ def are_labels(column: Column) -> bool:
 def holds_joined_ids(column: Column) -> bool:
     """Return whether a column is named after documents to find, and divides them by commas."""
     kinds = kinds_of(column.name)
-    named = bool(kinds & {"gold", "relevant"}) and bool(kinds & {"id", "document"})
+    named = bool(kinds & {"gold", "relevant", "retrieved"}) and bool(kinds & {"id", "document"})
     return named and not column.is_list and any(map(_is_joined, column.texts))
 
 

@@ -39,6 +39,9 @@ _MARKS_OF_GOLD: Final = frozenset(
 )
 """What marks some passages of a list as the right ones: the others are there to mislead."""
 
+_GRADES: Final = frozenset({"label", "relevance", "relevant", "is_relevant", "rel", "grade"})
+"""Columns that may say so of the passage of a row."""
+
 
 @dataclass(frozen=True)
 class Mapped:
@@ -138,10 +141,16 @@ class _Fields(Answers):
         }
         if beside := _MARKS_OF_GOLD & names.keys():
             return names[min(beside)]
+        flags = (names[one] for one in sorted(_GRADES & names.keys()))
+        if flag := next((name for name in flags if self._tells_apart(name)), ""):
+            return flag
         first = self.table[column].filled[0]
         parts = first if isinstance(first, list) else [first]
         keys = {str(key) for part in parts if isinstance(part, Mapping) for key in part}
         return min(_MARKS_OF_GOLD & keys, default="")
+
+    def _tells_apart(self, column: str) -> bool:
+        return self.table[column].are_flags and len(self.table[column].distinct) == 2
 
     def take_aliases(self) -> None:
         """Take further right answers, as the gold itself where there is no other."""

@@ -205,3 +205,30 @@ def test_messages_are_no_rows(tmp_path: Path, *, is_of_inspect: bool) -> None:
     with pytest.raises(UndecidedError, match="each row is a message of a conversation") as caught:
         propose(data, tmp_path, {})
     assert ("inspect log dump" in str(caught.value)) is is_of_inspect
+
+
+def test_the_rows_of_two_systems_are_not_taken_together(tmp_path: Path) -> None:
+    """Their questions repeat: one mean would be of both."""
+    file = tmp_path / "rows.json"
+    rows = rows_of(question=ASKED, expected=SHORT, response=LONG)
+    file.write_text(json.dumps({"gpt4": rows, "claude": rows}), encoding="utf-8")
+    with pytest.raises(UndecidedError, match="the rows may be in several places"):
+        propose(file, tmp_path, {})
+
+
+def test_alternatives_that_are_marked_as_wrong_are_no_gold(tmp_path: Path) -> None:
+    """A wrong answer would be right: the rows are invalid, and the file is refused."""
+    file = tmp_path / "rows.json"
+    gold = [{"text": "five days", "correct": True}, {"text": "two weeks", "correct": False}]
+    rows = rows_of(question=ASKED, answers=[gold] * 6, response=LONG)
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="so it is no right answer"):
+        propose(file, tmp_path, {})
+
+
+def test_rows_that_are_too_deep_are_named_as_the_reason(tmp_path: Path) -> None:
+    """Not an empty list of columns."""
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": ' + "[" * 900 + "]" * 900 + "}\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="no row can be read|none of"):
+        propose(file, tmp_path, {})

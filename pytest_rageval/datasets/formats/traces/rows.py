@@ -188,9 +188,11 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
     """Return what the model was given: documents in order of start, as rerankers left them.
 
     Of steps inside each other, the outer one counts. A reranker replaces what the retrievals since
-    the reranker before it found. A document that a later retrieval finds again counts once.
+    the reranker before it found. A document that a later retrieval finds again counts once. What a
+    failed retrieval found counts only where no other one worked.
     """
     named = _outer(trace, [span for span in steps if span.kind in ("retrieval", "rerank")])
+    named = [span for span in named if span.error is None] or named
     found = [(span.kind, documents_of(span)) for span in named]
     if all(documents is None for _, documents in found):
         searches = [span for span in steps if span.kind != "llm" and _SEARCHES.search(span.name)]

@@ -79,7 +79,9 @@ def test_a_second_line_that_may_be_names_is_refused(refused: Refused, name: str)
     rows = [["Town", None, "Fare", None], ["from", "to", "adult", "child"], ["a", "b", "c", "d"]]
     text = "\n".join(",".join(cell or "" for cell in row) for row in rows)
     (problem,) = refused(name, text if name == "r.csv" else book(rows))
-    assert problem.startswith(f"{name}:1: columns have no name, or that of another one, and line 2")
+    assert problem.startswith(
+        f"{name}:1: line 1 may be a title, and line 2 the names of the columns"
+    )
 
 
 def test_a_column_without_a_name_is_still_left_out(samples: Samples) -> None:

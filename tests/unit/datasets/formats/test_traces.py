@@ -820,3 +820,12 @@ def test_two_columns_of_one_name_with_equal_cells_are_one(load: Load, refused: R
     assert (case.question, case.answer) == (ASKED, SAID)
     (problem,) = refused("s.csv", f"{table}b,t1,{ASKED},{SAID}\n")
     assert "names a column twice: context.span_id, with different values on line 2" in problem
+
+
+def test_what_a_failed_retrieval_found_counts_only_alone(fields: Fields) -> None:
+    """A retry: the answer was made from what the second one found."""
+    failed = search("first", "bad", parent="root", begins=1)
+    failed["status"] = {"status_code": "ERROR", "description": "timed out"}
+    again = search("second", "d1", parent="root", begins=2)
+    assert fields(chain(), failed, again)["retrieved_ids"] == ("d1",)
+    assert fields(chain(), failed)["retrieved_ids"] == ("bad",)

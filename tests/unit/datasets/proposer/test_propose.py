@@ -642,3 +642,47 @@ def test_a_second_column_of_gold_is_no_answer_if_the_first_is_named() -> None:
     """K18: they differ by their number only."""
     rows = rows_of({"question": ASKED, "answer_1": SAID, "answer_2": OTHER})
     assert "answer" not in mapped(rows, references="answer_1").fields
+
+
+def test_a_passage_that_is_marked_as_wrong_is_no_gold() -> None:
+    """A label of 1 and 0 beside it says which are to be found."""
+    rows = rows_of({"query": ASKED, "passage": SAID, "label": (1, 0, 1)})
+    found = mapped(rows)
+    assert "reference_contexts" not in found.fields
+    assert "'passage' holds wrong passages, too (see 'label')" in found.notes[0][0]
+
+
+def test_a_prediction_is_never_gold() -> None:
+    """Whatever stands beside it."""
+    found = mapped(rows_of({"question": ASKED, "answer": (0, 1, 2), "prediction": SAID}))
+    assert found.fields.get("references", found.fields["question"]).column != "prediction"
+    assert "references" not in of(question=ASKED, prediction=SAID)
+
+
+def test_an_unexpected_answer_is_no_gold() -> None:
+    """What is not wanted."""
+    assert "references" not in of(question=ASKED, reply=SAID, unexpected_answer=OTHER)
+
+
+def test_the_last_message_beside_gold_is_what_a_system_said() -> None:
+    """An assistant wrote it."""
+    rows = [
+        {
+            "chat": [
+                {"role": "user", "content": f"Is it {at}?"},
+                {"role": "assistant", "content": said},
+            ],
+            "gold": f"it is {at}",
+        }
+        for at, said in enumerate(SAID)
+    ]
+    found = mapped(rows)
+    assert found.fields["answer"].column == "chat[-1].content"
+
+
+def test_answers_of_two_versions_are_asked_about() -> None:
+    """``v1 answer`` and ``v2 answer`` beside gold: two systems."""
+    found = mapped(
+        rows_of({"question": ASKED, "Gold answer": SAID, "v1 answer": ASKED, "v2 answer": OTHER})
+    )
+    assert found.systems == ("v1 answer", "v2 answer")
