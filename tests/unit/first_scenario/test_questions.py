@@ -39,6 +39,7 @@ OPEN: dict[str, Any] = {
     "a blank": rows_of(question=ASKED, answer=LONG, generated_answer=[*SHORT[:5], None]),
     "dataset example": rows_of(input=[{"question": text} for text in ASKED],
                                output=[{"answer": text} for text in SHORT]),
+    "keywords": rows_of(question=ASKED, keywords=[[text] for text in SHORT], response=LONG),
     "odd names": rows_of(**{"Question": ASKED, "The right one (it's)": LONG, "level": SHORT}),
     "chat": [
         {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": said}]}
