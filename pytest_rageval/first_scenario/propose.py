@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.datasets.base import BrokenRow, GivenRows, Row
+from pytest_rageval.datasets.base import BrokenRow, DataFile, GivenRows, Row
 from pytest_rageval.datasets.formats.json_file import row_paths_in
+from pytest_rageval.datasets.formats.rows_at import RowsPath
+from pytest_rageval.datasets.formats.yaml_file import row_paths_in_yaml
 from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.draft import FoundColumn, Way
@@ -55,7 +57,12 @@ TRIED_ROWS: Final = 3
 _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
 _MOST_TRIED: Final = 200
-_DOCUMENTS: Final = ("json", "jsonl")
+_PATHS: Final[Mapping[str, Callable[[DataFile], list[RowsPath]]]] = {
+    **dict.fromkeys(("json", "jsonl"), row_paths_in),
+    **dict.fromkeys(("yaml", "yml"), row_paths_in_yaml),
+}
+"""How the places of rows are found, by the suffix of a file."""
+
 _SPLITS: Final = frozenset({"train", "training", "dev", "test", "valid", "validation", "val"})
 """Keys of rows that are not meant together."""
 
@@ -263,10 +270,9 @@ def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Readi
 def _read_at_paths(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> list[_Reading]:
     """Return what can be read as questions with something right, by where it is in a document."""
     file = data_file(_spec({**keys, "path": data.name}, data.name), data.parent, "", "dataset")
-    if data.name.removesuffix(".gz").rpartition(".")[2].lower() not in _DOCUMENTS:
-        return []
+    find = _PATHS.get(data.name.removesuffix(".gz").rpartition(".")[2].lower())
     found = []
-    for place in row_paths_in(file)[:_MOST_PATHS]:
+    for place in find(file)[:_MOST_PATHS] if find is not None else ():
         at_path = {**keys, "rows_at": place.path}
         try:
             reading = _Reading(data, at_path, _read_rows(data, at_path), systems)

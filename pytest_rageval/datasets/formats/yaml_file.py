@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
-from pytest_rageval.datasets.formats.rows_at import JoinedRow
+from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows
 
@@ -21,13 +21,7 @@ _DEEPEST: Final = 6
 
 def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
     """Yield a row for each object, with its line; yes, no, dates and times stay text."""
-    with file.open(is_whole=True) as stream:
-        text = file.decode(stream.read())
-    if sum(map(text.count, "\n,:")) > _MOST_VALUES:
-        raise file.refuse(f"more than {_MOST_VALUES:,} values; save the rows as JSON Lines")
-    tree = parse_yaml_rows(text, file.shown)
-    if tree.problems:
-        raise ScenarioError(tree.problems)
+    tree = _tree_of(file)
     try:
         rows = rows_in(tree.data, file.spec.rows_at, file.section)
     except NoRowsError as error:
@@ -35,6 +29,22 @@ def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
     lines = _lines(tree, rows)
     for row in rows_of(rows, file.spec.max_row_mb, file.section):
         yield replace(row, line=lines.get(row.number - 1))
+
+
+def _tree_of(file: DataFile) -> YamlTree:
+    with file.open(is_whole=True) as stream:
+        text = file.decode(stream.read())
+    if sum(map(text.count, "\n,:")) > _MOST_VALUES:
+        raise file.refuse(f"more than {_MOST_VALUES:,} values; save the rows as JSON Lines")
+    tree = parse_yaml_rows(text, file.shown)
+    if tree.problems:
+        raise ScenarioError(tree.problems)
+    return tree
+
+
+def row_paths_in_yaml(file: DataFile) -> list[RowsPath]:
+    """Return the paths at which a YAML file has rows, most rows first; raises ScenarioError."""
+    return row_paths(_tree_of(file).data)
 
 
 def _lines(tree: YamlTree, rows: list[Any]) -> dict[int, int]:

@@ -233,3 +233,16 @@ def test_rows_that_are_too_deep_are_named_as_the_reason(tmp_path: Path) -> None:
     file.write_text('{"question": ' + "[" * 900 + "]" * 900 + "}\n", encoding="utf-8")
     with pytest.raises(ScenarioError, match="no row can be read|none of"):
         propose(file, tmp_path, {})
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_the_tests_of_suites_are_found(tmp_path: Path, suffix: str) -> None:
+    """The list with questions, by its path; the name of its suite is a column."""
+    rows = rows_of(question=ASKED, expected=SHORT)
+    suites = {"suites": [{"name": "a", "tests": rows[:4]}, {"name": "b", "tests": rows[4:]}]}
+    file = tmp_path / f"rows.{suffix}"
+    file.write_text(json.dumps(suites), encoding="utf-8")  # which is YAML, too
+    found = propose(file, tmp_path, {})
+    assert found.table.rows == 6
+    assert yaml.safe_load(found.text)["dataset"]["rows_at"] == "suites[*].tests"
+    assert found.table["name"].distinct == ("a", "b")
