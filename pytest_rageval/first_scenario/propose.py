@@ -57,6 +57,7 @@ TRIED_ROWS: Final = 3
 _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
 _MOST_TRIED: Final = 200
+_MOST_RUNS: Final = 6
 _PATHS: Final[Mapping[str, Callable[[DataFile], list[RowsPath]]]] = {
     **dict.fromkeys(("json", "jsonl"), row_paths_in),
     **dict.fromkeys(("yaml", "yml"), row_paths_in_yaml),
@@ -196,9 +197,18 @@ class _Reading:
 
     @property
     def asks_once(self) -> bool:
-        """Whether each row has another question; else the rows may be of several systems."""
+        """Whether most rows have another question; else the rows may be of several systems."""
         found = self.mapped.fields.get("question")
-        return found is None or len(self.table[found.column].distinct) == len(self.rows)
+        return found is None or len(self.table[found.column].distinct) * 2 > len(self.rows)
+
+    def at_each(self) -> Iterator[_Reading]:
+        """Yield what is at each position of the first list that the path goes over."""
+        for at in range(_MOST_RUNS):
+            keys = {**self.keys, "rows_at": self.path.replace("[*]", f"[{at}]", 1)}
+            try:
+                yield replace(self, keys=keys, rows=_read_rows(self.data, keys))
+            except ScenarioError:
+                return
 
     @property
     def is_readable(self) -> bool:
@@ -253,11 +263,7 @@ def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Readi
     else:
         others = _read_at_paths(data, keys, systems)
     nearest = min((_steps(other) for other in others), default=0)
-    fits = [other for other in others if _steps(other) == nearest]
-    wide = [fit for fit in fits if "[*]" in fit.path]
-    parts = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
-    if len(wide) == 1 and not parts & _SPLITS and wide[0].asks_once:
-        fits = wide  # the others are a part of it: one key of the object that it goes over
+    fits = _places([other for other in others if _steps(other) == nearest])
     if len(fits) > 1:
         ways = (
             f"If they are the {counted(len(fit.rows), 'row')} there, add {rows_at_option(fit.path)}"
@@ -265,6 +271,21 @@ def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Readi
         )
         raise undecided(data.name, "the rows may be in several places", *ways)
     return fits[0] if fits else reading
+
+
+def _places(fits: list[_Reading]) -> list[_Reading]:
+    """Return the readings that are left where some are a part of another one.
+
+    What goes over a list, or over the keys of an object, holds what is at each of them. Where the
+    questions repeat, these are the runs of several systems, each a place of its own.
+    """
+    wide = [fit for fit in fits if "[*]" in fit.path]
+    if len(wide) != 1:
+        return fits
+    parts = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
+    if not wide[0].asks_once:
+        return fits if len(fits) > 1 else [*fits, *wide[0].at_each()]
+    return fits if parts & _SPLITS else wide
 
 
 def _read_at_paths(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> list[_Reading]:

@@ -21,6 +21,11 @@ _SHOWN: Final = 20
 _OFFERED: Final = 4
 _TRIED: Final = 8
 _QUESTION_MARKS: Final = ("?", "？")
+_SYSTEMS: Final = frozenset(
+    {"model", "model_name", "system", "variant", "provider", "run", "version", "method", "模型"}
+)
+"""Columns that say whose answer a row has."""
+
 _OF_JUDGEMENTS: Final = frozenset(
     {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
     | {"passage_id", "pid", "rel", "relevance", "grade", "score", "label"}
@@ -97,6 +102,22 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
     for why, way in mapped.notes:
         if way is None or works(way):
             yield why if way is None else f"{why}: {option(way)}"
+    yield from _remarks(table, mapped, works)
+    if asks_answer:
+        for line in _offers(table, mapped, "answer", "what your system said", works):
+            yield f"the data seem to have no answers. {line}"
+    served = {found.column for found in mapped.fields.values()}
+    yield from joined_cells(column for column in table.columns if column.name not in served)
+
+
+def _remarks(table: Table, mapped: Mapped, works: Works) -> Iterator[str]:
+    """Yield what may be meant otherwise of the fields that were found."""
+    if name := _of_several_systems(table, mapped):
+        values = ", ".join(table[name].examples)
+        yield (
+            f"each question is there for several values of {name!r} ({values}): a mean is of all; "
+            f"judge each by gates: {{by: {{{name}: ...}}}}, or one by --rag-where {name}=VALUE"
+        )
     if mapped.split:
         yield (
             f"{mapped.split!r} in {mapped.fields['references'].column!r} may divide several right "
@@ -110,11 +131,16 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
                 f"{gold.column!r} holds lists of lists: an answer needs a text of each; if all are "
                 f"alternatives, add {option(flat)}"
             )
-    if asks_answer:
-        for line in _offers(table, mapped, "answer", "what your system said", works):
-            yield f"the data seem to have no answers. {line}"
+
+
+def _of_several_systems(table: Table, mapped: Mapped) -> str:
+    """Return the column that names the systems where each question is there for several."""
+    asked = mapped.fields.get("question")
+    if asked is None or len(table[asked.column].distinct) * 2 > table.rows:
+        return ""
     served = {found.column for found in mapped.fields.values()}
-    yield from joined_cells(column for column in table.columns if column.name not in served)
+    names = (one.name for one in table.columns if one.name not in served and one.repeats)
+    return next((name for name in names if snake_case(name) in _SYSTEMS), "")
 
 
 def _lines(ways: Iterable[Way]) -> Iterator[str]:

@@ -246,3 +246,29 @@ def test_the_tests_of_suites_are_found(tmp_path: Path, suffix: str) -> None:
     assert found.table.rows == 6
     assert yaml.safe_load(found.text)["dataset"]["rows_at"] == "suites[*].tests"
     assert found.table["name"].distinct == ("a", "b")
+
+
+def test_the_runs_of_several_systems_are_asked_about(tmp_path: Path) -> None:
+    """Each by its position; together they would be one mean."""
+    rows = rows_of(question=ASKED, expected=SHORT, response=LONG)
+    file = tmp_path / "rows.json"
+    runs = [{"system": "old", "rows": rows}, {"system": "new", "rows": rows}]
+    file.write_text(json.dumps({"version": 2, "runs": runs}), encoding="utf-8")
+    with pytest.raises(UndecidedError, match="the rows may be in several places") as caught:
+        propose(file, tmp_path, {})
+    paths = [given_of(line)["rows_at"] for line in options_in(str(caught.value))]
+    assert paths == ["runs[*].rows", "runs[0].rows", "runs[1].rows"]
+    assert propose(file, tmp_path, {"rows_at": paths[1]}).table.rows == 6
+
+
+def test_rows_of_several_systems_are_said_to_be_one_mean(tmp_path: Path) -> None:
+    """A row for each question and model: both count together unless gates part them."""
+    rows = rows_of(question=ASKED, expected=SHORT, response=LONG)
+    file = tmp_path / "rows.json"
+    both = [{**row, "model": name} for name in ("small", "large") for row in rows]
+    file.write_text(json.dumps(both), encoding="utf-8")
+    (line,) = propose(file, tmp_path, {}).open_lines
+    assert "for several values of 'model' (small, large): a mean is of all" in line
+    assert "--rag-where model=VALUE" in line
+    file.write_text(json.dumps(both[:6]), encoding="utf-8")
+    assert propose(file, tmp_path, {}).open_lines == ()
