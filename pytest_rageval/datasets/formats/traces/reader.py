@@ -20,6 +20,7 @@ from pytest_rageval.datasets.formats.traces.rows import (
 )
 from pytest_rageval.datasets.formats.traces.steps import conventions_of
 from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.text.codec import LimitError, read_json_at
 from pytest_rageval.text.json_value import head_of
 
@@ -90,7 +91,8 @@ def is_record_of_traces(value: Any) -> bool:
 def are_traces(file: DataFile, name: str) -> bool:
     """Return whether a file of the format ``name`` holds traces: its first record shows it.
 
-    Not if its ``key_map`` names columns of the records themselves: these are then the rows.
+    Not if its ``key_map`` names columns of the records themselves, or if they have documented
+    columns of a question and of more than that: these are then the rows.
     """
     try:
         first = _first_table_row(file) if name in _TABLES else _first_value(file)
@@ -99,6 +101,9 @@ def are_traces(file: DataFile, name: str) -> bool:
     if not is_record_of_traces(first):
         return False
     record = next(records_in(first))
+    fields = {FIELD_OF[name] for name in record if name in FIELD_OF}
+    if "question" in fields and fields & {"answer", "references", "contexts"}:
+        return False
     mapped = {head_of(column) for column in file.spec.key_map.values()}
     return not (mapped and mapped <= record.keys())
 

@@ -829,3 +829,13 @@ def test_what_a_failed_retrieval_found_counts_only_alone(fields: Fields) -> None
     again = search("second", "d1", parent="root", begins=2)
     assert fields(chain(), failed, again)["retrieved_ids"] == ("d1",)
     assert fields(chain(), failed)["retrieved_ids"] == ("bad",)
+
+
+def test_rows_with_ids_of_spans_are_still_rows(load: Load) -> None:
+    """Data that name a question and an answer of their own: no row is lost to another's trace."""
+    rows = [
+        {**chain(f"s{at}"), "question": f"Who {at}?", "answer": "you", "references": ["you"]}
+        for at in range(3)
+    ]
+    cases = load("rows.jsonl", lines(*rows)).cases
+    assert [case.question for case in cases] == ["Who 0?", "Who 1?", "Who 2?"]
