@@ -12,13 +12,16 @@ from itertools import islice
 from typing import Any, Final
 
 from pytest_rageval.scenario.column_names import name_key
-from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_value import EVERY, JsonPath, LostPathError, Trail, parse_path
 
 _DEEPEST: Final = 4
 _KEYS_SEEN: Final = 100
 _ROWS_SEEN: Final = 200
 _IDS: Final = frozenset(map(name_key, FIELD_ALIASES["id"]))
+_OF_A_ROW: Final = frozenset({"answer", "references", "retrieved_ids"})
+"""Fields that no row has from above: what was answered, found, and expected."""
+
 _PARENT_ID: Final = "parent_id"
 _PARENT_KEY: Final = "parent_key"
 
@@ -65,6 +68,8 @@ def _joined(row: Any, trail: Trail, *, is_below: bool) -> Any:
     more: dict[str, Any] = {}
     for above in reversed(trail.above):
         for name, value in above.items():
+            if FIELD_OF.get(name) in _OF_A_ROW:
+                continue  # a row without an answer must not be judged by another one
             if _is_plain(value) or (
                 isinstance(value, list) and value and all(map(_is_plain, value))
             ):

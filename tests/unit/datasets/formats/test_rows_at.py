@@ -188,3 +188,12 @@ def test_a_refusal_has_the_paths() -> None:
 def test_a_path_needs_no_quotes_on_the_command_line(flag: str) -> None:
     """K23: [ begins a list in YAML."""
     assert set_override("--rag-set", flag).value == "[*].qas"
+
+
+def test_no_row_has_its_answer_from_above() -> None:
+    """A row that lacks one is not answered: another's would be judged in its place."""
+    document = {
+        "runs": [{"answer": "five days", "reference": "x", "note": "n", "qas": [{"q": "Who?"}]}]
+    }
+    (row,) = rows_in(document, "runs[*].qas", "dataset")
+    assert row == {"q": "Who?", "note": "n"}
