@@ -37,7 +37,10 @@ class Sample:
     ``retrieved_ids`` are the documents that a search returned, best first; ``reference_ids`` the
     judged ones with their grades (qrels; relevant from 1 upwards). ``must_include`` to
     ``must_satisfy`` are what the row itself asks of the answer; a tuple among the texts are
-    alternatives.
+    alternatives. ``answerable``: whether the documents hold an answer. ``citations`` are sources
+    that the answer names outside of its text, by number or name; ``cited_sentences`` the sentences
+    of a structured answer, each with its own. ``history`` are the messages before the question,
+    oldest first, each with its ``role`` and ``content``. ``confidence`` lies between 0 and 1.
     """
 
     id: str
@@ -62,6 +65,12 @@ class Sample:
     must_match: tuple[str, ...] | None = None
     answer_checks: tuple[Mapping[str, Any], ...] | None = None
     must_satisfy: tuple[str, ...] | None = None
+    answerable: bool | None = None
+    citations: tuple[int | str, ...] | None = None
+    cited_sentences: tuple[tuple[str, tuple[int | str, ...]], ...] | None = None
+    reference_citations: tuple[int | str, ...] | None = None
+    history: tuple[Mapping[str, str], ...] | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,12 @@ from pydantic import (
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, Correction, TestName, value_text
+from pytest_rageval.scenario.answer_specs import (
+    CitationsSpec,
+    ConversationSpec,
+    RefusalsSpec,
+    true_or_keys,
+)
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec, Delimiter
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
@@ -305,6 +311,15 @@ class Scenario(Spec):
     )
     diagnose: Annotated[DiagnoseSpec | None, BeforeValidator(true_or_mapping)] = Field(
         None, description="why an answer is low: true, or the metrics that tell causes apart"
+    )
+    citations: Annotated[CitationsSpec | None, BeforeValidator(true_or_keys)] = Field(
+        None, description="how answers cite their sources: auto, another style, or a mapping"
+    )
+    refusals: Annotated[RefusalsSpec | None, BeforeValidator(true_or_keys)] = Field(
+        None, description="how answers that refuse are told: phrases, judge, or a mapping"
+    )
+    conversation: Annotated[ConversationSpec | None, BeforeValidator(true_or_keys)] = Field(
+        None, description="what is done with earlier turns: true, or a mapping"
     )
     variants: dict[str, dict[str, Any] | None] = Field(
         {}, description="name: the keys that this variant lays over the others"

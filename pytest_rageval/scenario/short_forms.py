@@ -19,6 +19,8 @@ _SHORT_FORMS: Final = {
     "corpus": "path",
     "human": "file",
     "best": "at_least",
+    "citations": "style",
+    "refusals": "detect",
 }
 _INNER: Final = {"price": "input", "controls": "mode"}
 """Those of values inside of a section."""
