@@ -23,7 +23,7 @@ from pytest_rageval.gates.base import (
 from pytest_rageval.gates.mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
-from pytest_rageval.stats.verdict import does_not_apply, score_of, shortfalls
+from pytest_rageval.stats.verdict import is_ruled_out, score_of, shortfalls
 from pytest_rageval.stats.weights import is_scored
 
 
@@ -34,8 +34,6 @@ class PassRateGate(Gate):
     bound: Bound
     thresholds: Mapping[str, Bound]
     name: str = "pass_rate"
-    of_rows: frozenset[str] = frozenset()
-    """The metrics whose thresholds hold only for rows that ask for them."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
@@ -61,9 +59,7 @@ class PassRateGate(Gate):
 
     def _judges(self, sample: SampleResult) -> bool:
         """Return whether the sample misses a threshold, or has all scores that thresholds need."""
-        judging = [
-            name for name in self.thresholds if not does_not_apply(self.of_rows, sample, name)
-        ]
+        judging = [name for name in self.thresholds if not is_ruled_out(sample, name)]
         known = bool(judging) and all(is_scored(score_of(sample, name)) for name in judging)
         return sample.is_expected and (known or bool(shortfalls(sample, self.thresholds)))
 
@@ -73,7 +69,7 @@ def _make(options: ShareSpec, location: Location) -> list[Gate]:
     if not info.thresholds:
         message = "needs 'thresholds': without any, no score is too low"
         raise NoThresholdsError(location.path, message)
-    return [PassRateGate(location.bound(options, UNIT), info.thresholds, of_rows=info.of_rows)]
+    return [PassRateGate(location.bound(options, UNIT), info.thresholds)]
 
 
 GATES = (

@@ -40,7 +40,8 @@ from pytest_rageval.model import (
 from pytest_rageval.scenario.spec import Forms, without_own_keys
 from pytest_rageval.stats.verdict import (
     blamed_metrics,
-    does_not_apply,
+    is_all_ruled_out,
+    is_ruled_out,
     is_tolerated,
     score_of,
 )
@@ -65,7 +66,7 @@ class UnscoredGate(Gate):
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there was nothing to score."""
-        expected = [sample for sample in result.samples if sample.is_expected]
+        expected = [sample for sample in result.samples if _is_to_be_scored(sample)]
         if not expected:
             message = (
                 f"nothing was scored: all {len(result.samples)} samples are skipped or invalid"
@@ -93,7 +94,7 @@ class UnscoredGate(Gate):
         """
         verdicts = [general]
         for metric, bound in self.shares.items():
-            missing = sum(_lacks(result.info, sample, metric) for sample in expected)
+            missing = sum(_lacks(sample, metric) for sample in expected)
             remark = f"{metric} is missing in {missing} of {len(expected)} samples"
             verdicts.append(bound_result(self.name, bound, missing / len(expected), remark=remark))
         verdicts += [
@@ -153,12 +154,12 @@ class UnscoredWatch(Watch):
 
     def add(self, sample: SampleResult) -> None:
         """Count what the sample lacks."""
-        if not sample.is_expected:
+        if not _is_to_be_scored(sample):
             return
         self._n += 1
         is_whole = is_scored(sample.weighted_score)
         self._counted += not is_whole and not is_tolerated(self._info, sample, self._gate.shares)
-        self._missing.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
+        self._missing.update(name for name in self._gate.shares if _lacks(sample, name))
         self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
         self._scored.update([WEIGHTED_SCORE] if is_whole else ())
 
@@ -179,7 +180,7 @@ def _way_out(
     """
     blamed = {name for sample in counted for name in _to_blame(info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
-    missing = {name: _share(info, name, expected) for name in names}
+    missing = {name: _share(name, expected) for name in names}
     if too_many := [name for name, share in missing.items() if share > _MOST_ADVISED]:
         return f"; too many to allow: look at what {', '.join(too_many)} failed for"
     if names:
@@ -191,15 +192,20 @@ def _way_out(
     return ""
 
 
-def _lacks(info: ScenarioInfo, sample: SampleResult, name: str) -> bool:
+def _is_to_be_scored(sample: SampleResult) -> bool:
+    """Return whether a score was to be had, and the row does not rule every metric out."""
+    return sample.is_expected and not is_all_ruled_out(sample)
+
+
+def _lacks(sample: SampleResult, name: str) -> bool:
     """Return whether a sample has no score of a metric that its row does not leave out."""
-    is_left_out = does_not_apply(info.of_rows, sample, name)
+    is_left_out = is_ruled_out(sample, name)
     return not is_scored(sample.scores.get(name)) and not is_left_out
 
 
-def _share(info: ScenarioInfo, name: str, expected: Sequence[SampleResult]) -> float:
+def _share(name: str, expected: Sequence[SampleResult]) -> float:
     """Return the share of samples without a metric, rounded up to a hundredth."""
-    missing = sum(_lacks(info, sample, name) for sample in expected)
+    missing = sum(_lacks(sample, name) for sample in expected)
     return -(-100 * missing // len(expected)) / 100
 
 

@@ -22,6 +22,7 @@ from pytest_rageval.model.value import (
     Count,
     Figure,
     GateOutcome,
+    LeftOut,
     Outcome,
     Value,
 )
@@ -111,6 +112,8 @@ class Score(Value, frozen=True):
 
     None where it was not asked, or where that is not on record.
     """
+    left_out: LeftOut | None = None
+    """Whether the metric does not apply, and what decides that."""
 
 
 class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": "id"}):
@@ -155,6 +158,8 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
     cause_reason: str = ""
     replies: Mapping[str, Mapping[str, int]] = NOTHING
     """By metric, how many replies of the judge were usable, and not; see ``Score``."""
+    left_out: Mapping[str, LeftOut] = NOTHING
+    """The metrics that do not apply, and what decides that: the row, or the answer."""
 
     @property
     def is_expected(self) -> bool:

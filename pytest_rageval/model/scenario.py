@@ -190,7 +190,7 @@ class MetricColumn(Value, frozen=True):
     ``definition`` says with which options it is measured: scores are comparable where it is equal.
     ``as_is``: its scores enter the weighted score without being stretched to 0..1 (a cosine's).
     ``written`` is the name by which the scenario asked for it; ``retrieves``: it compares what was
-    retrieved, and looks at no answer. ``of_row``: rows ask for it themselves.
+    retrieved, and looks at no answer.
     """
 
     name: str
@@ -202,7 +202,6 @@ class MetricColumn(Value, frozen=True):
     as_is: bool = False
     written: str = ""
     retrieves: bool = False
-    of_row: bool = False
 
     def to_unit(self, score: float) -> float:
         """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.
@@ -366,11 +365,6 @@ class ScenarioInfo(Value, frozen=True):
         """The fields of samples by whose values results can be told apart."""
         causes = () if self.diagnose is None else (CAUSE,)
         return ("doc_name", *self.metadata_columns, *causes)
-
-    @property
-    def of_rows(self) -> frozenset[str]:
-        """The metrics that rows ask for themselves: they do not apply to the other rows."""
-        return frozenset(column.name for column in self.metrics if column.of_row)
 
     @property
     def tolerated(self) -> Mapping[str, Any]:

@@ -43,9 +43,6 @@ Also the reason, where the verdict was certain without it (``stop``).
 FAILED_CONTROLS: Final = "control rows: "
 """How the error of a score begins that was not asked for because its judge cannot tell."""
 
-DOES_NOT_APPLY: Final = "not asked for: "
-"""How the reason of a score begins that the row itself did not ask for (a metric of rows)."""
-
 EMPTY_ANSWER: Final = "empty answer"
 """The reason of a score that was given to an empty answer without asking a model."""
 
@@ -75,6 +72,13 @@ CAUSE: Final = "cause"
 
 Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
+
+LeftOut = Literal["row", "answer"]
+"""Why a metric does not apply: for what the row is, or for what the answer is.
+
+By the row it has no score, which is no error. For what the answer is (it refuses, it cites
+nothing), it has the worst score: else an answer would leave a mean by saying less.
+"""
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
 GateOutcome = Literal["passed", "failed", "skipped"]

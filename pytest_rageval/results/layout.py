@@ -277,5 +277,6 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         "details": json_plain(sample.details) if sample.details else {},
         "errors": sample.errors or {},
         **({"replies": sample.replies} if sample.replies else {}),
+        **({"left_out": sample.left_out} if sample.left_out else {}),
         **({"cause": sample.cause, "cause_reason": sample.cause_reason} if sample.cause else {}),
     }

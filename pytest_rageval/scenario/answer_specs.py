@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from pytest_rageval.scenario.spec import Name, Spec, Whole
 
@@ -31,12 +31,17 @@ def _listed(value: Any) -> Any:
 Texts = Annotated[list[Name], BeforeValidator(_listed)]
 
 
+_PATTERN: Final = {"type": "string", "pattern": r"\("}
+_Style = Annotated[str, WithJsonSchema({"anyOf": [{"enum": list(STYLES)}, _PATTERN]})]
+
+
 class CitationsSpec(Spec):
     """How answers cite their sources; a bare text is the style."""
 
     short_form = "style"
+    other_forms = ({"type": "boolean"},)
 
-    style: Name = Field(
+    style: _Style = Field(
         "auto",
         description=f"{', '.join(STYLES)}, or a regular expression with one group",
     )
@@ -69,6 +74,7 @@ class RefusalsSpec(Spec):
     """How answers that refuse are told, and what they mean for metrics."""
 
     short_form = "detect"
+    other_forms = ({"type": "boolean"},)
 
     detect: Literal["phrases", "judge"] = Field(
         "phrases", description="by phrases, without a judge; or by one question to the judge a row"
@@ -92,6 +98,8 @@ class RefusalsSpec(Spec):
 
 class ConversationSpec(Spec):
     """What is done with the earlier turns of a conversation."""
+
+    other_forms = ({"type": "boolean"},)
 
     turns: Annotated[Whole, Field(ge=0)] = Field(
         6, description="how many messages before the question a judge sees"

@@ -9,7 +9,6 @@ from typing import Final
 
 from pytest_rageval.model import (
     BUDGET,
-    DOES_NOT_APPLY,
     NOT_ASKED,
     PASSING,
     REPLAY,
@@ -119,9 +118,14 @@ def was_not_asked(sample: SampleResult, name: str) -> bool:
     return sample.errors.get(name, "").startswith((BUDGET, REPLAY, NOT_ASKED))
 
 
-def does_not_apply(of_rows: Collection[str], sample: SampleResult, name: str) -> bool:
-    """Return whether rows ask for the metric themselves (``of_rows``), and this one did not."""
-    return name in of_rows and sample.reasons.get(name, "").startswith(DOES_NOT_APPLY)
+def is_ruled_out(sample: SampleResult, name: str) -> bool:
+    """Return whether the row itself rules the metric out: no score of it is missed."""
+    return sample.left_out.get(name) == "row"
+
+
+def is_all_ruled_out(sample: SampleResult) -> bool:
+    """Return whether the row rules every metric out, so that it needs no weighted score."""
+    return bool(sample.left_out) and all(is_ruled_out(sample, name) for name in sample.scores)
 
 
 def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:

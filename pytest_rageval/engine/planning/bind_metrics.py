@@ -249,7 +249,6 @@ def _metric(
         as_is=info.as_is,
         written=spec.name or ("" if spec.use else spec.metric),
         retrieves=_retrieves(info),
-        of_row=bool(info.of_row),
     )
     bound = BoundMetric(column, info, metric, at, definition.batch)
     return bound if definition.preload is None else replace(bound, preload=definition.preload)

@@ -16,12 +16,12 @@ from typing import Any, Final
 from pytest_rageval.engine.module_digests import digests_of
 from pytest_rageval.engine.plan import BoundMetric, MetricSource, Plan
 from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
-from pytest_rageval.model import Sample, Score, json_plain
+from pytest_rageval.model import LeftOut, Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
 from pytest_rageval.text.codec import as_json
 
-Remark = tuple[str | None, Any, str | None]
-"""Of a score: its reason, details and error."""
+Remark = tuple[str | None, Any, str | None, LeftOut | None]
+"""Of a score: its reason, details and error, and whether its metric does not apply."""
 
 # More would save little and cost much: this is done for every sample.
 _LEVEL: Final = 1
@@ -95,21 +95,29 @@ class Scored:
                 except Exception as error:  # noqa: BLE001  (of a user's objects)
                     self.values[at][place] = None
                     said = f"what it returned cannot be told: {describe_error(error)}"
-                    self.remarks[at, place] = (None, None, said)
+                    self.remarks[at, place] = (None, None, said, None)
 
     def scores(self, at: int, names: Sequence[str]) -> dict[str, Score]:
         """Return the scores of sample ``at`` by the ``names`` of the metrics."""
         return {
-            name: Score(name, value, *self.remarks.get((at, place), ()))
+            name: _score_of(name, value, self.remarks.get((at, place)))
             for place, (name, value) in enumerate(zip(names, self.values[at], strict=True))
         }
+
+
+def _score_of(name: str, value: float | None, remark: Remark | None) -> Score:
+    if remark is None:
+        return Score(name, value)
+    reason, details, error, left_out = remark
+    return Score(name, value, reason, details, error, left_out=left_out)
 
 
 def _remark(score: Score) -> Remark:
     """Return reason, details and error as plain objects, whatever a user's metric made them of."""
     details = None if score.details is None else as_json(json_plain(score.details))
     reason = None if score.reason is None else str(score.reason)
-    return reason, details, None if score.error is None else str(score.error)
+    error = None if score.error is None else str(score.error)
+    return reason, details, error, score.left_out
 
 
 _row_of: Final = attrgetter(*(found.name for found in fields(Sample)))

@@ -15,7 +15,6 @@ from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
-    DOES_NOT_APPLY,
     EMPTY_ANSWER,
     NOT_ASKED,
     NOTHING,
@@ -241,7 +240,7 @@ def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringConte
     if missing:
         reason = f"the row has no {' and no '.join(missing)}"
         is_asked = bound.info.of_row.isdisjoint(missing)
-        return Score(name, None, reason=reason if is_asked else DOES_NOT_APPLY + reason)
+        return Score(name, None, reason=reason, left_out=None if is_asked else "row")
     if bound.info.empty_is_worst and (worst := worst_score(plan, bound, sample)) is not None:
         return worst
     # A metric may be user code: whatever it raises or returns is its error on this sample, shown
@@ -403,4 +402,6 @@ def _remarks(scores: list[Score]) -> dict[str, Any]:
             remarks.setdefault("errors", {})[score.metric] = str(score.error)
         if score.replies is not None:
             remarks.setdefault("replies", {})[score.metric] = dict(score.replies)
+        if score.left_out is not None:
+            remarks.setdefault("left_out", {})[score.metric] = score.left_out
     return remarks

@@ -17,7 +17,7 @@ from pytest_rageval.model import TARGET, WEIGHTED_SCORE, SampleResult
 from pytest_rageval.stats.verdict import (
     NOTHING_WEIGHS,
     blamed_metrics,
-    does_not_apply,
+    is_ruled_out,
     is_tolerated,
     shortfalls,
     was_not_asked,
@@ -76,7 +76,7 @@ def reasons_tolerated(plan: Plan, result: SampleResult) -> list[str]:
 
 def _is_required(plan: Plan, result: SampleResult, name: str) -> bool:
     """Return whether a threshold or a gate wants a score of this metric for this sample."""
-    return name in plan.required and not does_not_apply(plan.info.of_rows, result, name)
+    return name in plan.required and not is_ruled_out(result, name)
 
 
 def _wanted(plan: Plan, result: SampleResult) -> list[str]:
@@ -95,7 +95,7 @@ def _wanted(plan: Plan, result: SampleResult) -> list[str]:
 def _unweighed(plan: Plan, result: SampleResult, without: list[str]) -> list[str]:
     """Return the scores that leave the sample without a weighted score, if that is judged."""
     if len(without) == len(result.scores):
-        return [name for name in without if not does_not_apply(plan.info.of_rows, result, name)]
+        return [name for name in without if not is_ruled_out(result, name)]
     failed = [name for name in blamed_metrics(plan.info, result) if name in result.errors]
     if not failed:
         return [WEIGHTED_SCORE]

@@ -20,7 +20,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.verdict import Refusal, Shortfall, does_not_apply, passing_of
+from pytest_rageval.stats.verdict import Refusal, Shortfall, is_ruled_out, passing_of
 from pytest_rageval.text.printable import cells, cut, one_line, pad, printable, wrapped
 
 YamlPath = tuple[str | int, ...]
@@ -213,7 +213,7 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
     yield from _score_table(info, result, below)
     for kind in (result.reasons, result.errors):
         for name, text in kind.items():
-            is_left_out = does_not_apply(info.of_rows, result, name)
+            is_left_out = is_ruled_out(result, name)
             if name != TARGET and not is_left_out:  # the former is in the first line
                 yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
     if result.cause is not None:
@@ -232,7 +232,7 @@ def _score_table(info: ScenarioInfo, result: SampleResult, below: set[str]) -> I
     for name, value, weight in (*rows, (WEIGHTED_SCORE, result.weighted_score, None)):
         score = "-" if value is None else f"{value:.4f}"
         shown_weight = "" if weight is None else f"{weight:g}"
-        is_left_out = does_not_apply(info.of_rows, result, name)
+        is_left_out = is_ruled_out(result, name)
         bound = None if is_left_out else info.thresholds.get(name)
         threshold = "" if bound is None else str(bound)
         remark = ""

@@ -44,6 +44,12 @@ FULL = Sample(
     ("e",),
     ({"type": "equals"},),
     ("f",),
+    True,
+    (1, "a"),
+    (("One.", (1,)),),
+    (2,),
+    ({"role": "user", "content": "hi"},),
+    0.5,
 )
 
 

@@ -54,6 +54,7 @@ def test_a_result_arrives_as_it_was_sent() -> None:
         expected=["e"],
         cause="unknown",
         cause_reason="no contexts",
+        left_out={"em": "row"},
     )
     default = SampleResult("", 0)
     assert [one.name for one in fields(result) if _same(result, default, one.name)] == []
