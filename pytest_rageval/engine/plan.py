@@ -39,6 +39,8 @@ from pytest_rageval.text.printable import one_line
 if TYPE_CHECKING:
     from pytest_rageval.controls import ControlRule
     from pytest_rageval.targets.base import Target
+    from pytest_rageval.text.citations import CitationRule
+    from pytest_rageval.text.refusals import RefusalRule
 
 
 Row = TypeVar("Row", bound=Case | SampleResult)
@@ -123,6 +125,19 @@ class ModelPlan(Value, frozen=True):
         """How many calls may be in flight at once, over all processes of a run."""
         asked = (self.judge, self.embedding)
         return max((model.concurrency for model in asked if model is not None), default=1)
+
+
+class AnswerRules(Value, frozen=True):
+    """How answers are read, and what that means for metrics; None where a section is not on.
+
+    ``conditions`` are the metrics that an unanswerable question makes 1 or 0; None: those that
+    compare the answer with references.
+    """
+
+    citations: CitationRule | None = None
+    refusals: RefusalRule | None = None
+    conditions: tuple[str, ...] | None = None
+    empty_is_refused: bool = False
 
 
 class TargetPlan(Value, frozen=True):
@@ -228,6 +243,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     """Whether a report shows the expected contexts in full: results carry them then."""
     empty_answer: EmptyAnswer | None = "worst"
     """What an empty answer counts as; None leaves it to each metric."""
+    answers: AnswerRules | None = None
+    """How citations and refusals are read; None where the scenario does not ask for that."""
     left_out: int = 0
     """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
     own_names: Mapping[str, str] = field(default_factory=dict)
@@ -289,7 +306,9 @@ class Plan(Value, frozen=True, dict=True, gc=True):
         if self.target is not None or self.source is None:
             return ()
         return tuple(
-            metric for metric in self.metrics if not metric.info.is_judged and metric.batch is None
+            metric
+            for metric in self.metrics
+            if not (metric.info.is_judged or metric.batch or metric.info.comes_last)
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -23,13 +23,15 @@ from pytest_rageval.gates.base import (
     targets_of,
 )
 from pytest_rageval.model import (
+    TOLERANCE,
     WEIGHTED_SCORE,
     GateResult,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.scenario.spec import BoundSpec
+from pytest_rageval.scenario.spec import BoundSpec, Portion
+from pytest_rageval.stats.summary import Applicable, applicable
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
 
@@ -39,16 +41,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MeanGate(BoundedGate):
-    """Compares the mean, weighted by sample, over the samples that have the score."""
+    """Compares the mean, weighted by sample, over the samples that have the score.
+
+    Answers to which the metric does not apply have the worst score, unless ``may_leave`` lets this
+    share of them leave the mean.
+    """
+
+    may_leave: float | None = None
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when nothing was scored."""
+        """Fail also when nothing was scored, or when more leave the mean than may."""
         summary = result.summary_of(self.target)
         remark = ""
         if summary.unscored:
             remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
         missing = f"no sample has a {self.target}"
-        return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
+        mean, left = result.mean_of(self.target), applicable(result.samples, self.target)
+        if left is not None and self.may_leave is not None:
+            return self._without(left)
+        remark = "; ".join(filter(None, [remark, "" if left is None else str(left)]))
+        return bound_result(self.name, self.bound, mean, missing, remark)
+
+    def _without(self, left: Applicable) -> GateResult:
+        share = f"{left.left_out} of {left.n} answers left out: {left.why}"
+        missing = f"{self.target} applies to no answer"
+        found = bound_result(self.name, self.bound, left.mean, missing, share)
+        if self.may_leave is None or left.share <= self.may_leave + TOLERANCE:
+            return found
+        message = f"{share}; not_applicable allows {self.may_leave:g}"
+        return replace(found, outcome="failed", message=message, margin=None)
 
     def watch(
         self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
@@ -58,6 +79,8 @@ class MeanGate(BoundedGate):
         from pytest_rageval.stats.certainty import GrowingMean
 
         low, high = _score_range(self.target, info)
+        if self.may_leave is not None:
+            return None
         if not math.isfinite(high - low):
             return None
         weight = math.fsum(resolve_weight(info.doc_weights, sample.doc_name) for sample in samples)
@@ -66,6 +89,8 @@ class MeanGate(BoundedGate):
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""
+        if self.may_leave is not None:
+            return BoundedGate.for_page(self)
         return {"kind": "mean", "target": self.target, "ends": ends_of(self.bound)}
 
 
@@ -107,7 +132,17 @@ class MeanSpec(BoundSpec):
     )
 
 
-def _make(options: MeanSpec, location: Location) -> list[Gate]:
+class OwnMeanSpec(MeanSpec):
+    """A bound of the mean itself."""
+
+    not_applicable: Portion | None = Field(
+        None,
+        description="the largest share of answers that may leave the mean because the metric does "
+        "not apply to them (they refuse, they cite nothing); they count as worst when absent",
+    )
+
+
+def _make(options: OwnMeanSpec, location: Location) -> list[Gate]:
     bound = location.bound_of_metric(options)
     name = location.target if location.target == WEIGHTED_SCORE else f"{location.target}.mean"
     if options.corrected:
@@ -116,7 +151,9 @@ def _make(options: MeanSpec, location: Location) -> list[Gate]:
 
         human = labels_of(location, location.target, "a corrected mean")
         return [CorrectedGate(name, location.target, bound, human, takes_end=False)]
-    return [MeanGate(name, location.target, bound)]
+    if options.not_applicable is not None and location.target == WEIGHTED_SCORE:
+        raise location.error("is of a metric; weighted_score has no answers to leave out")
+    return [MeanGate(name, location.target, bound, options.not_applicable)]
 
 
 def _make_fail_under(options: ShareSpec, location: Location) -> list[Gate]:
@@ -127,7 +164,7 @@ GATES = (
     GateKind(
         "mean",
         "metric",
-        MeanSpec,
+        OwnMeanSpec,
         _make,
         description="bound of the mean, weighted by sample",
     ),

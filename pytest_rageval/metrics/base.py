@@ -20,10 +20,14 @@ from pytest_rageval.text.tokenize import SampleTexts
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ChatClient, EmbeddingClient
+    from pytest_rageval.text.citations import CitedText
 
 
 Role = Literal["judge", "embedding"]
 """The part that a model plays in a scenario."""
+
+Section = Literal["citations", "refusals"]
+"""The key of a scenario that says how answers are read for a metric."""
 
 
 class MetricInfo(Value, frozen=True):
@@ -39,7 +43,9 @@ class MetricInfo(Value, frozen=True):
     not apply to the row, which is no error. ``empty_is_worst``: an empty answer gets the worst
     score without a request, unless the scenario says otherwise. ``as_is``: its scores enter the
     weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
-    judge must tell good control rows from bad ones.
+    judge must tell good control rows from bad ones. ``section``: it scores what its section reads
+    in the answer, a refusal or citations, and decides itself what an empty answer is worth.
+    ``comes_last``: it makes its score of those of other metrics of the scenario.
     """
 
     name: str
@@ -57,6 +63,8 @@ class MetricInfo(Value, frozen=True):
     as_is: bool = False
     of_row: frozenset[str] = frozenset()
     margin: float = 0.3
+    section: Section | None = None
+    comes_last: bool = False
 
     @property
     def is_judged(self) -> bool:
@@ -64,14 +72,28 @@ class MetricInfo(Value, frozen=True):
         return self.is_async or bool(self.asks)
 
 
+AnswerKind = Literal["refused", "partial", "answered", "unclear", "empty"]
+"""What an answer does; ``unclear``: it is in no language whose refusals are known."""
+
+
+class AnswerReading(Value, frozen=True):
+    """What is read in an answer: its kind, and its sentences with what they cite, if asked for."""
+
+    kind: AnswerKind
+    cited: CitedText | None = None
+
+
 class ScoringContext(Struct):
     """What the metrics of one sample share: its texts, prepared once.
 
     ``latency_s`` is the time that its answer took, None where it was not asked for now.
+    ``reading`` is there for metrics of a ``section``, ``scores`` for those that come last.
     """
 
     texts: SampleTexts = field(default_factory=SampleTexts)
     latency_s: float | None = None
+    reading: AnswerReading | None = None
+    scores: Mapping[str, Score] = field(default_factory=dict)
 
 
 class Metric(Protocol):

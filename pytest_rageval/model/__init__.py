@@ -55,6 +55,7 @@ from pytest_rageval.model.scenario import (
     title_of,
 )
 from pytest_rageval.model.value import (
+    ANSWER_KIND,
     BUDGET,
     CAUSE,
     CAUSES,
@@ -89,6 +90,7 @@ from pytest_rageval.model.value import (
 )
 
 __all__ = [
+    "ANSWER_KIND",
     "BEST",
     "BUDGET",
     "CAUSE",

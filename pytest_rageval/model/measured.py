@@ -10,6 +10,8 @@ question, references, expected ids  ``samples[]``               refused
 judgements of documents             ``judgements_sha256``       refused
 ``top_k``                           ``scenario.measured``       refused; variants may differ in it
 ``empty_answer``                    ``scenario.measured``       refused
+``citations``, ``refusals``,        ``scenario.measured``       refused
+``conversation``
 code of a metric of one's own       ``scenario.measured``       said (shards: refused)
 ``on_invalid``, ``tolerate``        ``scenario.measured``       said
 weight of a metric, 0 or not        ``metrics.<name>.weight``   said
@@ -45,11 +47,16 @@ class Setting(Value, frozen=True):
     name: str
     refuses: bool
     of_variants: bool = False
+    may_be_absent: bool = False
+    """Whether a run without it on record has none: it is written where the scenario has it."""
 
 
 SETTINGS: Final = (
     Setting("top_k", refuses=True, of_variants=True),
     Setting("empty_answer", refuses=True),
+    Setting("citations", refuses=True, may_be_absent=True),
+    Setting("refusals", refuses=True, may_be_absent=True),
+    Setting("conversation", refuses=True, may_be_absent=True),
     Setting("on_invalid", refuses=False),
     Setting("tolerate", refuses=False),
 )
@@ -61,8 +68,10 @@ def setting_differences(
     """Yield each setting that two runs have on record with different values, with a message."""
     for setting in SETTINGS:
         name = setting.name
-        if name in was and name in now and was[name] != now[name]:
-            change = f"{name} was {shown_setting(was[name])}, and is {shown_setting(now[name])} now"
+        is_known = setting.may_be_absent or (name in was and name in now)
+        before, after = was.get(name), now.get(name)
+        if is_known and before != after:
+            change = f"{name} was {shown_setting(before)}, and is {shown_setting(after)} now"
             yield setting, change
 
 
@@ -75,7 +84,8 @@ def unrecorded(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return what a saved run has not on record, because an earlier version wrote it."""
     metrics = sorted(now.get(CODE, {})) if CODE not in was else []
     code = [f"the code of {', '.join(metrics)}"] if metrics else []
-    return [setting.name for setting in SETTINGS if setting.name not in was] + code
+    names = [s.name for s in SETTINGS if s.name not in was and not s.may_be_absent]
+    return names + code
 
 
 def code_differences(was: Code, now: Code) -> Iterator[str]:

@@ -25,6 +25,9 @@ TARGET: Final = "target"
 RETRIEVAL: Final = "retrieval"
 """The name under which the details of a sample speak of its search result."""
 
+ANSWER_KIND: Final = "answer_kind"
+"""The name under which the details of a sample say that its answer refuses, in whole or in part."""
+
 MAX_GRADE: Final = 1000
 """The largest grade of relevance; more is a score that strayed into the judgements."""
 

@@ -7,13 +7,14 @@ form: which parts, in which order, how many rows; not about a figure, a reason o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
+    ANSWER_KIND,
     CAUSES,
     EMPTY_ANSWER,
     NO_CONTROLS,
@@ -30,7 +31,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.model.value import Band
-from pytest_rageval.stats.summary import replies_text, reply_counts
+from pytest_rageval.stats.summary import applicable, replies_text, reply_counts
 from pytest_rageval.stats.verdict import (
     badness,
     has_failed,
@@ -320,6 +321,7 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
             f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
             "('empty_answer: null' leaves that to each metric)"
         )
+    yield from _kinds(result)
     yield from control_remarks(result)
     expected = [sample for sample in result.samples if sample.is_expected]
     errors = [unwritten(result.info.target, sample) for sample in expected]
@@ -330,8 +332,30 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)
+        if (left := applicable(result.samples, name)) is not None:
+            yield Missing(f"{name}: {left}; they count as worst")
         if counts := reply_counts(result.samples, name):
             yield Missing(f"{name}: {replies_text(counts)}")
+
+
+def _kinds(result: ScenarioResult) -> Iterator[Missing]:
+    """Yield how many answers refuse, in whole or in part, where that is looked for."""
+    found = Counter(
+        kind.get("kind")
+        for sample in result.samples
+        if isinstance(kind := sample.details.get(ANSWER_KIND), Mapping)
+    )
+    listed = [
+        f"{found[kind]} {words}"
+        for kind, words in (
+            ("refused", "refused"),
+            ("partial", "in part refused, counted as answered"),
+            ("unclear", "in a language whose refusals are not known"),
+        )
+        if found[kind]
+    ]
+    if listed:
+        yield Missing(f"of {len(result.samples)} answers {', '.join(listed)}")
 
 
 def control_remarks(result: ScenarioResult) -> Iterator[Missing]:

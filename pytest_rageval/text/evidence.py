@@ -1,8 +1,7 @@
-"""Whether texts hold what another one says, by their words, and whether an answer refuses."""
+"""Whether texts hold what another one says, by their words."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -44,20 +43,6 @@ def content_words(text: str) -> list[str]:
     return [token for token in dict.fromkeys(tokens) if token not in _FUNCTION_WORDS]
 
 
-def is_refusal(answer: str) -> bool:
-    """Return whether an answer says that it cannot answer, in English or Chinese.
-
-    Its first sentence must, or the next one after a greeting, thanks or an apology.
-
-    >>> is_refusal("I do not know."), is_refusal("Thanks! I don't know."), is_refusal("I know.")
-    (True, True, False)
-    """
-    text = answer.replace("’", "'")
-    courtesy = _COURTESY.match(text)
-    rest = text[courtesy.end() :] if courtesy is not None else ""
-    return any(_REFUSAL.match(part) is not None for part in (text, rest))
-
-
 _ARTICLES: Final = frozenset(("a", "an", "the"))
 
 _ENGLISH: Final = (
@@ -69,25 +54,3 @@ _ENGLISH: Final = (
     "there here s t ll re ve d m"
 )
 _FUNCTION_WORDS: Final = frozenset(_ENGLISH.split())
-
-_COURTESY: Final = re.compile(
-    r"\W*(?:hello|hi|dear|thanks?|thank you|good (?:morning|afternoon|evening|day|question)"
-    r"|great question|您好|你好|谢谢|感谢|这是个好问题)"
-    r"[^.!?,;。！？，；\n]{0,60}[.!?,;。！？，；\n]\s*",
-    re.IGNORECASE,
-)
-
-_REFUSAL: Final = re.compile(
-    r"\W*(?:(?:i'm |i am |we are )?(?:very )?(?:sorry|unable to)|unfortunately\b|unanswerable"
-    r"|(?:i|we) (?:do not|don't|did not|didn't) (?:know|have|find|see)"
-    r"|(?:i|we) (?:cannot|can't|can not|could not|couldn't|am not able to|are not able to)\b"
-    r"|(?:there is |there's )?(?:no (?:answer|information|mention)|not enough information)\b"
-    r"|(?:(?:it|this|the question|the answer) )?(?:is not|cannot be|can't be|not) "
-    r"(?:answer|determin|mention|specif|provid|found|given|stated)"
-    r"|the (?:\w+ )?(?:contexts?|passages?|documents?|texts?|sources?|information) (?:\w+ )?"
-    r"(?:do|does|did) ?(?:not|n't)"
-    r"|(?:unknown|none|n/?a|i don't know)\W*$"
-    r"|(?:非常|很|十分)?(?:抱歉|对不起|遗憾)|我?(?:不知道|无法|不能|不清楚)|没有?(?:找到|提及|提到|相关)"
-    r"|(?:未|没)(?:找到|提及|提到)|(?:根据|文中|资料|上下文).{0,20}?(?:无法|没有|未))",
-    re.IGNORECASE,
-)

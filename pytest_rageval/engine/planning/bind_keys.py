@@ -36,6 +36,7 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
 )
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 from pytest_rageval.scenario.loader import inspect_tree
 from pytest_rageval.scenario.schema import BestSpec, Scenario
 from pytest_rageval.scenario.spec import BoundSpec, without_own_keys
@@ -90,7 +91,8 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
 
 def checks_in_full(metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
     """Return what is good enough in a scenario that does not say: rows' own checks hold in full."""
-    return {metric.column.name: Bound(min=1.0) for metric in metrics if metric.info.of_row}
+    checks = frozenset(CHECK_FIELDS)
+    return {metric.column.name: Bound(min=1.0) for metric in metrics if metric.info.of_row & checks}
 
 
 def resolve_gates(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Any]:

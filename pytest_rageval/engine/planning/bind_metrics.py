@@ -26,7 +26,14 @@ from pytest_rageval.metrics.base import (
     NotationError,
     parse_notation,
 )
-from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
+from pytest_rageval.model import (
+    ANSWER_KIND,
+    RETRIEVAL,
+    TARGET,
+    WEIGHTED_SCORE,
+    MetricColumn,
+    finite_ends,
+)
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec, ModelSpec
@@ -133,7 +140,7 @@ def _digest(file: Path) -> str:
     return sha256(raw.replace(b"\r\n", b"\n")).hexdigest()
 
 
-_OF_RESULTS: Final = (TARGET, RETRIEVAL, "row")
+_OF_RESULTS: Final = (TARGET, RETRIEVAL, ANSWER_KIND, "row")
 """What the details and errors of a sample are about, apart from metrics."""
 
 

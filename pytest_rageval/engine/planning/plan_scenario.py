@@ -17,7 +17,7 @@ from msgspec import structs
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.engine.plan import BoundMetric, MetricSource, Plan, TargetPlan
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, MetricSource, Plan, TargetPlan
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
 from pytest_rageval.engine.planning.bind_cases import (
     bind_cases,
@@ -186,6 +186,7 @@ def _bind(
 
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
+    answers = _answers(binding, metrics, cases, is_answered="answer" in provided)
     models = bind_models(binding, metrics)
     judge = scenario.judge
     if models.judge is not None and judge is not None and judge.controls.mode != "off":
@@ -215,6 +216,7 @@ def _bind(
         models=models,
         top_k=scenario.top_k,
         empty_answer=scenario.empty_answer,
+        answers=answers,
         left_out=1 if left_out is None else left_out,
         target=target,
         saved_columns=_saved_columns(binding),
@@ -238,6 +240,23 @@ def _target(binding: Binding, columns: Sequence[str] | None, given: object) -> T
     from pytest_rageval.engine.planning.bind_target import bind_target
 
     return bind_target(binding, columns, given)
+
+
+def _answers(
+    binding: Binding,
+    metrics: Sequence[BoundMetric],
+    cases: Sequence[Case],
+    *,
+    is_answered: bool,
+) -> AnswerRules | None:
+    scenario = binding.scenario
+    is_asked = any(metric.info.section for metric in metrics)
+    if scenario.citations is None and scenario.refusals is None and not is_asked:
+        return None
+    # Not at the top: most scenarios do not say how answers cite or refuse.
+    from pytest_rageval.engine.planning.bind_answers import bind_answers
+
+    return bind_answers(binding, metrics, cases, is_answered=is_answered)
 
 
 def _saved_columns(binding: Binding) -> Mapping[str, str] | None:
@@ -272,6 +291,10 @@ def _measured(
         "on_invalid": scenario.dataset.on_invalid,
         "tolerate": scenario.tolerate,
     }
+    for section in ("citations", "refusals", "conversation"):
+        spec = getattr(scenario, section)
+        if spec is not None:
+            found[section] = spec.model_dump(mode="json")
     own = [metric for metric in metrics if not metric.is_ours]
     # Where a metric is invalid, its scenario never runs, and places in the list are others.
     if own and "metrics" not in binding.loaded.positions:

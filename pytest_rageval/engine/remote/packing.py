@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.engine.module_digests import digests_of
-from pytest_rageval.engine.plan import BoundMetric, MetricSource, Plan
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, MetricSource, Plan
 from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
 from pytest_rageval.model import LeftOut, Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
@@ -40,6 +40,7 @@ class Recipe:
     definitions: Mapping[str, str]
     digests: Mapping[str, str]
     empty_answer: EmptyAnswer | None
+    answers: AnswerRules | None
 
     @classmethod
     def of(
@@ -47,13 +48,14 @@ class Recipe:
         source: MetricSource,
         metrics: Iterable[BoundMetric],
         empty_answer: EmptyAnswer | None,
+        answers: AnswerRules | None = None,
     ) -> Recipe:
         """Return the recipe of these metrics."""
         metrics = tuple(metrics)
         definitions = {metric.column.name: metric.column.definition for metric in metrics}
         positions = tuple(metric.position for metric in metrics)
         digests = digests_of(source, metrics)
-        return cls(source, positions, definitions, digests, empty_answer)
+        return cls(source, positions, definitions, digests, empty_answer, answers)
 
     def pack(self) -> bytes:
         """Return it as bytes."""

@@ -72,7 +72,7 @@ def prepared(plan: Plan, workers: Workers) -> Plan:
 
 def _recipe(plan: Plan) -> bytes:
     assert plan.source is not None
-    return Recipe.of(plan.source, plan.runs_elsewhere, plan.empty_answer).pack()
+    return Recipe.of(plan.source, plan.runs_elsewhere, plan.empty_answer, plan.answers).pack()
 
 
 def _refusal(plan: Plan, workers: Workers) -> str:

@@ -105,7 +105,14 @@ def _make(recipe: Recipe) -> Plan | Refused:
     info = ScenarioInfo(
         "", binding.loaded.path.name, "", metrics=tuple(metric.column for metric in metrics)
     )
-    plan = Plan(info, metrics, (), frozenset(), empty_answer=recipe.empty_answer)
+    plan = Plan(
+        info,
+        metrics,
+        (),
+        frozenset(),
+        empty_answer=recipe.empty_answer,
+        answers=recipe.answers,
+    )
     warm_up(plan, Sample("warm-up"))
     return plan
 

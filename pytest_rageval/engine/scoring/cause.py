@@ -17,7 +17,8 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.verdict import is_low
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.text.evidence import content_words, holds, is_refusal
+from pytest_rageval.text.evidence import content_words, holds
+from pytest_rageval.text.refusals import kind_of
 
 # Measured on ClapNQ, whose references are sentences: of their words, the question's own context
 # has 0.65 (2nd percentile) to 1, five of other questions have up to 0.30 (98th percentile).
@@ -57,6 +58,8 @@ def find_cause(
     A metric decides where one is named and has a score, else the words do. But where a reference
     stands in the contexts, the cause is never ``retrieval``.
     """
+    if sample.answerable is False and sample.answer and kind_of(sample.answer) != "refused":
+        return Found("unfaithful", "the documents hold no answer, and the answer gives one")
     found = _retrieved(info, diagnosis, sample, result)
     if found.cause != "generation":
         return found
@@ -64,7 +67,7 @@ def find_cause(
         return Found("unknown", f"{found.reason}, and there is no answer")
     if not sample.answer.strip():
         return Found("generation", f"{found.reason}, and the answer is empty")
-    if is_refusal(sample.answer):
+    if kind_of(sample.answer) == "refused":
         return Found("generation", f"{found.reason}, and the answer refuses")
     unfaithful = _unfaithful(info, diagnosis.generation, sample, result)
     if unfaithful:

@@ -44,9 +44,18 @@ async def judge_sample(
     why.
     """
     metrics = asked_metrics(plan, sample)
+    if plan.answers is not None:
+        # Not at the top: most scenarios do not say how answers cite or refuse.
+        from pytest_rageval.engine.scoring.answer_rules import seen_by
+
+        shown = {metric.column.name: seen_by(plan.answers, metric, sample) for metric in metrics}
+    else:
+        shown = {metric.column.name: sample for metric in metrics}
     how = Asking(order, plan.repeats, reuse, plan.info.nodeid)
     asked = [metric for metric in metrics if metric.column.name not in refused]
-    scores = await asyncio.gather(*(_score(metric, sample, models, how) for metric in asked))
+    scores = await asyncio.gather(
+        *(_score(metric, shown[metric.column.name], models, how) for metric in asked)
+    )
     found = {metric.column.name: score for metric, score in zip(asked, scores, strict=True)}
     left = (metric.column.name for metric in metrics if metric.column.name in refused)
     return found | {name: Score(name, None, error=refused[name]) for name in left}
@@ -59,6 +68,11 @@ def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
 
 
 def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
+    if plan.answers is not None:
+        from pytest_rageval.engine.scoring.answer_rules import is_ruled
+
+        if is_ruled(plan.answers, metric, sample):
+            return False
     return not missing_fields(sample, metric.info) and worst_score(plan, metric, sample) is None
 
 

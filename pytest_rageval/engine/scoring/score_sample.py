@@ -15,6 +15,7 @@ from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
+    ANSWER_KIND,
     EMPTY_ANSWER,
     NOT_ASKED,
     NOTHING,
@@ -23,6 +24,7 @@ from pytest_rageval.model import (
     TOLERANCE,
     Case,
     InvalidRow,
+    LeftOut,
     MetricColumn,
     Sample,
     SampleResult,
@@ -77,8 +79,14 @@ def worst_score(plan: Plan, bound: BoundMetric, sample: Sample) -> Score | None:
         return None
     if not is_empty(sample):
         return None
+    return worst_of(column, EMPTY_ANSWER)
+
+
+def worst_of(column: MetricColumn, reason: str, left_out: LeftOut | None = None) -> Score:
+    """Return the score at the worst end of a metric's range; without a value if it has no end."""
     worst = column.range[0] if column.higher_is_better else column.range[1]
-    return Score(column.name, worst if math.isfinite(worst) else None, reason=EMPTY_ANSWER)
+    value = worst if math.isfinite(worst) else None
+    return Score(column.name, value, reason, left_out=left_out)
 
 
 NEEDED_AS: Final[Mapping[str, str]] = {
@@ -145,11 +153,11 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
         return _without_answer(plan, case, asked_s, REFUSED)
     context = ScoringContext(latency_s=answered.latency_s if answered is not None else None)
     judged = judgement.scores if judgement is not None else NOTHING
-    scores = [
-        judged.get(metric.column.name) or _score(plan, metric, sample, context)
-        for metric in plan.metrics
-    ]
+    scores = _scores(plan, sample, context, judged)
     found = _result(plan, sample, scores, asked_s + time.perf_counter() - started)
+    if context.reading is not None and context.reading.kind not in ("answered", "empty"):
+        details = {**found.details, ANSWER_KIND: {"kind": context.reading.kind}}
+        found = replace(found, details=details)
     if plan.info.diagnose is not None:
         # Not at the top: most scenarios ask for no causes.
         from pytest_rageval.engine.scoring.cause import with_cause
@@ -172,7 +180,22 @@ def computed_scores(plan: Plan, sample: Sample) -> list[Score]:
     if accepted is None:
         return [Score(metric.column.name, None) for metric in plan.metrics]
     context = ScoringContext()
-    return [_score(plan, metric, accepted, context) for metric in plan.metrics]
+    return _scores(plan, accepted, context, NOTHING)
+
+
+def _scores(
+    plan: Plan, sample: Sample, context: ScoringContext, judged: Mapping[str, Score]
+) -> list[Score]:
+    """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
+    if plan.answers is None:
+        return [
+            judged.get(metric.column.name) or score_of_metric(plan, metric, sample, context)
+            for metric in plan.metrics
+        ]
+    # Not at the top: most scenarios do not say how answers cite or refuse.
+    from pytest_rageval.engine.scoring.answer_rules import scores_by_rules
+
+    return scores_by_rules(plan, plan.answers, sample, context, judged)
 
 
 def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> SampleResult:
@@ -234,7 +257,10 @@ def left_out_result(plan: Plan, case: Case) -> SampleResult:
     return replace(found, outcome="skipped", reasons=dict.fromkeys(found.scores, stop_reason(plan)))
 
 
-def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score:
+def score_of_metric(
+    plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringContext
+) -> Score:
+    """Return what one metric says; what it raises is its error, and ends no run."""
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:

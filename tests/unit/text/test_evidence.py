@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.text.evidence import content_words, holds, is_refusal
+from pytest_rageval.text.evidence import content_words, holds
 
 
 @pytest.mark.parametrize(
@@ -46,32 +46,3 @@ def test_chinese_references_are_held_character_by_character() -> None:
 def test_content_words_are_what_a_text_says(text: str, words: list[str]) -> None:
     """E21: of Chinese, each two characters that follow each other."""
     assert content_words(text) == words
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I don't know.",
-        "I’m sorry, but the context does not say.",
-        "The provided context does not mention it.",
-        "There is no information about that.",
-        "Unfortunately, nothing is said of it.",
-        "Not mentioned",
-        "N/A",
-        "抱歉，我无法回答。",
-        "我不知道",
-        "根据提供的资料，无法回答这个问题。",
-    ],
-)
-def test_refusals_are_known(answer: str) -> None:
-    """E21."""
-    assert is_refusal(answer)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    ["", "Nottingham", "No.", "Unknown Pleasures", "Sofia", "It is not far.", "我知道", "知识"],
-)
-def test_answers_are_no_refusals(answer: str) -> None:
-    """E21."""
-    assert not is_refusal(answer)

@@ -1,0 +1,124 @@
+"""How answers are read: the style of citations is found in all rows, the phrases are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.model import Case, Sample
+from pytest_rageval.scenario.answer_specs import CitationsSpec, RefusalsSpec
+from pytest_rageval.text.citations import CitationRule, find_style
+from pytest_rageval.text.refusals import RefusalRule, fits
+
+_MOST_FOREIGN = 0.5
+
+
+def bind_answers(
+    binding: Binding,
+    metrics: Sequence[BoundMetric],
+    cases: Sequence[Case],
+    *,
+    is_answered: bool,
+) -> AnswerRules:
+    """Return how answers are read; a style that the rows leave open is a problem.
+
+    ``is_answered``: a system under test gives the answers later.
+    """
+    scenario = binding.scenario
+    sections = {metric.info.section for metric in metrics}
+    citations, refusals = scenario.citations, scenario.refusals
+    if citations is None and "citations" in sections:
+        citations = CitationsSpec()
+    if refusals is None and "refusals" in sections:
+        refusals = RefusalsSpec()
+    samples = [case for case in cases if isinstance(case, Sample)]
+    if refusals is not None:
+        _check_refusals(binding, metrics, refusals, samples, is_answered=is_answered)
+    _warn_of_half(binding, metrics)
+    conditions = refusals.conditions if refusals is not None else None
+    return AnswerRules(
+        None if citations is None else _rule(binding, citations, samples, is_answered=is_answered),
+        None if refusals is None else RefusalRule(tuple(refusals.language), tuple(refusals.also)),
+        None if conditions is None else tuple(conditions),
+        refusals is not None and refusals.empty == "refused",
+    )
+
+
+def _rule(
+    binding: Binding, spec: CitationsSpec, samples: Sequence[Sample], *, is_answered: bool
+) -> CitationRule:
+    written = CitationRule(spec.style, 1 if spec.base is None else spec.base, spec.of)
+    if is_answered:
+        if spec.style == "auto":
+            binding.problem(
+                "citations: the answers of a target are not known yet: write the style and base, "
+                "for instance {style: brackets, base: 1}",
+                "citations",
+            )
+        return written
+    texts = [sample.answer or "" for sample in samples]
+    counts = [None if s.contexts is None else len(s.contexts) for s in samples]
+    if spec.style != "auto":
+        return written
+    found = find_style(texts, counts)
+    if found.problem and spec.base is None:
+        binding.problem(f"citations: {found.problem}", "citations")
+    return CitationRule("auto", written.base, spec.of, found.rule.superscripts)
+
+
+def _check_refusals(
+    binding: Binding,
+    metrics: Sequence[BoundMetric],
+    spec: RefusalsSpec,
+    samples: Sequence[Sample],
+    *,
+    is_answered: bool,
+) -> None:
+    names = [metric.column.name for metric in metrics]
+    for name in spec.conditions or ():
+        if name not in names:
+            binding.problem(
+                f"refusals.conditions: {unknown_name('metric', name, names)}",
+                "refusals",
+                "conditions",
+            )
+    if spec.detect == "phrases" and not spec.also:
+        _refuse_foreign(binding, spec, samples, is_answered=is_answered)
+
+
+def _refuse_foreign(
+    binding: Binding, spec: RefusalsSpec, samples: Sequence[Sample], *, is_answered: bool
+) -> None:
+    """Note it where most texts are in languages whose refusals no phrase tells."""
+    texts = [
+        text
+        for sample in samples
+        if (text := sample.question if is_answered else sample.answer) is not None and text.strip()
+    ]
+    foreign = sum(not fits(text, spec.language) for text in texts)
+    if foreign > _MOST_FOREIGN * len(texts):
+        listed = ", ".join(spec.language)
+        what = "questions" if is_answered else "answers"
+        binding.problem(
+            f"refusals: {foreign} of {len(texts)} {what} are in none of the languages whose "
+            f"refusals are known ({listed}): write refusals.also with the texts that refuse, or "
+            "refusals: judge",
+            "refusals",
+        )
+
+
+def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
+    """Say it where a gate bounds one of two faults: refusing more, or less, then pays."""
+    gated = set(binding.scenario.gates) & {metric.column.name for metric in metrics}
+    for name, other in (
+        ("over_refusal", "missed_refusal"),
+        ("missed_refusal", "over_refusal"),
+    ):
+        if name in gated and other not in gated:
+            answers = "answers" if name == "over_refusal" else "refuses"
+            binding.warnings.append(
+                f"gates: {name} alone is met by a system that {answers} everything; "
+                f"bound {other}, too"
+            )

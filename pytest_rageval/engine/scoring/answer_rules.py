@@ -1,0 +1,162 @@
+"""What a refusal, an unanswerable question and citations mean for every metric of a sample.
+
+A metric that the row rules out has no score. One that does not apply for what the answer is (it
+refuses, it cites nothing) has the worst score, so that an answer never leaves a mean by saying
+less; the figure without such answers stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
+from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
+from pytest_rageval.metrics.base import AnswerKind, AnswerReading, MetricInfo, ScoringContext
+from pytest_rageval.model import EMPTY_ANSWER, MetricColumn, Sample, Score
+from pytest_rageval.text.citations import (
+    CitationRule,
+    CitedSentence,
+    CitedText,
+    read_citations,
+    strip_citations,
+)
+from pytest_rageval.text.refusals import PHRASES, kind_of
+
+REFUSED = "refused"
+
+
+def scores_by_rules(
+    plan: Plan,
+    rules: AnswerRules,
+    sample: Sample,
+    context: ScoringContext,
+    judged: Mapping[str, Score],
+) -> list[Score]:
+    """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
+    reading = read_answer(rules, sample, _reads_citations(plan))
+    context.reading = reading
+    scores: dict[str, Score] = {}
+    context.scores = scores
+    for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
+        name, column = metric.column.name, metric.column
+        score = _ruled(rules, metric, sample, reading.kind) or judged.get(name)
+        if score is None:
+            shown = _stripped(rules, metric, sample)
+            score = score_of_metric(plan, metric, shown, context)
+        scores[name] = _settled(column, sample, score)
+    return [scores[metric.column.name] for metric in plan.metrics]
+
+
+def _reads_citations(plan: Plan) -> bool:
+    return any(metric.info.section == "citations" for metric in plan.metrics)
+
+
+def read_answer(rules: AnswerRules, sample: Sample, with_citations: bool = True) -> AnswerReading:
+    """Return the kind of the answer, and with citations its sentences and what they cite."""
+    cited = _cited(rules.citations, sample) if rules.citations and with_citations else None
+    return AnswerReading(_kind(rules, sample), cited)
+
+
+def _kind(rules: AnswerRules, sample: Sample) -> AnswerKind:
+    if sample.answer is None or is_empty(sample):
+        return "refused" if rules.empty_is_refused else "empty"
+    return kind_of(sample.answer, rules.refusals or PHRASES)
+
+
+def _cited(rule: CitationRule, sample: Sample) -> CitedText:
+    """Return what an answer cites: by the row's own fields, else by its text."""
+    text = sample.answer or ""
+    if sample.cited_sentences is not None:
+        sentences = tuple(
+            CitedSentence(sentence, cited, is_counted=True)
+            for sentence, cited in sample.cited_sentences
+        )
+        cited = tuple(source for sentence in sentences for source in sentence.citations)
+        return CitedText(text, sentences, cited)
+    read = read_citations(text, rule, len(sample.contexts or ()))
+    return read if sample.citations is None else replace(read, citations=sample.citations)
+
+
+def seen_by(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
+    """Return the sample as a metric sees it: texts are compared without citations."""
+    return _stripped(rules, metric, sample)
+
+
+def is_ruled(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:
+    """Return whether the score follows from the row and the kind of its answer alone."""
+    return _ruled(rules, metric, sample, _kind(rules, sample)) is not None
+
+
+def _stripped(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
+    info, rule = metric.info, rules.citations
+    # What is held against contexts, and what rows check, is the text as it is.
+    is_compared = "answer" in info.needs and "contexts" not in info.needs
+    if rule is None or sample.answer is None or not is_compared:
+        return sample
+    if info.of_row or info.section is not None:
+        return sample
+    stripped = strip_citations(sample.answer, rule, len(sample.contexts or ()))
+    return sample if stripped == sample.answer else replace(sample, answer=stripped)
+
+
+def _ruled(
+    rules: AnswerRules, metric: BoundMetric, sample: Sample, kind: AnswerKind
+) -> Score | None:
+    """Return the score that follows from the row and the kind of its answer; None: it is scored."""
+    info, column = metric.info, metric.column
+    if rules.refusals is None or info.section is not None:
+        return None
+    if sample.answerable is False:
+        return _of_unanswerable(rules, metric, kind)
+    if "answer" not in info.needs:
+        return None
+    if kind == "empty":
+        return worst_of(column, EMPTY_ANSWER)
+    if kind != "refused":
+        return None
+    is_worst = _is_conditioned(rules, column, info)
+    return worst_of(column, REFUSED, None if is_worst else "answer")
+
+
+def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) -> Score | None:
+    info, column = metric.info, metric.column
+    is_refused = kind == "refused"
+    if column.retrieves:
+        return _left_out(column, "the documents hold no answer")
+    if _is_conditioned(rules, column, info):
+        reason = "the documents hold no answer"
+        if not is_refused:
+            return worst_of(column, f"{'empty' if kind == 'empty' else 'answered'}, and {reason}")
+        return Score(column.name, _best(column), f"refused, and {reason}")
+    if is_refused and {"answer", "contexts"} <= info.needs:
+        return _left_out(column, REFUSED)
+    return None
+
+
+def _left_out(column: MetricColumn, reason: str) -> Score:
+    return Score(column.name, None, reason, left_out="row")
+
+
+def _best(column: MetricColumn) -> float | None:
+    low, high = column.ends
+    return high if column.higher_is_better else low
+
+
+def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) -> bool:
+    """Return whether an unanswerable question makes the metric 1 or 0."""
+    if rules.conditions is not None:
+        return column.name in rules.conditions
+    return "answer" in info.needs and not info.needs.isdisjoint(_COMPARED)
+
+
+_COMPARED = frozenset({"references", "reference_groups"})
+
+
+def _settled(column: MetricColumn, sample: Sample, score: Score) -> Score:
+    """Return a score that the answer left out as the worst one, or as ruled out by the row."""
+    if score.left_out != "answer" or score.value is not None:
+        return score
+    if sample.answerable is False:
+        return replace(score, left_out="row")
+    return worst_of(column, score.reason or "does not apply", "answer")

@@ -1,0 +1,231 @@
+"""Whether an answer cites sources that exist, everywhere, and the right ones; no judge is asked.
+
+The scenario's ``citations`` says how answers cite. What is cited is counted by occurrence for
+``citation_validity``, by sentence for ``citation_coverage``, and once a source for
+``source_precision`` and ``source_recall``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.metrics.base import (
+    AnswerReading,
+    MetricDefinition,
+    MetricInfo,
+    NoOptions,
+    ScoringContext,
+)
+from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.citations import CitedText
+
+_SHOWN = 100
+_LISTED = 3
+Source = int | str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources that the answer of a sample could cite: contexts, by place, id and document."""
+
+    sample: Sample
+
+    @cached_property
+    def count(self) -> int:
+        """How many there are."""
+        sample = self.sample
+        return len(sample.contexts if sample.contexts is not None else sample.retrieved_ids or ())
+
+    @cached_property
+    def documents(self) -> Sequence[str | None]:
+        """The document of each, None where it is not known."""
+        return tuple(_name(doc) for doc in self.sample.context_docs or ()) or (None,) * self.count
+
+    @cached_property
+    def ids(self) -> Sequence[str | None]:
+        """The id of each."""
+        return tuple(map(_name, self.sample.retrieved_ids or ())) or (None,) * self.count
+
+    def places(self, source: Source) -> tuple[int, ...]:
+        """Return the places, from 1, that a citation points to; () for none."""
+        if isinstance(source, int):
+            return (source,) if 1 <= source <= self.count else ()
+        wanted = _name(source)
+        return tuple(
+            at
+            for at, names in enumerate(zip(self.ids, self.documents, strict=False), start=1)
+            if wanted in names
+        )
+
+    @cached_property
+    def gold(self) -> frozenset[Source] | None:
+        """What should be cited: places, ids or documents; None where the row does not say."""
+        sample = self.sample
+        if sample.reference_citations is not None:
+            named = sample.reference_citations
+            return frozenset(s if isinstance(s, int) else _name(s) or "" for s in named) or None
+        if sample.reference_ids is not None:
+            ids = (_name(doc) for doc, grade in sample.reference_ids.items() if grade >= 1)
+            return frozenset(name for name in ids if name) or None
+        return None if sample.doc_name is None else frozenset((_name(sample.doc_name) or "",))
+
+    def golden(self, source: Source) -> frozenset[Source]:
+        """Return what a citation hits of ``gold``."""
+        names: set[Source | None] = {source if isinstance(source, int) else _name(source)}
+        for place in self.places(source):
+            names |= {place, self._at(self.ids, place), self._at(self.documents, place)}
+        return frozenset(name for name in names if name is not None) & (self.gold or frozenset())
+
+    @staticmethod
+    def _at(names: Sequence[str | None], place: int) -> str | None:
+        return names[place - 1] if place <= len(names) else None
+
+
+def _name(text: str | None) -> str | None:
+    return None if text is None else unicodedata.normalize("NFC", str(text)).strip()
+
+
+class CitationMetric:
+    """Counts something about the citations of an answer: ``count(sources, cited)``."""
+
+    def __init__(self, name: str, count: Callable[[str, Sources, CitedText], Score]) -> None:
+        self._name = name
+        self._count = count
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return a share, 0..1; left out where there is nothing to count."""
+        reading = context.reading
+        assert reading is not None
+        assert reading.cited is not None
+        if reading.kind == "refused" and not (
+            self._name == "citation_validity" and reading.cited.citations
+        ):
+            return self._not_applicable("refused")
+        if _is_empty(sample, reading):
+            return Score(self._name, 0.0, "empty answer")
+        if not reading.cited.sentences:
+            return self._not_applicable("no sentence")
+        if sample.contexts is None and sample.retrieved_ids is None:
+            return Score(self._name, None, "the row has no contexts and no retrieved_ids")
+        return self._count(self._name, Sources(sample), reading.cited)
+
+    def _not_applicable(self, reason: str) -> Score:
+        return Score(self._name, None, reason, left_out="answer")
+
+
+def _is_empty(sample: Sample, reading: AnswerReading) -> bool:
+    return reading.kind == "empty" and sample.cited_sentences is None
+
+
+def _no_citation(name: str) -> Score:
+    return Score(name, None, "no citation", left_out="answer")
+
+
+def _validity(name: str, sources: Sources, cited: CitedText) -> Score:
+    if not cited.citations:
+        return _no_citation(name)
+    lost = [source for source in cited.citations if not sources.places(source)]
+    if not lost:
+        return Score(name, 1.0)
+    points = f"{_listed(lost)} {'points' if len(set(lost)) == 1 else 'point'} to nothing"
+    reason = f"{points} ({sources.count} contexts){_sentence_with(cited, lost[0])}"
+    value = 1.0 - len(lost) / len(cited.citations)
+    return Score(name, value, reason, {"invalid": [str(source) for source in lost]})
+
+
+def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
+    counted = [sentence for sentence in cited.sentences if sentence.is_counted]
+    if not counted:
+        return Score(name, None, "no sentence to cite for", left_out="answer")
+    if sources.sample.citations is not None and sources.sample.cited_sentences is None:
+        reason = "citations are given for the answer as a whole, not by sentence"
+        return Score(name, None, reason, left_out="row")
+    bare = [
+        sentence
+        for sentence in counted
+        if not any(sources.places(source) for source in sentence.citations)
+    ]
+    if not bare:
+        return Score(name, 1.0)
+    texts = "; ".join(f'"{shorten(sentence.text, _SHOWN)}"' for sentence in bare[:_LISTED])
+    reason = f"{len(bare)} of {len(counted)} sentences cite nothing: {texts}"
+    return Score(name, 1.0 - len(bare) / len(counted), reason)
+
+
+def _distinct(sources: Sources, cited: CitedText) -> Mapping[Source, frozenset[Source]]:
+    """Return the distinct sources that are cited, each with what it hits of the gold."""
+    found: dict[Source, frozenset[Source]] = {}
+    for source in cited.citations:
+        key = source if isinstance(source, int) else _name(source) or ""
+        if key not in found:
+            found[key] = sources.golden(source)
+    return found
+
+
+def _precision(name: str, sources: Sources, cited: CitedText) -> Score:
+    if sources.gold is None:
+        return _no_gold(name)
+    distinct = _distinct(sources, cited)
+    if not distinct:
+        return _no_citation(name)
+    wrong = [source for source, hit in distinct.items() if not hit]
+    if not wrong:
+        return Score(name, 1.0)
+    wanted = ", ".join(map(str, sorted(map(str, sources.gold))))
+    reason = f"{_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} not among the expected: "
+    reason += f"{shorten(wanted, _SHOWN)}{_documents(sources, wrong[0])}"
+    return Score(name, 1.0 - len(wrong) / len(distinct), reason)
+
+
+def _recall(name: str, sources: Sources, cited: CitedText) -> Score:
+    gold = sources.gold
+    if gold is None:
+        return _no_gold(name)
+    hit = frozenset[Source]().union(*_distinct(sources, cited).values())
+    if hit == gold:
+        return Score(name, 1.0)
+    missed = ", ".join(sorted(str(source) for source in gold - hit))
+    reason = f"not cited: {shorten(missed, _SHOWN)}"
+    return Score(name, len(hit) / len(gold), reason)
+
+
+def _no_gold(name: str) -> Score:
+    reason = "the row names no reference_citations, reference_ids or doc_name"
+    return Score(name, None, reason, left_out="row")
+
+
+def _listed(sources: Sequence[Source]) -> str:
+    names = list(dict.fromkeys(f"[{source}]" for source in sources))
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _sentence_with(cited: CitedText, source: Source) -> str:
+    for sentence in cited.sentences:
+        if source in sentence.citations:
+            return f': "{shorten(sentence.text, _SHOWN)}"'
+    return ""
+
+
+def _documents(sources: Sources, source: Source) -> str:
+    """Return of which document a cited place is, in words; "" where that is not known."""
+    places = sources.places(source)
+    document = sources.documents[places[0] - 1] if places else None
+    return f" ([{source}] is of {document})" if document is not None and places else ""
+
+
+def _definition(name: str, count: Callable[[str, Sources, CitedText], Score]) -> MetricDefinition:
+    info = MetricInfo(name, frozenset({"answer"}), section="citations")
+    return MetricDefinition(info, lambda shown, _: CitationMetric(shown, count), NoOptions)
+
+
+METRICS = (
+    _definition("citation_validity", _validity),
+    _definition("citation_coverage", _coverage),
+    _definition("source_precision", _precision),
+    _definition("source_recall", _recall),
+)

@@ -1,0 +1,193 @@
+"""Whether an answer refuses where it should: refusal, over_refusal, missed_refusal, crag_score.
+
+Rows say by ``answerable`` whether the documents hold an answer; the scenario's ``refusals`` says
+how an answer that refuses is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pydantic import Field
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.metrics.base import (
+    AnswerKind,
+    MetricDefinition,
+    MetricInfo,
+    NoOptions,
+    ScoringContext,
+)
+from pytest_rageval.metrics.lexical import contains, prepare
+from pytest_rageval.model import Sample, Score
+
+_UNCLEAR: Final = (
+    "in none of the languages of refusals.language: whether it refuses is not known; "
+    "write refusals.also, or refusals: judge"
+)
+
+
+class RefusalMetric:
+    """Scores the decision to answer: ``decide(answerable, kind)`` gives score and reason.
+
+    None as a score: the metric does not apply to such rows.
+    """
+
+    def __init__(
+        self, name: str, decide: Callable[[bool, AnswerKind], tuple[float | None, str]]
+    ) -> None:
+        self._name = name
+        self._decide = decide
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return 1.0 or 0.0."""
+        assert context.reading is not None
+        assert sample.answerable is not None
+        kind = context.reading.kind
+        if kind == "unclear":
+            return Score(self._name, None, error=_UNCLEAR)
+        value, reason = self._decide(sample.answerable, kind)
+        if value is None:
+            return Score(self._name, None, reason, left_out="row")
+        if not reason:
+            return Score(self._name, value)
+        return Score(self._name, value, f"{reason}: {_quoted(sample, context)}")
+
+
+def _quoted(sample: Sample, context: ScoringContext) -> str:
+    where = _holds_reference(sample)
+    answer = shorten(" ".join((sample.answer or "").split()), 120)
+    return f'{where}"{answer}"'
+
+
+def _holds_reference(sample: Sample) -> str:
+    """Return the first context that has a reference in it, in words, "" where none has."""
+    # Not at the top: only reasons need it.
+    from pytest_rageval.text.evidence import holds
+
+    if sample.answerable is False:
+        return ""
+    for at, context in enumerate(sample.contexts or (), start=1):
+        if holds([context], sample.references or ()):
+            return f"contexts[{at}] holds the reference, the answer is "
+    return ""
+
+
+_MISSED: Final = "the question has no answer in the documents, and the answer gives one"
+_OVER: Final = "refused, though the documents hold an answer"
+_EMPTY: Final = "the answer is empty"
+
+
+def _refusal(answerable: bool, kind: AnswerKind) -> tuple[float, str]:
+    if kind == "empty":
+        return 0.0, _EMPTY
+    if answerable == (kind != "refused"):
+        return 1.0, ""
+    return 0.0, _OVER if answerable else _MISSED
+
+
+def _over_refusal(answerable: bool, kind: AnswerKind) -> tuple[float | None, str]:
+    if not answerable:
+        return None, "the question has no answer in the documents"
+    if kind == "empty":
+        return 1.0, _EMPTY
+    return (1.0, _OVER) if kind == "refused" else (0.0, "")
+
+
+def _missed_refusal(answerable: bool, kind: AnswerKind) -> tuple[float | None, str]:
+    if answerable:
+        return None, "the documents hold an answer"
+    if kind == "empty":
+        return 1.0, _EMPTY
+    return (0.0, "") if kind == "refused" else (1.0, _MISSED)
+
+
+class CragOptions(NoOptions):
+    """Which answers are right."""
+
+    correct: str = Field(
+        "acc", description="a metric of the scenario that says whether an answer is right, or acc"
+    )
+    at_least: float = Field(
+        1.0, strict=True, description="the score of that metric from which it is right"
+    )
+    acceptable: float | None = Field(
+        None,
+        strict=True,
+        description="the score from which it is acceptable, and counts 0.5 (four levels)",
+    )
+
+
+class CragScore:
+    """1 for a right answer, 0 for a refusal, -1 for a wrong or empty one (Yang et al. 2024).
+
+    To a question without an answer in the documents, a refusal is right.
+    """
+
+    def __init__(self, name: str, options: CragOptions) -> None:
+        self._name = name
+        self._options = options
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return the score, -1 to 1."""
+        assert context.reading is not None
+        kind = context.reading.kind
+        if kind == "unclear":
+            return Score(self._name, None, error=_UNCLEAR)
+        if kind == "empty":
+            return Score(self._name, -1.0, _EMPTY)
+        if kind == "refused":
+            return Score(self._name, 1.0 if sample.answerable is False else 0.0, "refused")
+        if sample.answerable is False:
+            return Score(self._name, -1.0, f"{_MISSED}: {_quoted(sample, context)}")
+        return self._by_correctness(sample, context)
+
+    def _by_correctness(self, sample: Sample, context: ScoringContext) -> Score:
+        options = self._options
+        other = context.scores.get(options.correct)
+        if other is None and options.correct == "acc":
+            if not sample.references:
+                return Score(self._name, None, "the row has no references")
+            answer, references = prepare(sample, context, "ultrarag", "auto")
+            other = Score("acc", contains(answer, references, "ultrarag"))
+        if other is None or other.value is None:
+            return Score(self._name, None, error=f"no score of {options.correct}")
+        if other.value >= options.at_least:
+            return Score(self._name, 1.0)
+        if options.acceptable is not None and other.value >= options.acceptable:
+            return Score(self._name, 0.5, f"acceptable by {options.correct}")
+        return Score(self._name, -1.0, f"wrong by {options.correct}")
+
+
+def _definition(
+    name: str,
+    decide: Callable[[bool, AnswerKind], tuple[float | None, str]],
+    higher_is_better: bool = False,
+) -> MetricDefinition:
+    info = MetricInfo(
+        name,
+        frozenset({"answer", "answerable"}),
+        of_row=frozenset({"answerable"}),
+        higher_is_better=higher_is_better,
+        section="refusals",
+    )
+    return MetricDefinition(info, lambda shown, _: RefusalMetric(shown, decide))
+
+
+METRICS = (
+    _definition("refusal", _refusal, higher_is_better=True),
+    _definition("over_refusal", _over_refusal),
+    _definition("missed_refusal", _missed_refusal),
+    MetricDefinition(
+        MetricInfo(
+            "crag_score",
+            frozenset({"answer"}),
+            range=(-1.0, 1.0),
+            section="refusals",
+            comes_last=True,
+        ),
+        CragScore,
+        CragOptions,
+    ),
+)

@@ -1,0 +1,204 @@
+"""Whether an answer refuses: it says that it cannot answer, in English or Chinese.
+
+An answer is read sentence by sentence, and a sentence clause by clause: each one refuses, says
+something else, or says nothing to the question (courtesy, advice, what the documents hold instead).
+Whether what it says is right does not matter: "No, you cannot" is an answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from pytest_rageval.text.citations import CitationRule, strip_citations
+from pytest_rageval.text.refusal_phrases import (
+    BESIDE,
+    COURTESY,
+    HINTS,
+    NEGATED_ZH,
+    REFUSALS,
+    STATES_ZH,
+    TOPIC_EN,
+    TOPIC_ZH,
+)
+from pytest_rageval.text.sentences import split_sentences
+from pytest_rageval.text.tokenize import has_cjk
+
+Kind = Literal["refused", "partial", "answered", "unclear"]
+"""``partial``: it answers and says that it cannot answer all; ``unclear``: in no known language."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRule:
+    """The languages of the phrases, ``en`` and ``zh``, and ``also``: texts that refuse."""
+
+    languages: tuple[str, ...] = ("en", "zh")
+    also: tuple[str, ...] = ()
+
+
+PHRASES: Final = RefusalRule()
+_MARKERS: Final = CitationRule()
+
+
+def kind_of(answer: str, rule: RefusalRule = PHRASES) -> Kind:
+    """Return the kind of an answer that is not empty.
+
+    >>> kind_of("I don't know."), kind_of("No, you cannot."), kind_of("无法回答。")
+    ('refused', 'answered', 'refused')
+    """
+    if not rule.also and not _may_refuse(answer):
+        return "answered" if fits(answer, rule.languages) else "unclear"
+    sentences = _sentences(answer)
+    said = [_said(sentence, rule) for sentence in sentences]
+    refuses = "refused" in said or "partial" in said
+    if not refuses:
+        return "answered" if fits(answer, rule.languages) else "unclear"
+    answers = any(
+        kind in ("answered", "partial") and not _is_beside(sentence, kind)
+        for sentence, kind in zip(sentences, said, strict=True)
+    )
+    return "partial" if answers else "refused"
+
+
+def _may_refuse(text: str) -> bool:
+    """Return whether a text has a word without which no phrase refuses; it costs little."""
+    if has_cjk(text):
+        return True
+    return "n't" in text or "n’t" in text or not HINTS.isdisjoint(_WORD.findall(text.lower()))
+
+
+_WORD: Final = re.compile(r"[a-z/]+")
+
+
+def fits(answer: str, languages: Sequence[str]) -> bool:
+    """Return whether an answer may be in one of ``languages``: by its script, and by its words.
+
+    What has no words, a number or a name, may be in any.
+    """
+    if answer.isascii():
+        return _is_english(answer, languages)
+    letters = [char for char in answer[:_LOOKED_AT] if char.isalpha()]
+    if has_cjk(answer):
+        is_other = any(_is_kana_or_hangul(char) for char in letters)
+        return "zh" in languages and not is_other
+    latin = sum(map(_is_latin, letters))
+    return 2 * latin >= len(letters) and _is_english(answer, languages)
+
+
+def _is_latin(char: str) -> bool:
+    return unicodedata.name(char, "").startswith("LATIN")
+
+
+def _is_english(answer: str, languages: Sequence[str]) -> bool:
+    words = re.findall(r"[^\W\d_]+", answer[:_LOOKED_AT].lower())
+    if len(words) < _FEW_WORDS:
+        return bool(languages)
+    if "en" not in languages:
+        return False
+    foreign = sum(word in _FOREIGN for word in words)
+    return foreign <= sum(word in _ENGLISH for word in words)
+
+
+_LOOKED_AT: Final = 400
+_FEW_WORDS: Final = 6
+_ENGLISH_WORDS: Final = (
+    "the of and to in is are was were be been that this it for with on as by at from not or you "
+    "your can will may must has have had an which their they its does do if but i we"
+)
+_FOREIGN_WORDS: Final = (
+    "der die das und ist nicht ein eine mit den von zu im auf für sind wird es sie dem des "
+    "le la les un une et est pas que de du dans pour sur par avec au aux ce cette il elle "
+    "el los las y se por para con una del al como más su lo gli che di per non sono della nel "
+    "o os um uma não em na da dos é com het een van niet en zijn met voor op te dat "
+    "nie jest się że w z oraz och att det som inte är på ett av"
+)
+_ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
+_FOREIGN: Final = frozenset(_FOREIGN_WORDS.split())
+
+
+def _is_kana_or_hangul(char: str) -> bool:
+    return "\u3040" <= char <= "\u30ff" or "\uac00" <= char <= "\ud7a3"
+
+
+def _sentences(answer: str) -> list[str]:
+    text = answer.replace("’", "'").replace("‘", "'").replace("n´t", "n't")
+    text = strip_citations(text, _MARKERS)
+    text = _SPACED_OUT.sub("", text)
+    text = _QUOTED.sub("X", _MARKUP.sub("", text))
+    return [sentence.strip() for sentence in split_sentences(text) if sentence.strip()]
+
+
+_SPACED_OUT: Final = re.compile(r"(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
+_MARKUP: Final = re.compile(r"\*\*|__|`|^\s*(?:[-*•>]|\d+[.)])\s+|^#+\s*", re.MULTILINE)
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』"
+)
+
+
+def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "answered", "beside"]:
+    """Return what a sentence is; ``beside``: it says nothing to the question."""
+    plain = sentence.strip(_TRIMMED)
+    if any(plain.casefold() == text.strip(_TRIMMED).casefold() for text in rule.also):
+        return "refused"
+    refuses = _refuser(rule.languages)
+    if not (_may_refuse(plain) and refuses(plain)):
+        return "beside" if _is_courtesy(plain) else "answered"
+    parts = [part.strip(_TRIMMED) for part in _clauses(plain)]
+    goes_on = any(_answers(part) for part in parts if part and not refuses(part))
+    return "partial" if goes_on else "refused"
+
+
+_TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
+
+
+@lru_cache(maxsize=8)
+def _refuser(languages: tuple[str, ...]) -> Callable[[str], bool]:
+    patterns = {name: pattern for name, pattern in REFUSALS.items() if name in languages}
+
+    def refuses(text: str) -> bool:
+        pattern = patterns.get("zh" if has_cjk(text) else "en")
+        return pattern is not None and pattern.search(text) is not None
+
+    return refuses
+
+
+def _clauses(sentence: str) -> Iterable[str]:
+    if has_cjk(sentence):
+        return _CLAUSES_ZH.split(sentence)
+    return _CLAUSES_EN.split(sentence)
+
+
+_CLAUSES_EN: Final = re.compile(
+    r"[;:—–]|,?\s+\b(?:but|however|although|though|yet|while|whereas|except that)\b,?|\s-\s",
+    re.IGNORECASE,
+)
+_CLAUSES_ZH: Final = re.compile(r"[，,；;：:]|但是?|不过|然而|只是(?!在)")
+
+
+def _answers(clause: str) -> bool:
+    """Return whether a clause beside one that refuses says something to the question."""
+    if _is_courtesy(clause) or BESIDE.search(clause):
+        return False
+    if has_cjk(clause):
+        if TOPIC_ZH.search(clause):
+            return False
+        if NEGATED_ZH.search(clause):
+            return False
+        return len(clause) >= 3 and STATES_ZH.search(clause) is not None
+    words = clause.split()
+    return len(words) >= 3 and TOPIC_EN.search(clause) is None
+
+
+def _is_courtesy(text: str) -> bool:
+    return COURTESY.match(text) is not None
+
+
+def _is_beside(sentence: str, kind: str) -> bool:
+    """Return whether a sentence beside one that refuses only says what the documents hold."""
+    return kind == "answered" and (
+        BESIDE.search(sentence) is not None or sentence.rstrip().endswith(("?", "？"))
+    )

@@ -1,0 +1,188 @@
+"""G1: markers of citations, what looks like one and is none, and the sentences they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_rageval.text.citations import (
+    CitationRule,
+    find_style,
+    read_citations,
+    strip_citations,
+    structured_answer,
+    structured_citations,
+)
+
+AUTO = CitationRule()
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("It opened in 1889 [1, 3].", (1, 3)),
+        ("It opened in 1889 [1-3].", (1, 2, 3)),
+        ("It opened in 1889 ［2］.", (2,)),
+        ("It opened in 1889[1] and is 330 m high[2].", (1, 2)),
+        ("该塔于1889年开放【4†source】。", (4,)),
+        ("该塔于1889年开放［1、2］。", (1, 2)),
+        ("该塔于1889年开放（来源：铁塔.pdf）。", ("铁塔.pdf",)),
+        ("It opened in 1889 (Source: tower.pdf, b.md).", ("tower.pdf", "b.md")),
+        ("It opened in 1889 [tower guide.pdf].", ("tower guide.pdf",)),
+        ("It opened in 1889 [Doc 4].", (4,)),
+        ("It opened in 1889 [doc1][doc2].", (1, 2)),
+        ("It opened in 1889 [citation:2, 5].", (2, 5)),
+        ("It opened in 1889.[^2]", (2,)),
+        ("It opened in 1889 [0].", (0,)),
+        ("See version 1.2 [3].", (3,)),
+        ("It is the U.S.[2] tower.", (2,)),
+    ],
+)
+def test_spellings_are_read(text: str, cited: Sequence[object]) -> None:
+    assert read_citations(text, AUTO, 5).citations == tuple(cited)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It opened in [2024].",
+        "See [1](https://example.org/a).",
+        "Call my_list[1] here.",
+        "Call a.items[0] here.",
+        "Call f(x)[1] here.",
+        "Write `rows[1]` here.",
+        "```\nrows[1] = [2]\n```",
+        "A number in [0, 1] is meant.",
+        "It has 330 m³ of air.",
+        "Fill in [name] and [your company].",
+        "[^1]: tower.pdf",
+        "He said (source unknown) so.",
+        "x² + y² is 4.",
+    ],
+)
+def test_what_is_no_citation_stays_text(text: str) -> None:
+    read = read_citations(text, AUTO, 5)
+    assert read.citations == ()
+    assert text.startswith("[^") or strip_citations(text, AUTO, 5) == text
+
+
+def test_many_contexts_make_large_numbers_citations() -> None:
+    assert read_citations("It opened [120].", AUTO, 200).citations == (120,)
+    assert read_citations("It opened [120].", AUTO, 50).citations == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "It opened in 1889. [1] It is 330 m high. [2]",
+            [("It opened in 1889.", (1,)), ("It is 330 m high.", (2,))],
+        ),
+        (
+            "[1] The tower opened in 1889.\n[2] It is high.",
+            [("The tower opened in 1889.", (1,)), ("It is high.", (2,))],
+        ),
+        ("据报道[1]，该塔很高。票价5元[2]。", [("据报道，该塔很高。", (1,)), ("票价5元。", (2,))]),
+        (
+            "It cost $5 [1]; that was cheap, e.g. for Dr. Who [2].",
+            [("It cost $5; that was cheap, e.g. for Dr. Who.", (1, 2))],
+        ),
+    ],
+)
+def test_a_marker_belongs_to_the_sentence_before_it(
+    text: str, sentences: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    read = read_citations(text, AUTO, 5)
+    assert [(s.text, s.citations) for s in read.sentences] == sentences
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "\n\nReferences:\n[1] tower.pdf\n[2] b.pdf",
+        "\n\n## Sources\n- [1] tower.pdf\n- https://example.org",
+        "\n\n**Sources:**\n1. tower.pdf\n2. b.pdf",
+        "\n\n参考文献\n[1] 铁塔.pdf",
+        "\n\nSources: [1] tower.pdf; [2] b.pdf",
+    ],
+)
+def test_the_list_of_sources_is_no_text(tail: str) -> None:
+    read = read_citations("It opened in 1889 [1]." + tail, AUTO, 5)
+    assert read.stripped == "It opened in 1889."
+    assert read.citations == (1,)
+
+
+def test_an_answer_about_sources_is_no_list_of_them() -> None:
+    text = "The report has two parts.\n\nSources of income are rent and sales."
+    assert strip_citations(text, AUTO) == text
+
+
+def test_what_needs_no_citation_is_not_counted() -> None:
+    text = "## Opening\n\nWhen did it open? It opened in 1889. Yes.\n- Of course"
+    counted = [s.is_counted for s in read_citations(text, AUTO).sentences]
+    assert counted == [False, False, True, False, False]
+
+
+def test_a_pattern_of_the_scenario_reads_one_group() -> None:
+    rule = CitationRule(r"\{\{ref (\w+)\}\}")
+    read = read_citations("It opened {{ref 2}} in May {{ref guide}}.", rule, 3)
+    assert read.citations == (2, "guide")
+    assert read.stripped == "It opened in May."
+
+
+def test_numbers_from_0_are_counted_from_1() -> None:
+    assert read_citations("Yes [0][2].", CitationRule(base=0), 3).citations == (1, 3)
+
+
+def test_superscripts_are_read_where_they_are_the_one_style() -> None:
+    found = find_style(["It opened.¹", "It is high.²", "No."], [2, 2, 2])
+    assert found.rule.superscripts
+    assert found.hold == 2
+    mixed = find_style(["It opened.¹", "It is high [2]."], [2, 2])
+    assert not mixed.rule.superscripts
+
+
+def test_numbers_that_may_begin_at_0_are_asked_about() -> None:
+    assert "begin at 0 or at 1" in find_style(["A [0].", "B [0] and [1]."], [3, 3]).problem
+    assert not find_style(["A [0].", "B [0][3]."], [3, 3]).problem
+    assert not find_style(["A [1].", "B [0]."], [3, 3]).problem
+
+
+def test_fields_name_sources_by_number_name_or_object() -> None:
+    given = [1, "2", "a.pdf", {"document_id": "d7", "score": 1}, {"index": 3}, 4.0]
+    assert structured_citations(given) == (1, 2, "a.pdf", "d7", 3, 4)
+    for wrong in (True, [None], [1.5], [{"score": 1}]):
+        with pytest.raises(ValueError, match="expected"):
+            structured_citations(wrong)
+
+
+def test_trec_counts_from_0() -> None:
+    parts = [{"text": "It opened.", "citations": [0, 2]}, {"text": "It is high."}]
+    assert structured_answer(parts) == (("It opened.", (1, 3)), ("It is high.", ()))
+    assert structured_answer("It opened.") is None
+
+
+MARKS = st.sampled_from(["[1]", "[2, 3]", "【1】", "[^1]", "(source: a.pdf)", "[doc2]", " "])
+WORDS = st.sampled_from(
+    ["It", "opened", "1889.", "高。", "and", "Dr.", "\n", "x_[1]", "why?", "- a"]
+)
+
+
+@given(st.lists(st.one_of(MARKS, WORDS), max_size=30))
+def test_stripping_loses_no_word_and_leaves_no_marker(parts: list[str]) -> None:
+    text = " ".join(parts)
+    read = read_citations(text, AUTO, 5)
+    assert strip_citations(text, AUTO, 5).strip() == read.stripped
+    assert not read_citations(read.stripped, AUTO, 5).citations
+    for word in ("opened", "1889", "高", "Dr"):
+        assert len(re.findall(word, read.stripped)) == len(re.findall(word, text))
+
+
+@given(st.text(alphabet="[]【】()^1-, .\n`~#aA高:。source pdf", max_size=60))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    read = read_citations(text, AUTO, 5)
+    assert all(isinstance(sentence.text, str) for sentence in read.sentences)

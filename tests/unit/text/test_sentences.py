@@ -1,0 +1,62 @@
+"""G1: where sentences end, in English and Chinese."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dr. Eiffel built it.",
+        "It is 330.5 m high.",
+        "See Fig. 3 and Sec. 4.2 of the guide.",
+        "J. R. R. Tolkien wrote it.",
+        "It costs approx. 5 euros.",
+        "Use version 1.2.3 of example.org.",
+        "Wait... there is more.",
+        "1. Open the lid.",
+        "Items, e.g. shoes, i.e. footwear, can be returned.",
+        "He left at 5 p.m. and came back.",
+        "该塔高330.5米，由Dr. Eiffel建造。",
+    ],
+)
+def test_one_sentence_stays_one(text: str) -> None:
+    assert split_sentences(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("It opened. It closed.", 2),
+        ('He said "no." Then he left.', 2),
+        ("It opened!\nIt closed?", 2),
+        ("It is open until 5 p.m. It closes then.", 2),
+        ("该塔很高。票价5元！真的吗？是的；对。", 5),
+        ("他说：“很高。”然后走了。", 2),
+        ("它很高……它很大。", 2),
+        ("- one thing\n- another thing", 2),
+        ("Look at this:\n```\na. b. c.\n```\nThat is it.", 2),
+        ("It costs 5 euros.Then it rises.", 1),
+    ],
+)
+def test_sentences_are_counted(text: str, count: int) -> None:
+    assert len(split_sentences(text)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("It opened in 1889.", True),
+        ("# It opened in 1889", False),
+        ("Did it open in 1889?", False),
+        ("Yes.", False),
+        ("它很高的。", True),
+        ("是的。", False),
+        ("它高吗，有多高？", False),
+    ],
+)
+def test_short_ones_headings_and_questions_do_not_count(text: str, counts: bool) -> None:
+    assert counts_as_sentence(text) is counts
