@@ -26,7 +26,7 @@ from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.data_specs import ALIASES
-from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF, OF_ANSWERS
 from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_text, path_in
 
 _OTHER_TURN = re.compile(r"^(?:system|assistant|tool):$|(?<=\n)user:$", re.MULTILINE)
@@ -59,10 +59,11 @@ class KeyMap:
     ``fallbacks`` names a second column for some fields. A row without any value for such a field,
     even an empty one, takes it from that column, which then belongs to no other field. ``likely``
     are further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
-    ``split`` are the marks that divide texts, by field.
+    ``split`` are the marks that divide texts, by field; ``of_answers`` are the fields that are read
+    only where a scenario asks for that.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (each is a part of how rows are read)
         self,
         key_map: Mapping[str, str],
         blank_answer: Literal["missing", "empty"] = "missing",
@@ -70,8 +71,10 @@ class KeyMap:
         likely: Mapping[str, str] = NOTHING,
         kept: frozenset[str] = frozenset(),
         split: Mapping[str, str] = NOTHING,
+        of_answers: frozenset[str] = frozenset(),
     ) -> None:
         self._split = split
+        self._of_answers = of_answers | (key_map.keys() & OF_ANSWERS.keys())
         self._kept_columns = kept | frozenset(likely.values())
         self._key_map = {**likely, **key_map}
         self._likely = frozenset(likely.values())
@@ -127,9 +130,21 @@ class KeyMap:
             if layout.has_inspect_turns and isinstance(values.get("question"), str):
                 values["question"] = _without_role(values["question"])
             layout.read_cells(values, self._split, tabular=row.tabular)
+            values = self._with_answer_fields(values, layout, row)
             return _sample(sample_id, index, row, values, metadata)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
+
+    def _with_answer_fields(
+        self, values: dict[str, Any], layout: _Layout, row: Row
+    ) -> dict[str, Any]:
+        names = self._of_answers
+        if not names:
+            return values
+        # Not at the top: most scenarios do not say how answers cite, refuse or follow.
+        from pytest_rageval.datasets.answer_fields import read_answer_fields
+
+        return read_answer_fields(values, names, layout.columns_of(names, row.fields))
 
     def _values(self, layout: _Layout, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the fields that are neither absent, null nor NaN.
@@ -195,7 +210,12 @@ class KeyMap:
         layout = self._layouts.get(columns)
         if layout is None:
             layout = self._layouts[columns] = _Layout(
-                columns, self._key_map, self._fallbacks, self._likely, self._kept_columns
+                columns,
+                self._key_map,
+                self._fallbacks,
+                self._likely,
+                self._kept_columns,
+                self._of_answers,
             )
             self.columns.update(dict.fromkeys(columns))
             self._metadata_columns.update(dict.fromkeys(layout.metadata))
@@ -213,11 +233,13 @@ class _Layout:
         fallbacks: Mapping[str, str],
         likely: frozenset[str],
         kept: frozenset[str],
+        of_answers: frozenset[str] = frozenset(),
     ) -> None:
         present = set(columns)
         found: dict[str, list[str]] = {}
         taken = {head_of(column) for column in key_map.values()} | set(key_map.values())
-        for name, aliases in FIELD_ALIASES.items():
+        optional = {name: OF_ANSWERS[name] for name in OF_ANSWERS if name in of_answers}
+        for name, aliases in (FIELD_ALIASES | optional).items():
             if name in key_map:
                 found[name] = [key_map[name]]
             else:
@@ -226,6 +248,7 @@ class _Layout:
                     found[name] = free
         if ALIASES in key_map:
             found[ALIASES] = [key_map[ALIASES]]
+        self._found = found
         self.has_answer_column = not present.isdisjoint(found.get("answer", ()))
         self._lists = tuple(name for name in found if name in _LISTS)
         self._separated = frozenset(
@@ -253,6 +276,15 @@ class _Layout:
         """Fields with one column, which is present: nearly all fields."""
         plain = {name for name, _ in self.plain}
         self.sources = [(name, many) for name, many in found.items() if name not in plain]
+
+    def columns_of(self, names: frozenset[str], fields: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the column that each of these fields is read from in a row."""
+        return {
+            name: next((c for c in self._found[name] if _is_filled(fields.get(c))), column)
+            for name in names
+            if name in self._found
+            for column in self._found[name][:1]
+        }
 
     def read_cells(
         self, values: dict[str, Any], split: Mapping[str, str], *, tabular: bool
@@ -319,8 +351,10 @@ def _sample(
             found["contexts"], found["context_docs"] = contexts_and_docs(value)
         elif name == "references":
             found["references"], found["reference_groups"] = read_references(value)
-        else:
+        elif name in _READ:
             found[name] = _READ[name](name, value)
+        else:
+            found[name] = value  # read already
     if aliases is not None:
         found["references"] = with_aliases(
             found.get("references"), found.get("reference_groups"), aliases

@@ -85,13 +85,15 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     answers: AnswersSpec | None = None,
     answers_at: str = "",
     kept: frozenset[str] = frozenset(),
+    of_answers: frozenset[str] = frozenset(),
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
     ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
-    ``answers_at``; ``kept`` columns are metadata even if a field is read from them. Raises
+    ``answers_at``; ``kept`` columns are metadata even if a field is read from them;
+    ``of_answers`` are the fields that are read only where a scenario asks for that. Raises
     ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
@@ -112,8 +114,16 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split)
-    cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
+    key_map = KeyMap(
+        spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split, of_answers
+    )
+    cases: Sequence[Case] = [key_map.case(row, index) for index, row in enumerate(chosen)]
+    made: tuple[str, ...] = ()
+    if of_answers:
+        # Not at the top: most scenarios do not say how answers cite, refuse or follow.
+        from pytest_rageval.datasets.answer_fields import with_made_columns
+
+        cases, made = with_made_columns(cases, of_answers)
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
     seen = seen if second is None else second.seen_in(seen)
@@ -129,7 +139,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         cases,
         [row.line for row in chosen],
         tuple(key_map.columns),
-        key_map.metadata_columns,
+        tuple(dict.fromkeys([*key_map.metadata_columns, *made])),
         digest.hexdigest(),
         shown,
         warnings=(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_rageval.model import Sample
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_ALIASES, KEY_OF, OF_ANSWERS, SAYS_NO
 from pytest_rageval.text.json_value import head_of
 from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, quoted
 
@@ -26,12 +26,12 @@ _LISTED_FIELDS = (
 
 def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
     """Return for each field of a sample the column that a reader with ``key_map`` expects."""
-    named = {FIELD_OF[name]: column for name, column in key_map.items()}
+    named = {KEY_OF[name]: column for name, column in key_map.items()}
     taken = {part for column in named.values() for part in (column, head_of(column))}
     return {
         name: named.get(name)
         or next((alias for alias in aliases if alias not in taken), aliases[0])
-        for name, aliases in FIELD_ALIASES.items()
+        for name, aliases in (FIELD_ALIASES | OF_ANSWERS).items()
     }
 
 
@@ -46,6 +46,7 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
     known["answer"] = sample.answer
     known["contexts"] = _contexts(sample)
     known |= {name: getattr(sample, name) for name in _LISTED_FIELDS}
+    known |= _of_answers(sample, columns)
     known["reference_ids"] = sample.reference_ids and dict(sample.reference_ids)
     known["tags"] = known["tags"] or None
     marks = {name: True for name in ("skip", "xfail") if known[name] == ""}
@@ -56,6 +57,26 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
         **filled,
         **{name: part for name, part in sample.metadata.items() if name not in filled},
     }
+
+
+def _of_answers(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields that say what an answer cites, refuses and follows, as they are read."""
+    answerable = sample.answerable
+    if answerable is not None and columns["answerable"] in SAYS_NO:
+        answerable = not answerable
+    found: dict[str, Any] = {
+        "answerable": answerable,
+        "citations": sample.citations,
+        "reference_citations": sample.reference_citations,
+        "history": sample.history and [dict(turn) for turn in sample.history],
+        "confidence": sample.confidence,
+    }
+    if sample.cited_sentences is not None:
+        found["answer"] = [
+            {"text": text, "citations": [c - 1 if isinstance(c, int) else c for c in cited]}
+            for text, cited in sample.cited_sentences
+        ]
+    return found
 
 
 def _contexts(sample: Sample) -> list[dict[str, str]] | None:

@@ -21,6 +21,7 @@ from pytest_rageval.metrics.base import (
     ScoringContext,
 )
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.citations import CitedText
 
 _SHOWN = 100
@@ -132,7 +133,7 @@ def _validity(name: str, sources: Sources, cited: CitedText) -> Score:
     if not lost:
         return Score(name, 1.0)
     points = f"{_listed(lost)} {'points' if len(set(lost)) == 1 else 'point'} to nothing"
-    reason = f"{points} ({sources.count} contexts){_sentence_with(cited, lost[0])}"
+    reason = f"{points} ({counted(sources.count, 'context')}){_sentence_with(cited, lost[0])}"
     value = 1.0 - len(lost) / len(cited.citations)
     return Score(name, value, reason, {"invalid": [str(source) for source in lost]})
 

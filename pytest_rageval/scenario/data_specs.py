@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
-from pytest_rageval.scenario.fields import FIELD_OF, GRADE
+from pytest_rageval.scenario.fields import FIELD_OF, GRADE, KEY_OF
 from pytest_rageval.scenario.spec import Encoding, Megabytes, Name, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.text.json_value import may_meet, parse_path
@@ -135,17 +135,17 @@ class DatasetSpec(Spec):
             if name in (GRADE, ALIASES):
                 fields[name] = column
                 continue
-            if name not in FIELD_OF:
+            if name not in KEY_OF:
                 if column in FIELD_OF:
                     raise ValueError(
                         f"{name!r} is no field, and {column!r} is one: our field is the key "
                         "(left), your column the value (right). "
                         f"Write {{{column}: {inline_text(name)}}}"
                     )
-                raise ValueError(unknown_name("field", name, FIELD_OF))
-            if FIELD_OF[name] in fields:
-                raise ValueError(f"{name!r} is a second name of {FIELD_OF[name]!r}; keep one")
-            fields[FIELD_OF[name]] = column
+                raise ValueError(unknown_name("field", name, KEY_OF))
+            if KEY_OF[name] in fields:
+                raise ValueError(f"{name!r} is a second name of {KEY_OF[name]!r}; keep one")
+            fields[KEY_OF[name]] = column
         for given, right in (*OPPOSED, ("answer", ALIASES)):
             if given in fields and right in fields and may_meet(fields[given], fields[right]):
                 raise ValueError(

@@ -53,6 +53,35 @@ FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
 }
 """Each name that a ``key_map`` may have as a key -> its field (UltraRAG's names included)."""
 
+OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
+    "answerable": (
+        *("answerable", "is_answerable", "answerability"),
+        *("is_impossible", "unanswerable", "is_unanswerable", "should_abstain"),
+    ),
+    "citations": ("citations", "cited_ids", "sources_cited"),
+    "reference_citations": ("reference_citations", "gold_citations"),
+    "history": ("history", "messages", "chat_history", "conversation_history"),
+    "confidence": ("confidence", "na_prob"),
+}
+"""Field -> the names of its columns, which are read only where the scenario asks for that.
+
+Columns of such names are metadata otherwise.
+"""
+
+SECTION_OF: Final = {
+    "answerable": "refusals",
+    "citations": "citations",
+    "reference_citations": "citations",
+    "history": "conversation",
+}
+"""The key of a scenario that has such a field read."""
+
+SAYS_NO: Final = frozenset({"is_impossible", "unanswerable", "is_unanswerable", "should_abstain"})
+"""Names of ``answerable`` that say the opposite."""
+
+KEY_OF: Final = FIELD_OF | {name: name for name in OF_ANSWERS}
+"""Each name that a ``key_map`` may have as a key -> its field."""
+
 
 LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "id": (

@@ -27,14 +27,16 @@ NOTHING_WEIGHS: Final = "all metrics that have a score weigh 0"
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """A score that misses its threshold."""
+    """A score that misses its threshold; ``why`` the metric does not apply, and it is the worst."""
 
     name: str
     observed: float
     bound: Bound
+    why: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name} {self.bound.compare(self.observed)}"
+        why = f" ({self.why})" if self.why else ""
+        return f"{self.name} {self.bound.compare(self.observed)}{why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Sh
     for name, bound in thresholds.items():
         value = score_of(sample, name)
         if is_scored(value) and not bound.holds(value):
-            missed.append(Shortfall(name, value, bound))
+            why = sample.reasons.get(name, "") if sample.left_out.get(name) == "answer" else ""
+            missed.append(Shortfall(name, value, bound, why))
     if not sample.details:
         return missed
     refused = (name for name in sample.scores if passing_of(sample, name) is False)

@@ -1,0 +1,238 @@
+"""Reads the fields that say what answers cite, refuse and follow, and counts turns.
+
+They are read only where a scenario asks for that: its columns are metadata otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pytest_rageval.datasets.cells import BadValueError, is_missing, list_in_text, value_in_text
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import Case, Sample, value_text
+from pytest_rageval.scenario.fields import SAYS_NO
+from pytest_rageval.text.citations import structured_answer, structured_citations
+from pytest_rageval.text.json_value import head_of
+
+_YES: Final = frozenset({"true", "yes", "1", "answerable", "partial", "是"})
+_NO: Final = frozenset({"false", "no", "0", "unanswerable", "否"})
+_NEITHER: Final = frozenset({"", "conversational", "underspecified", "none", "null", "n/a"})
+_ROLES: Final = {"human": "user", "ai": "assistant", "agent": "assistant", "bot": "assistant"}
+"""Other names of the two roles."""
+_ROLE_KEYS: Final = ("role", "speaker", "from", "author")
+_TEXT_KEYS: Final = ("content", "text", "value", "message")
+
+CONVERSATION: Final = "conversation_id"
+TURN: Final = "turn"
+LAST_TURN: Final = "last_turn"
+ANSWERABLE: Final = "answerable"
+
+
+def read_answer_fields(
+    values: Mapping[str, Any], names: frozenset[str], columns: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the values of a row with the fields ``names`` read; ``columns`` say from where.
+
+    Raises BadValueError for a value that is none of the field.
+    """
+    found = dict(values)
+    for name, read in _READ.items():
+        if name in columns and name in found:
+            value = read(found.pop(name), columns[name])
+            if value is not None:
+                found[name] = value
+    if "citations" in names:
+        _read_structured(found)
+    if "history" in names:
+        _divide_messages(found)
+    return found
+
+
+def _answerable(value: Any, column: str) -> bool | None:
+    text = (
+        value_text(value).strip().lower() if not isinstance(value, str) else value.strip().lower()
+    )
+    if text in _NEITHER:
+        return None
+    if text not in _YES | _NO:
+        raise BadValueError(f"answerable must be true or false, found {shorten(repr(value))}")
+    return (text in _YES) is not (head_of(column) in SAYS_NO)
+
+
+def _citations(value: Any, column: str) -> tuple[int | str, ...] | None:
+    if isinstance(value, str):
+        spelled = list_in_text(value)
+        value = spelled if spelled is not None else value.split(",") if value.strip() else []
+    try:
+        found = structured_citations(value)
+    except ValueError as error:
+        raise BadValueError(f"{column}: {error}") from None
+    return tuple(part.strip() if isinstance(part, str) else part for part in found)
+
+
+def _confidence(value: Any, column: str) -> float | None:
+    if isinstance(value, str) and not value.strip():
+        return None
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0.0 <= number <= 1.0:
+        raise BadValueError(f"{column} must be a number from 0 to 1, found {shorten(repr(value))}")
+    return 1.0 - number if head_of(column) == "na_prob" else number
+
+
+def _history(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
+    if isinstance(value, str):
+        if not value.strip():
+            return None
+        value = value_in_text(value, column)
+    return read_messages(value, column)
+
+
+def read_messages(value: Any, name: str) -> tuple[Mapping[str, str], ...]:
+    """Return messages, each with ``role`` and ``content``; raises BadValueError for other values.
+
+    A list of texts is turns of the user and the assistant, in turns.
+    """
+    if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
+        value = value["messages"]
+    if not isinstance(value, list | tuple):
+        raise BadValueError(
+            f"{name} must be a list of messages, {{role: user, content: ...}}, "
+            f"found {shorten(repr(value))}"
+        )
+    return tuple(_message(item, at, name) for at, item in enumerate(value))
+
+
+def _message(item: Any, at: int, name: str) -> Mapping[str, str]:
+    if isinstance(item, str):
+        return {"role": "assistant" if at % 2 else "user", "content": item}
+    if isinstance(item, Mapping):
+        role = next((item[key] for key in _ROLE_KEYS if isinstance(item.get(key), str)), None)
+        text = next((item[key] for key in _TEXT_KEYS if item.get(key) is not None), None)
+        if role is not None and text is not None:
+            plain = role.strip().lower()
+            return {"role": _ROLES.get(plain, plain), "content": _content(text)}
+    raise BadValueError(f"{name}[{at}] must have a role and a content, found {shorten(repr(item))}")
+
+
+def _content(value: Any) -> str:
+    """Return the text of a message; of one in parts, the texts of its parts."""
+    if isinstance(value, list):
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return value if isinstance(value, str) else str(value)
+
+
+_READ: Final = {
+    "answerable": _answerable,
+    "citations": _citations,
+    "reference_citations": _citations,
+    "confidence": _confidence,
+    "history": _history,
+}
+
+
+def _read_structured(values: dict[str, Any]) -> None:
+    """Read an answer that TREC writes as sentences with their citations."""
+    try:
+        parts = structured_answer(values.get("answer"))
+    except ValueError as error:
+        raise BadValueError(f"answer: {error}") from None
+    if parts is not None:
+        values["answer"] = " ".join(text for text, _ in parts)
+        values["cited_sentences"] = parts
+
+
+def _divide_messages(values: dict[str, Any]) -> None:
+    """Divide messages into what came before, the question, and perhaps the answer."""
+    question = values.get("question")
+    if isinstance(question, list | tuple):
+        messages = read_messages(question, "question")
+        del values["question"]
+    elif question is None or is_missing(question):
+        messages = values.pop("history", ())
+    else:
+        _drop_question(values)
+        return
+    asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
+    if not asked:
+        return
+    last = asked[-1]
+    values["question"] = messages[last]["content"]
+    values["history"] = (*values.get("history", ()), *messages[:last])
+    replies = [m["content"] for m in messages[last + 1 :] if m["role"] == "assistant"]
+    if replies and "answer" not in values:
+        values["answer"] = replies[-1]
+
+
+def _drop_question(values: dict[str, Any]) -> None:
+    """Drop the question itself, and the answer, from the end of the messages before it."""
+    history = list(values.get("history") or ())
+    question, answer = values.get("question"), values.get("answer")
+    if history and history[-1]["role"] == "assistant" and history[-1]["content"] == answer:
+        history.pop()
+    if history and history[-1]["role"] == "user" and history[-1]["content"] == question:
+        history.pop()
+    if "history" in values:
+        values["history"] = tuple(history)
+
+
+def with_made_columns(
+    cases: Sequence[Case], names: frozenset[str]
+) -> tuple[list[Case], tuple[str, ...]]:
+    """Return the cases with the columns that tables and gates divide them by, and their names.
+
+    ``answerable``, and with a ``conversation_id`` ``turn`` (from 1, counted where it is absent) and
+    ``last_turn``.
+    """
+    made: list[str] = []
+    found = list(cases)
+    if "answerable" in names and any(_answerable_of(case) is not None for case in found):
+        found = [_with(case, ANSWERABLE, _answerable_of(case)) for case in found]
+        made.append(ANSWERABLE)
+    if "history" in names and any(CONVERSATION in case.metadata for case in found):
+        found = _with_turns(found)
+        made += [TURN, LAST_TURN]
+    return found, tuple(made)
+
+
+def _answerable_of(case: Case) -> bool | None:
+    return case.answerable if isinstance(case, Sample) else None
+
+
+def _with(case: Case, name: str, value: Any) -> Case:
+    if value is None:
+        return case
+    return replace(case, metadata={**case.metadata, name: value})
+
+
+def _with_turns(cases: Sequence[Case]) -> list[Case]:
+    counts: Counter[str] = Counter()
+    numbered: list[tuple[Case, str | None]] = []
+    for case in cases:
+        conversation = case.metadata.get(CONVERSATION)
+        key = None if conversation is None else value_text(conversation)
+        counts.update([] if key is None else [key])
+        is_counted = key is not None and TURN not in case.metadata
+        turn = counts[key or ""] if is_counted else None
+        numbered.append((_with(case, TURN, turn), key))
+    last: dict[str, float] = {}
+    for case, key in numbered:
+        if key is not None:
+            last[key] = max(last.get(key, 0.0), _turn(case))
+    return [
+        case if key is None else _with(case, LAST_TURN, _turn(case) == last[key])
+        for case, key in numbered
+    ]
+
+
+def _turn(case: Case) -> float:
+    try:
+        return float(case.metadata.get(TURN, 0))
+    except (TypeError, ValueError):
+        return 0.0
