@@ -187,7 +187,8 @@ def _bind(
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
     answers = _answers(binding, metrics, cases, is_answered="answer" in provided)
-    models = bind_models(binding, metrics)
+    asking = (*metrics, *(() if answers is None else answers.asked))
+    models = bind_models(binding, asking)
     judge = scenario.judge
     if models.judge is not None and judge is not None and judge.controls.mode != "off":
         # Not at the top: most scenarios have no judge.
