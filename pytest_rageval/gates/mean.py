@@ -32,6 +32,7 @@ from pytest_rageval.model import (
 from pytest_rageval.scenario.spec import BoundSpec
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.stats.wording import open_text
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.certainty import GrowingMean
@@ -47,6 +48,7 @@ class MeanGate(BoundedGate):
         remark = ""
         if summary.unscored:
             remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
+        remark = "; ".join(filter(None, (remark, open_text(result, self.target))))
         missing = f"no sample has a {self.target}"
         return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
 

@@ -39,7 +39,8 @@ class MetricInfo(Value, frozen=True):
     not apply to the row, which is no error. ``empty_is_worst``: an empty answer gets the worst
     score without a request, unless the scenario says otherwise. ``as_is``: its scores enter the
     weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
-    judge must tell good control rows from bad ones.
+    judge must tell good control rows from bad ones. ``needs_pool``: it estimates by the documents
+    that were pooled and not judged, of grade -1.
     """
 
     name: str
@@ -57,6 +58,7 @@ class MetricInfo(Value, frozen=True):
     as_is: bool = False
     of_row: frozenset[str] = frozenset()
     margin: float = 0.3
+    needs_pool: bool = False
 
     @property
     def is_judged(self) -> bool:

@@ -109,6 +109,7 @@ def details_of(
     retrieved = sample.retrieved_ids or ()
     size = len(retrieved[:k])
     return {
+        **({} if k is None else {"k": k}),
         "judged": 1.0 - len(holes) / size,
         "holes": len(holes),
         "first_holes": {retrieved[rank - 1]: rank for rank in holes[:LISTED]},

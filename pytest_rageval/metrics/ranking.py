@@ -24,7 +24,6 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
 from pytest_rageval.metrics.holes import (
-    POOLED,
     Between,
     Judged,
     average_precisions,
@@ -143,11 +142,6 @@ class RankingMetric:
     options: Any
     make_measure: Callable[[Any], _Measure]
     of_hits: Callable[[Hits, int | None], float] | None = None
-    why_refused: Callable[[Sequence[Sample]], str] | None = None
-
-    def refuse(self, samples: Sequence[Sample]) -> str:
-        """Return why it says nothing of such judgements, "" if it does."""
-        return self.why_refused(samples) if self.why_refused is not None else ""
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the score of one sample; many are scored far faster by ``score_rankings``."""
@@ -369,27 +363,18 @@ def _whole(
     return make
 
 
-def _why_no_pool(samples: Sequence[Sample]) -> str:
-    """Return why infap is refused: without documents that were left unjudged on purpose."""
-    if any(POOLED in (sample.reference_ids or {}).values() for sample in samples):
-        return ""
-    return (
-        "no judgement has the grade -1 (in the pool, and not judged), by which infap estimates: "
-        "without them it is 'map' to five digits: write 'map'"
-    )
-
-
 def _definition(
     name: str,
     make_measure: Callable[[Any], _Measure],
     options: type[NoOptions],
     aliases: tuple[str, ...],
     of_hits: Callable[[Hits, int | None], float] | None = None,
-    why_refused: Callable[[Sequence[Sample]], str] | None = None,
+    *,
+    needs_pool: bool = False,
 ) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, _IDS, aliases),
-        lambda shown, chosen: RankingMetric(shown, chosen, make_measure, of_hits, why_refused),
+        MetricInfo(name, _IDS, aliases, needs_pool=needs_pool),
+        lambda shown, chosen: RankingMetric(shown, chosen, make_measure, of_hits),
         options,
         score_rankings,
     )
@@ -428,5 +413,5 @@ METRICS = (
     _definition("ndcg", _ndcg, GainOptions, ()),
     _definition("rprec", _whole("Rprec", r_precisions), WholeRankingOptions, ("r_precision",)),
     _definition("bpref", _whole("Bpref"), WholeRankingOptions, ()),
-    _definition("infap", _whole("infAP"), WholeRankingOptions, (), why_refused=_why_no_pool),
+    _definition("infap", _whole("infAP"), WholeRankingOptions, (), needs_pool=True),
 )

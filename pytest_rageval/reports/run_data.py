@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,7 +11,7 @@ from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.stats.verdict import shown_errors
-from pytest_rageval.text.printable import csv_text, quoted
+from pytest_rageval.text.printable import csv_text, one_line, quoted
 
 
 def _write_results(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
@@ -78,6 +78,29 @@ def _write_invalid(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> N
     folder.put("invalid.csv", csv_lines(["sample_id", "row", "line", "reason", "raw"], rows))
 
 
+def _write_holes(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the results that nobody judged, best first, with an empty grade; none without any."""
+    rows = [
+        [one_line(sample.sample_id), one_line(name), str(rank), ""]
+        for sample in result.samples
+        for name, rank in _holes(sample)
+    ]
+    if rows:
+        lines = ["\t".join(row) + "\n" for row in (["query", "document", "rank", "grade"], *rows)]
+        folder.put("holes.tsv", lines)
+
+
+def _holes(sample: SampleResult) -> list[tuple[str, int]]:
+    """Return the holes that any metric found, by rank; see ``metrics/holes.py``."""
+    ranks: dict[str, int] = {}
+    for details in sample.details.values():
+        if isinstance(details, Mapping) and isinstance(
+            found := details.get("first_holes"), Mapping
+        ):
+            ranks.update(found)
+    return sorted(ranks.items(), key=lambda hole: hole[1])
+
+
 def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:
     errors = "; ".join(f"{name}: {text}" for name, text in shown_errors(sample).items())
     return [
@@ -114,4 +137,5 @@ REPORTS = (
     Report("scenario.snapshot.yaml", _write_snapshot),
     Report("scores.csv", _write_scores),
     Report("invalid.csv", _write_invalid),
+    Report("holes.tsv", _write_holes),
 )
