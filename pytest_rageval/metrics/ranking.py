@@ -25,18 +25,15 @@ from pytest_rageval.metrics.base import (
 from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
 from pytest_rageval.metrics.holes import (
     Between,
-    Judged,
-    average_precisions,
-    between,
-    details_of,
-    hit_rates,
-    hole_ranks,
-    names_irrelevant,
-    ndcgs,
-    precisions,
-    r_precisions,
-    recalls,
-    reciprocal_ranks,
+    Open,
+    Ranked,
+    average_precision_between,
+    hit_rate_between,
+    ndcg_between,
+    precision_between,
+    r_precision_between,
+    recall_between,
+    reciprocal_rank_between,
 )
 from pytest_rageval.model import MAX_GRADE, Sample, Score
 
@@ -184,14 +181,21 @@ def score_rankings(
     ]
     measures = [metric.measure for metric in metrics]
     found = _evaluate(measures, by_ids) if by_ids else {}
+    ranked = {sample.index: Ranked.of(sample) for sample in by_ids}
     return [
-        [_score(metric, measure, sample, values) for sample in samples]
+        [_score(metric, measure, sample, values, ranked.get(sample.index)) for sample in samples]
         for metric, measure in zip(metrics, measures, strict=True)
         for values in [found.get(measure.gains, {}).get(measure.ask, {})]
     ]
 
 
-def _score(metric: RankingMetric, measure: _Measure, sample: Sample, values: _Values) -> Score:
+def _score(
+    metric: RankingMetric,
+    measure: _Measure,
+    sample: Sample,
+    values: _Values,
+    ranked: Ranked | None,
+) -> Score:
     if not metric.looks_at_ids(sample):
         return metric.score(sample, ScoringContext())
     if not sample.reference_ids:
@@ -200,19 +204,19 @@ def _score(metric: RankingMetric, measure: _Measure, sample: Sample, values: _Va
     if value is None and _can_find(sample, _judged(sample, dict(measure.gains))):
         return Score(metric.name, None, reason="ir-measures gave no figure")
     # A search without results scores 0, as with trec_eval -c.
-    return Score(metric.name, measure.finish(value or 0.0), details=_holes(metric, measure, sample))
+    details = _holes(metric, measure, ranked)
+    return Score(metric.name, measure.finish(value or 0.0), details=details)
 
 
-def _holes(metric: RankingMetric, measure: _Measure, sample: Sample) -> dict[str, Any] | None:
-    """Return what is known of the sample's holes, None if it has none."""
-    k = getattr(metric.options, "k", None)
-    if not names_irrelevant(sample) or not (holes := hole_ranks(sample, k)):
+def _holes(
+    metric: RankingMetric, measure: _Measure, ranked: Ranked | None
+) -> dict[str, Any] | None:
+    """Return what is known of the holes of a ranking, None if it has none."""
+    if ranked is None:
         return None
-    if measure.between is None:
-        return details_of(sample, holes, k, None)
-    gains = _judged(sample, dict(measure.gains))
-    ranking = Judged.of(sample, gains, holes, getattr(metric.options, "rel", 1), k)
-    return details_of(sample, holes, k, between(measure.between, ranking))
+    rel, k = getattr(metric.options, "rel", 1), getattr(metric.options, "k", None)
+    found = Open.of(ranked, dict(measure.gains), rel, k)
+    return found.details(measure.between) if found.n_holes else None
 
 
 def _judged(sample: Sample, gains: Mapping[int, int]) -> Mapping[str, int]:
@@ -299,7 +303,7 @@ def _precision(options: HitOptions) -> _Measure:
     from ir_measures import P, SetP
 
     asked = P(**options.parameters) @ options.k if options.k else SetP(**options.parameters)
-    return _Measure(asked, between=_open(options, precisions))
+    return _Measure(asked, between=_open(options, precision_between))
 
 
 def _recall(options: HitOptions) -> _Measure:
@@ -307,14 +311,14 @@ def _recall(options: HitOptions) -> _Measure:
 
     # Without a cutoff, one beyond the end of any ranking.
     asked = R(**options.parameters) @ (options.k or 1_000_000)
-    return _Measure(asked, between=_open(options, recalls))
+    return _Measure(asked, between=_open(options, recall_between))
 
 
 def _reciprocal_rank(options: HitOptions) -> _Measure:
     from ir_measures import RR
 
     last, asked = options.k, RR(**options.parameters)
-    between = _open(options, reciprocal_ranks)
+    between = _open(options, reciprocal_rank_between)
     if last is None:
         return _Measure(asked, between=between)
     # Beyond the cutoff, 1 / rank is smaller than 1 / k by far more than this tolerance.
@@ -327,7 +331,7 @@ def _hit_rate(options: HitOptions) -> _Measure:
     return _Measure(
         found.ask,
         lambda value: float(found.finish(value) > 0.0),
-        between=_open(options, hit_rates),
+        between=_open(options, hit_rate_between),
     )
 
 
@@ -336,7 +340,7 @@ def _average_precision(options: RankingOptions) -> _Measure:
 
     asked = AP(**options.parameters)
     return _Measure(
-        asked @ options.k if options.k else asked, between=_open(options, average_precisions)
+        asked @ options.k if options.k else asked, between=_open(options, average_precision_between)
     )
 
 
@@ -348,7 +352,7 @@ def _ndcg(options: GainOptions) -> _Measure:
     return _Measure(
         asked @ options.k if options.k else asked,
         gains=tuple(gains),
-        between=_open(options, ndcgs),
+        between=_open(options, ndcg_between),
     )
 
 
@@ -411,7 +415,9 @@ METRICS = (
     ),
     _definition("map", _average_precision, RankingOptions, ("ap", "average_precision")),
     _definition("ndcg", _ndcg, GainOptions, ()),
-    _definition("rprec", _whole("Rprec", r_precisions), WholeRankingOptions, ("r_precision",)),
+    _definition(
+        "rprec", _whole("Rprec", r_precision_between), WholeRankingOptions, ("r_precision",)
+    ),
     _definition("bpref", _whole("Bpref"), WholeRankingOptions, ()),
     _definition("infap", _whole("infAP"), WholeRankingOptions, (), needs_pool=True),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -79,26 +79,20 @@ def _write_invalid(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> N
 
 
 def _write_holes(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-    """Write the results that nobody judged, best first, with an empty grade; none without any."""
+    """Write which of the first results nobody judged, with a blank grade; nothing without any."""
+    if not any(column.retrieves for column in result.info.metrics):
+        return
+    # Not at the top: most scenarios have no ranking.
+    from pytest_rageval.stats.holes import first_holes
+
     rows = [
-        [one_line(sample.sample_id), one_line(name), str(rank), ""]
+        (one_line(sample.sample_id), one_line(name), str(rank), "")
         for sample in result.samples
-        for name, rank in _holes(sample)
+        for rank, name in first_holes(sample)
     ]
     if rows:
-        lines = ["\t".join(row) + "\n" for row in (["query", "document", "rank", "grade"], *rows)]
-        folder.put("holes.tsv", lines)
-
-
-def _holes(sample: SampleResult) -> list[tuple[str, int]]:
-    """Return the holes that any metric found, by rank; see ``metrics/holes.py``."""
-    ranks: dict[str, int] = {}
-    for details in sample.details.values():
-        if isinstance(details, Mapping) and isinstance(
-            found := details.get("first_holes"), Mapping
-        ):
-            ranks.update(found)
-    return sorted(ranks.items(), key=lambda hole: hole[1])
+        header = ("query", "document", "rank", "grade")
+        folder.put("holes.tsv", ("\t".join(row) + "\n" for row in (header, *rows)))
 
 
 def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:

@@ -77,7 +77,7 @@ def open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
 def holes_of(sample: SampleResult, metric: str) -> Mapping[str, Any]:
     """Return what a ranking metric says of the holes of a sample, empty where there are none."""
     details = sample.details.get(metric)
-    return details if isinstance(details, Mapping) and "first_holes" in details else {}
+    return details if isinstance(details, Mapping) and "holes" in details else {}
 
 
 def judged_shares(
@@ -115,6 +115,17 @@ def what_decides(result: ScenarioResult, baseline: Baseline, metric: str) -> str
     number = sum(holes["holes"] for holes in found)
     decide = "decides it: judge this" if number == 1 else "decide it: judge these"
     return f"{counted(number, 'hole')} in {_top(found[0].get('k'))} {decide} (holes.tsv)"
+
+
+def first_holes(sample: SampleResult) -> list[tuple[int, str]]:
+    """Return the rank and id of the holes among the first results, which are on record."""
+    retrieval = sample.details.get(RETRIEVAL)
+    if not isinstance(retrieval, Mapping) or not any(
+        holes_of(sample, name) for name in sample.scores
+    ):
+        return []
+    first = enumerate(retrieval.get("first", ()), 1)
+    return [(rank, name) for rank, (name, grade) in first if grade in (None, -1)]
 
 
 def at_high_end(result: ScenarioResult, metrics: Collection[str]) -> ScenarioResult:
