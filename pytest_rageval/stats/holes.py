@@ -52,13 +52,14 @@ class OpenMean:
 
 def open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
     """Return what holes leave open of a metric's mean; None if it has none."""
-    if not any(holes_of(sample, metric) for sample in result.samples):
-        return None
     rows = [
         (score, holes_of(sample, metric), sample)
         for sample in result.samples
         if is_scored(score := sample.scores.get(metric))
     ]
+    some = next((holes for _, holes, _ in rows if holes), None)
+    if some is None:
+        return None
     mean, judged, low, high = (
         weighted_mean((value, sample.sample_weight) for value, sample in column)
         for column in (
@@ -69,8 +70,7 @@ def open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
         )
     )
     if mean is None or judged is None or low is None or high is None:
-        return None
-    some = next(holes for _, holes, _ in rows if holes)
+        return None  # no weight is above 0
     return OpenMean(metric, mean, judged, (low, high) if "low" in some else None, some.get("k"))
 
 
