@@ -22,7 +22,8 @@ _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MUL
 _LAST_WORD: Final = re.compile(r"(?:[A-Za-z]+\.)*[A-Za-z]+$")
 _LIST_NUMBER: Final = re.compile(r"[ \t]*(?:[-*+>•][ \t]+)?(?:\*\*)?(?:\d{1,3}|[a-zA-Z])$")
 _NEXT: Final = re.compile(r"[ \t]*[\"'“‘「『（(\[《*_`]*([^\W_]+)?")
-_WORD: Final = re.compile(r"[^\W_]+(?:['’.,:/@-][^\W_]+)*")
+_WORD: Final = r"(?>[^\W_]+(?:['’.,:/@-][^\W_]+)*)"
+_THREE_WORDS: Final = re.compile(rf"[\W_]*+{_WORD}(?:[\W_]++{_WORD}){{2}}")
 _ALPHANUMERIC: Final = re.compile(r"[^\W_]")
 _PREFIX: Final = re.compile(r"\s*(?:[-*+>•]\s+|\(?(?:\d{1,3}|[a-zA-Z])[.)、]\s*)*")
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
@@ -90,7 +91,7 @@ def counts_as_sentence(text: str) -> bool:
     if text.startswith("#") or text.rstrip(_CLOSING + " \t").endswith(("?", "？")):
         return False
     body = text[_PREFIX.match(text).end() :]  # type: ignore[union-attr]  # may match nothing
-    if len(_WORD.findall(body)) >= 3:
+    if _THREE_WORDS.match(body):
         return True
     return has_cjk(body) and len(_ALPHANUMERIC.findall(body)) >= 4
 
