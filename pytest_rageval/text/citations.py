@@ -177,8 +177,9 @@ def _without_lists(text: str) -> str:
     if "\n" in text:
         for heading in reversed(list(_LIST_HEADING.finditer(text))):
             lines = text[heading.end() :].splitlines()
-            if any(map(str.strip, lines)) and all(map(_ENTRY.match, lines)):
-                text = text[: heading.start()]
+            if not any(map(str.strip, lines)) or not all(map(_ENTRY.match, lines)):
+                break
+            text = text[: heading.start()]
     return _DEFINITION.sub("", text) if "[" in text else text
 
 

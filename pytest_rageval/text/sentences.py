@@ -160,4 +160,5 @@ def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
 
 def _follows_a_digit(text: str, word: re.Match[str]) -> bool:
     """Return whether a letter is a unit, as in "330 m. Visitors", and no initial."""
-    return len(word.group()) == 1 and text[: word.start()].rstrip()[-1:].isdigit()
+    before = text[max(0, word.start() - 3) : word.start()].rstrip()
+    return len(word.group()) == 1 and before[-1:].isdigit()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_rageval.text.citations import CitationRule, find_style, read_citations, strip_citations
+from pytest_rageval.text.sentences import split_sentences
 
 AUTO = CitationRule()
 CONTEXTS = 5
@@ -138,3 +142,49 @@ def test_a_name_in_the_users_pattern_stays_whole() -> None:
         3,
         4,
     )
+
+
+WORDS = "It opened 1889. Dr. 该塔开放。 高330米； x_y f( np.a ` ``` ( ) [ ] [[ ]] - 1. ... ? !"
+MARKERS = (
+    "[1] [2,3] [0,1] [1-2] 【1†source】 ［2］ [^1] [^1]: [doc1] [citation:1,2] (source:a.pdf) "
+    "[b.md] （ ） 【 】 [2024] ¹ .² (http://a.b) Sources: ##"
+)
+BLANKS = (" ", "\n", "\n\n", "\nReferences:\n", "\n[1] a.pdf\n")
+PIECES = st.sampled_from([*WORDS.split(), *MARKERS.split(), *BLANKS])
+CODE = re.compile(r"^[ \t]*```.*?(^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def letters(text: str) -> list[str]:
+    return re.findall(r"[^\W_]", text)
+
+
+RULES = st.sampled_from(
+    [AUTO, CitationRule(superscripts=True), CitationRule(base=0), CitationRule("brackets")]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), RULES)
+def test_any_text_is_read_whole(answer: str, rule: CitationRule) -> None:
+    """Nothing raises, no marker stays, sentences hold all words, and each citation has its own."""
+    read = read_citations(answer, rule, CONTEXTS)
+    again = read_citations(read.stripped, rule, CONTEXTS)
+    assert again.citations == ()
+    assert again.stripped == read.stripped
+    assert letters(" ".join(s.text for s in read.sentences)) == letters(CODE.sub("", read.stripped))
+    if read.sentences:
+        assert [source for s in read.sentences for source in s.citations] == [*read.citations]
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_sentences_hold_all_words_but_code(text: str) -> None:
+    plain = text.replace("```", "")
+    assert letters("".join(split_sentences(plain))) == letters(plain)
+
+
+def test_numbers_may_begin_at_0_where_the_base_is_not_written() -> None:
+    answers = ["It is [0].", "It is [0][1]."]
+    assert "write {base: 0}" in find_style(answers, [3, 3]).problem
+    assert find_style(answers, [3, 3], base_is_written=True).problem == ""
+    brackets = find_style(answers, [3, 3], CitationRule("brackets"))
+    assert "write {base: 0}" in brackets.problem
+    assert brackets.rule == CitationRule("brackets")
