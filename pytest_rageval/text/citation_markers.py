@@ -67,7 +67,7 @@ _SPLIT: Final = re.compile(r"[,，;；、]")
 _NUMBER_OR_RANGE: Final = re.compile(r"\s*(\d{1,9})(?:\s?[-–—~～]\s?(\d{1,9}))?\s*")
 _LIST_OF_NUMBERS: Final = re.compile(_NUMBERS)
 _WITH_PREFIX: Final = ("footnote", "citation", "doc")
-_NO_NUMBER: Final = re.compile(r"[^\d,，;；、\s–—~～-]+|(?<=[a-z])[-_]")
+_NO_NUMBER: Final = re.compile(r"[^\d,，;；、\s–—~～-]+|(?<=[^\W\d_])[-_]")
 _DIGIT: Final = re.compile(r"\d")
 _COLON: Final = re.compile("[:：]")
 _FILE: Final = re.compile(rf"{EXTENSION}\s*$")
@@ -169,7 +169,7 @@ def _may_be(
     marker: str, style: str, sources: tuple[Source, ...], base: int, most: int | None
 ) -> bool:
     """Return whether numbers in brackets are citations: no year, and no interval from 0."""
-    if style not in ("brackets", "lenticular") or "†" in marker:
+    if style not in ("brackets", "lenticular", "citation", "doc"):
         return True
     numbers = [source for source in sources if isinstance(source, int)]
     if any(number > max(99, most or 0) for number in numbers):
