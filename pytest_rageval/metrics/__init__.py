@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "columns": (),
     "criteria": ("must_satisfy",),
     "custom": (),
     "dbgpt": (),

@@ -45,7 +45,8 @@ class MetricInfo(Value, frozen=True):
     weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
     judge must tell good control rows from bad ones. ``section``: it scores what its section reads
     in the answer, a refusal or citations, and decides itself what an empty answer is worth.
-    ``comes_last``: it makes its score of those of other metrics of the scenario.
+    ``comes_last``: it makes its score of those of other metrics of the scenario. ``column``: that
+    of the data which it is, empty for all other metrics.
     """
 
     name: str
@@ -65,6 +66,7 @@ class MetricInfo(Value, frozen=True):
     margin: float = 0.3
     section: Section | None = None
     comes_last: bool = False
+    column: str = ""
 
     @property
     def is_judged(self) -> bool:
@@ -86,12 +88,14 @@ class AnswerReading(Value, frozen=True):
 class ScoringContext(Struct):
     """What the metrics of one sample share: its texts, prepared once.
 
-    ``latency_s`` is the time that its answer took, None where it was not asked for now.
+    ``latency_s`` is the time that its answer took, None where it was not asked for now, and
+    ``cost_usd`` what the target says that it cost.
     ``reading`` is there for metrics of a ``section``, ``scores`` for those that come last.
     """
 
     texts: SampleTexts = field(default_factory=SampleTexts)
     latency_s: float | None = None
+    cost_usd: Any = None
     reading: AnswerReading | None = None
     scores: Mapping[str, Score] = field(default_factory=dict)
 
