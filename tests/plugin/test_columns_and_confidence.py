@@ -123,3 +123,27 @@ def test_workers_give_the_same_figures(project: Project, workers: Run) -> None:
         "latency_s.quantile.0.95": 1.9,
         "unscored": 0.0,
     }
+
+
+def test_what_a_target_took_is_gated_and_a_kept_answer_took_nothing(
+    project: Project, run: Run
+) -> None:
+    """The second run is answered by the cache: its gates have no figure, and so fail."""
+    project.file("app.py", 'def answer(question):\n    return {"answer": "x", "cost_usd": 0.5}\n')
+    project.scenario("""
+        name: qa
+        target: {type: python, use: "app:answer", cache_answers: true}
+        metrics:
+          - em
+          - {column: target.latency_s, range: [0, null], lower_is_better: true}
+          - {column: target.cost_usd, name: cost, lower_is_better: true}
+        gates: {target.latency_s: {quantile: {0.95: 30}}, cost: 0.5}
+        dataset: [{question: a, references: [x]}, {question: b, references: [x]}]
+    """)
+    assert run().ret == 0
+    assert project.results()["metrics"]["cost"]["mean"] == 0.5
+    assert run().ret == 1
+    assert project.gates()["cost.mean"] == "failed"
+    assert project.results()["samples"][0]["reasons"]["cost"] == (
+        "the answer was not asked for now (cached)"
+    )
