@@ -11,6 +11,7 @@ from typing import Any, Final
 from pytest_rageval.gates.base import GATE_REGISTRY, NOT_APPLICABLE, GateKind
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import WEIGHTED_SCORE
+from pytest_rageval.scenario.model_specs import OF_COLUMNS
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import TYPE_BY_KEY
 from pytest_rageval.scenario.spec import NUMBER, TEXT, EditorSchema, mapping_form, with_one_of
@@ -57,7 +58,7 @@ def _add_metrics(schema: Schema, metrics: Mapping[str, str]) -> None:
     definitions["MetricName"] = _any_of(metrics)
     definitions["ScoreName"] = _any_of({**metrics, **_WEIGHTED})
     forms = definitions["MetricSpec"]["anyOf"]
-    _, named, used = forms
+    _, named, used, _ = forms
     forms[0] = {"type": "string", "$ref": "#/$defs/MetricName"}
     for definition in METRIC_REGISTRY:
         options = _options(definition, used["properties"]["name"], definitions)
@@ -331,10 +332,19 @@ def _metric_forms(spec: Schema) -> Schema:
         "type": "object",
         "minProperties": 1,
         "maxProperties": 1,
-        "properties": {"use": False},
+        "properties": {"use": False, "column": False},
     }
     name = {"type": "string", "minLength": 1}
-    return {"description": spec["description"], "anyOf": [name, named, used]}
+    lower = {**spec["properties"]["higher_is_better"], "description": "false when absent"}
+    written = {**spec["properties"], "lower_is_better": lower}
+    column = {
+        "type": "object",
+        "required": ["column"],
+        "properties": {key: written[key] for key in OF_COLUMNS},
+        "additionalProperties": False,
+        "patternProperties": {"^x-": {}},
+    }
+    return {"description": spec["description"], "anyOf": [name, named, used, column]}
 
 
-_NOT_WRITTEN = ("metric", "options")
+_NOT_WRITTEN = ("metric", "options", "column")

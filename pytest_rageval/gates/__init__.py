@@ -12,6 +12,7 @@ from typing import Final
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "agreement": ("agreement",),
     "bound": ("lower_bound", "quantile"),
+    "confidence": ("aurc", "selective"),
     "fallen": (),
     "invalid": ("invalid",),
     "mean": ("fail_under", "mean"),

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "answer_questions": (),
+    "citations": ("citation_coverage", "citation_validity", "source_precision", "source_recall"),
+    "columns": (),
     "context_hits": (),
     "criteria": ("must_satisfy",),
     "custom": (),
@@ -52,6 +55,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "recall",
         "rprec",
     ),
+    "refusals": ("crag_score", "missed_refusal", "over_refusal", "refusal"),
     "rouge": ("rouge-1", "rouge-2", "rouge-l", "rouge_score"),
     "row_checks": ("answer_checks", "must_include", "must_match", "must_not_include"),
     "rubric": ("llm_answer_relevancy", "rubric"),

@@ -46,7 +46,8 @@ class MetricInfo(Value, frozen=True):
     judge must tell good control rows from bad ones. ``section``: it scores what its section reads
     in the answer, a refusal or citations, and decides itself what an empty answer is worth.
     ``comes_last``: it makes its score of those of other metrics of the scenario. ``needs_pool``: it
-    estimates by the documents that were pooled and not judged, of grade -1.
+    estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of the
+    data which it is, empty for all other metrics.
     """
 
     name: str
@@ -67,6 +68,7 @@ class MetricInfo(Value, frozen=True):
     section: Section | None = None
     comes_last: bool = False
     needs_pool: bool = False
+    column: str = ""
 
     @property
     def is_judged(self) -> bool:
@@ -89,12 +91,14 @@ class AnswerReading(Value, frozen=True):
 class ScoringContext(Struct):
     """What the metrics of one sample share: its texts, prepared once.
 
-    ``latency_s`` is the time that its answer took, None where it was not asked for now.
+    ``latency_s`` is the time that its answer took, None where it was not asked for now, and
+    ``cost_usd`` what the target says that it cost.
     ``reading`` is there for metrics of a ``section``, ``scores`` for those that come last.
     """
 
     texts: SampleTexts = field(default_factory=SampleTexts)
     latency_s: float | None = None
+    cost_usd: Any = None
     reading: AnswerReading | None = None
     scores: Mapping[str, Score] = field(default_factory=dict)
 

@@ -278,5 +278,6 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         "errors": sample.errors or {},
         **({"replies": sample.replies} if sample.replies else {}),
         **({"left_out": sample.left_out} if sample.left_out else {}),
+        **({} if sample.confidence is None else {"confidence": sample.confidence}),
         **({"cause": sample.cause, "cause_reason": sample.cause_reason} if sample.cause else {}),
     }

@@ -289,7 +289,8 @@ def _filled_target(target: Any, profiles: dict[str, Any]) -> Any:
 class MetricSpec(Spec):
     """One entry under ``metrics``: a name, or a name with its options; or ``use`` an import path.
 
-    The fields between ``use`` and ``options`` describe a metric of the user's own.
+    The fields between ``use`` and ``options`` describe a metric of the user's own; those of
+    ``OF_COLUMNS`` also a ``column`` of the data.
     """
 
     metric: Name = Field(description="a built-in metric, or an import path")
@@ -304,6 +305,7 @@ class MetricSpec(Spec):
     version: Count | None = Field(None, description="another one makes saved runs incomparable")
     timeout_s: Seconds | None = Field(None, description="for one sample; async functions only")
     options: dict[str, Any] = Field({}, description="the metric's own")
+    column: Name | None = Field(None, description="of the data: its numbers are the scores")
 
     @model_validator(mode="before")
     @classmethod
@@ -312,10 +314,12 @@ class MetricSpec(Spec):
             return {"metric": data}
         if isinstance(data, dict) and "use" in data:
             return _used_metric(data, cls.model_fields)
+        if isinstance(data, dict) and "column" in data:
+            return _column_metric(data)
         if not isinstance(data, dict) or len(data) != 1:
             raise ValueError(
                 "write a metric as 'f1' or as 'f1: {normalizer: squad}', one of your own as "
-                "{use: 'my_metrics:politeness'}"
+                "{use: 'my_metrics:politeness'}, a column of the data as {column: latency_s}"
             )
         ((metric, options),) = data.items()
         if options is not None and not isinstance(options, dict):
@@ -323,6 +327,8 @@ class MetricSpec(Spec):
         options = without_own_keys(options or {})
         if "use" in options:
             return _used_metric({"name": metric, **options}, cls.model_fields)
+        if "column" in options:
+            return _column_metric({"name": metric, **options})
         return {"metric": metric, "name": options.pop("name", None), "options": options}
 
     @property
@@ -360,9 +366,27 @@ class MetricSpec(Spec):
         return None if needs is None else sorted({FIELD_OF[name] for name in needs})
 
 
+OF_COLUMNS: Final = ("column", "name", "range", "higher_is_better", "lower_is_better")
+"""The keys of a metric that is a column of the data."""
+
+
+def _column_metric(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a metric that is a column of the data; ``lower_is_better`` is said the other way."""
+    keys = without_own_keys(data)
+    for key in keys:
+        if key not in OF_COLUMNS:
+            raise ValueError(unknown_name("key of a column", key, OF_COLUMNS))
+    lower = keys.pop("lower_is_better", None)
+    if lower is not None:
+        if not isinstance(lower, bool) or "higher_is_better" in keys:
+            raise ValueError("lower_is_better: expected true or false, without higher_is_better")
+        keys["higher_is_better"] = not lower
+    return {"name": keys["column"], **keys, "metric": keys["column"]}
+
+
 def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
     """Return a metric of the user's own: what the schema does not know are its options."""
-    known = set(fields) - {"metric", "options"}
+    known = set(fields) - {"metric", "options", "column"}
     keys = {key: value for key, value in data.items() if key in known}
     rest = {key: value for key, value in data.items() if key not in known}
     return {**keys, "metric": data["use"], "options": without_own_keys(rest)}

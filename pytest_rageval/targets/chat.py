@@ -117,6 +117,8 @@ class ChatTarget:
         extra: dict[str, Any] = {"model": reply.model}
         if reply.finish_reason == "length":
             extra |= {"finish_reason": "length", "max_tokens": self._settings.max_tokens}
+        if reply.usage.cost_usd is not None:
+            extra["cost_usd"] = reply.usage.cost_usd
         return Answer(reply.text, extra=extra, latency_s=reply.latency_s)
 
     async def aclose(self) -> None:

@@ -99,6 +99,7 @@ ROW = {
     "references": [["four weeks"], ["4 weeks"]],
     "doc_name": "loans.md",
     "difficulty": "hard",
+    "latency_s": 0.5,
     "question_id": 7,
     "language": "en",
     "contexts": ["Books are lent for four weeks."],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.plan import BoundMetric
-from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
+from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns, check_named_columns
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
@@ -151,12 +151,13 @@ def lines_of_data(binding: Binding) -> list[int | None]:
 
 
 def _named_columns(scenario: Scenario) -> frozenset[str]:
-    """Return what gates and conditions name: a column has its own name there, whatever it serves.
+    """Return what metrics, gates and conditions name: columns, whatever fields they serve.
 
     Not what they know as a field.
     """
     by = scenario.gates.get("by")
     names = {scenario.group_by, *(by if isinstance(by, Mapping) else ())}
+    names.update(spec.column for spec in scenario.metrics)
     names.update(name for spec in (*scenario.skip, *scenario.xfail) for name in spec.where)
     return frozenset(name for name in names if name is not None and name not in FIELDS)
 
@@ -241,6 +242,7 @@ def bind_cases(
     ``provided`` are the fields that a system under test fills in later.
     """
     check_columns(binding, dataset, metrics, provided)
+    check_named_columns(binding, dataset, metrics, is_asked=bool(provided))
     _check_marks(binding, dataset)
     marked = mark_cases(dataset.cases, binding.scenario.skip, binding.scenario.xfail)
     asked = frozenset[str]().union(*(metric.info.of_row for metric in metrics))

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.errors import Problem
+from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
@@ -78,6 +78,36 @@ def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sa
             f"metric {metric.column.name!r} compares {named} in {first} of {len(samples)} rows, "
             f"{' and '.join(sorted(metric.info.or_needs))} in the others; set its option 'on'"
         )
+
+
+def check_named_columns(
+    binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], *, is_asked: bool
+) -> None:
+    """Note each metric that is a column which no row has, or a target's where none is asked."""
+    named = [(metric.info.column, metric.position) for metric in metrics if metric.info.column]
+    if not named:
+        return
+    # Not at the top: most scenarios have no column as a metric.
+    from pytest_rageval.metrics.columns import OF_TARGET, is_blank, value_in
+
+    samples = [case for case in dataset.cases if isinstance(case, Sample)]
+    columns = [*dict.fromkeys([*dataset.columns, *dataset.metadata_columns])]
+    for column, position in named:
+        if column in OF_TARGET:
+            message = "" if is_asked else f"{column!r} needs a system under test; name it: target"
+        elif column.startswith("target."):
+            message = unknown_name("value of a target", column, OF_TARGET)
+        elif samples and all(is_blank(value_in(sample, column)) for sample in samples):
+            is_there = column in columns
+            message = (
+                f"the column {column!r} is blank in every row of {dataset.shown}"
+                if is_there
+                else f"{dataset.shown}: {unknown_name('column', column, columns)}"
+            )
+        else:
+            continue
+        if message:
+            binding.problem(f"metrics[{position}].column: {message}", "metrics", position)
 
 
 class _Columns(Struct):

@@ -49,13 +49,39 @@ def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[Boun
     """Return the metrics with the weights that the scenario gives them."""
     names = [metric.column.name for metric in metrics]
     weights = binding.by_metric("metric_weights", binding.scenario.metric_weights, names)
-    _check_weights(binding, weights, names)
-    return tuple(_weighed(metric, weights) for metric in metrics)
+    open_ended = [name for name, metric in zip(names, metrics, strict=True) if _is_open(metric)]
+    _check_weights(binding, weights, names, open_ended)
+    defaults = {**dict.fromkeys(names, 1.0), **dict.fromkeys(open_ended, 0.0)}
+    return tuple(_weighed(metric, {**defaults, **weights}) for metric in metrics)
 
 
-def _check_weights(binding: Binding, weights: Mapping[str, float], names: Sequence[str]) -> None:
+def _is_open(metric: BoundMetric) -> bool:
+    """Return whether it is a column without a closed range, which no weighted score can hold."""
+    return bool(metric.info.column) and metric.column.middle is None
+
+
+def _check_weights(
+    binding: Binding,
+    weights: Mapping[str, float],
+    names: Sequence[str],
+    open_ended: Sequence[str],
+) -> None:
+    for name in open_ended:
+        if weights.get(name):
+            message = (
+                f"metric_weights.{name}: a column without a closed range has no part in "
+                "weighted_score; write both ends, such as range: [0, 10], or the weight 0"
+            )
+            binding.problem(message, "metric_weights", name)
+    if open_ended and not binding.problems and len(open_ended) == len(names):
+        message = (
+            f"metrics: nothing makes a weighted_score, for {open_ended[0]!r} has no closed range; "
+            "write both ends, such as range: [0, 10], or add a metric such as em"
+        )
+        binding.problem(message, "metrics")
     if not weights:
         return
+    names = [name for name in names if name not in open_ended]
     if names and all(resolve_weight(weights, name) == 0.0 for name in names):
         message = "metric_weights: all weights are 0; at least one metric must count"
         binding.problem(message, "metric_weights")
@@ -67,7 +93,7 @@ def _check_weights(binding: Binding, weights: Mapping[str, float], names: Sequen
 
 
 def _weighed(metric: BoundMetric, weights: Mapping[str, float]) -> BoundMetric:
-    weight = weights.get(metric.column.name, 1.0)
+    weight = weights[metric.column.name]
     return replace(metric, column=replace(metric.column, weight=weight))
 
 

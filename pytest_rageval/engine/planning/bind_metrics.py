@@ -171,12 +171,21 @@ def _looked_up(
         try:
             if spec.use is not None:
                 yield at, *use_metric(binding, spec.use, spec), {}
+            elif spec.column is not None:
+                yield at, spec, _of_column(spec, spec.column), {}
             else:
                 yield at, spec, *_look_up(binding, spec)
         except RagevalError as error:
             binding.problem(f"metrics[{at}]: {error}", "metrics", at, "use")
         except (UnknownNameError, NotationError) as error:
             binding.problem(f"metrics[{at}]: {error}", "metrics", at)
+
+
+def _of_column(spec: MetricSpec, column: str) -> MetricDefinition:
+    # Not at the top: most scenarios have no column as a metric.
+    from pytest_rageval.metrics.columns import column_metric
+
+    return column_metric(column, spec.range, higher_is_better=spec.higher_is_better is not False)
 
 
 def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetric]) -> bool:

@@ -122,7 +122,7 @@ def _is_places(text: str) -> bool:
 
 def _metric(plain: dict[str, Any]) -> Any:
     options = {name: shown_option(name, value) for name, value in plain["options"].items()}
-    if plain["use"] is not None:
+    if plain["use"] is not None or plain["column"] is not None:
         said = {key: value for key, value in plain.items() if value is not None}  # else absent
         own = {key: value for key, value in said.items() if key not in ("metric", "options")}
         return {**own, **options}

@@ -151,7 +151,10 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     sample = admitted(plan, case if answered is None else answered.sample)
     if sample is None:
         return _without_answer(plan, case, asked_s, REFUSED)
-    context = ScoringContext(latency_s=answered.latency_s if answered is not None else None)
+    context = ScoringContext()
+    if answered is not None:
+        context.latency_s = answered.latency_s
+        context.cost_usd = answered.extra.get("cost_usd")
     judged = judgement.scores if judgement is not None else NOTHING
     scores = _scores(plan, sample, context, judged)
     found = _result(plan, sample, scores, asked_s + time.perf_counter() - started)
@@ -368,6 +371,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         dataset_row=_saved_row(sample, saved) if (saved := plan.saved_columns) else None,
         xfail=sample.xfail,
         expected=sample.reference_contexts if plan.keeps_expected else None,
+        confidence=sample.confidence,
         # Of qrels there is one digest for all.
         judged_by=NOTHING if plan.info.judgements_sha256 else reference_digests(sample),
         **remarks,

@@ -94,7 +94,7 @@ def test_names_of_metrics_and_gates_are_proposed_and_others_are_taken() -> None:
     assert set(definitions["Gates"]["properties"]) == metrics | {"weighted_score"} | {
         kind.name for kind in GATE_REGISTRY if kind.scope == "scenario"
     }
-    assert set(definitions["MetricSpec"]["anyOf"][1]["properties"]) == metrics | {"use"}
+    assert set(definitions["MetricSpec"]["anyOf"][1]["properties"]) == metrics | {"use", "column"}
 
 
 OWN = {"my_own": 1.0, "ndcg@10": 0.5}

@@ -457,7 +457,7 @@ def test_every_gate_can_be_asked_of_slices(result: Result) -> None:
         (
             {"f1": {"zz": 1}},
             ("f1", "zz"),
-            "unknown check of 'f1' 'zz'. Known: agreement, lower_bound, mean, quantile",
+            "unknown check of 'f1' 'zz'. Known: agreement, aurc, lower_bound, mean, quantile",
         ),
         ({"f1": 1.5}, ("f1",), "min 1.5 is outside the range 0..1"),
         ({"f1": -0.1}, ("f1",), "min -0.1 is outside the range 0..1"),

@@ -55,6 +55,7 @@ def test_a_result_arrives_as_it_was_sent() -> None:
         cause="unknown",
         cause_reason="no contexts",
         left_out={"em": "row"},
+        confidence=0.75,
     )
     default = SampleResult("", 0)
     assert [one.name for one in fields(result) if _same(result, default, one.name)] == []

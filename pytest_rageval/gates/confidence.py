@@ -1,0 +1,208 @@
+"""The gates ``selective`` and ``aurc``: whether answers are good where the system is sure of them.
+
+``f1: {selective: {coverage: 0.8, min: 0.9}}`` requires a mean of 0.9 over the most confident 80 %;
+``f1: {aurc: {max: 0.2}}`` bounds the mean risk over all such shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
+
+from pytest_rageval.gates.base import (
+    LISTED,
+    UNIT,
+    Gate,
+    GateKind,
+    Location,
+    WorstSamples,
+    bound_result,
+    make_gates,
+    targets_of,
+    weighing,
+)
+from pytest_rageval.gates.unscored import UnscoredGate
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Bound,
+    GateResult,
+    MetricColumn,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+from pytest_rageval.scenario.spec import BoundSpec, Portion
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.wording import counted
+
+if TYPE_CHECKING:
+    from pytest_rageval.stats.selective import Figure, Ranked
+
+_FIELD: Final = "dataset: {key_map: {confidence: <column>}}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceGate(Gate):
+    """Bounds a figure of the samples in order of their confidence.
+
+    It is the mean of the most confident share ``coverage``; without one, the area under the curve
+    of risk over coverage.
+    """
+
+    name: str
+    target: str
+    bound: Bound
+    column: MetricColumn
+    coverage: float | None = None
+
+    @property
+    def targets(self) -> Iterable[str]:
+        """The metric that it is about."""
+        return (self.target,)
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Fail also when nothing was scored, or more samples lack a confidence than may."""
+        scored = self._scored(result)
+        samples = [sample for sample in scored if sample.confidence is not None]
+        if not scored:
+            return bound_result(self.name, self.bound, None, f"no sample has a {self.target}")
+        if not samples:
+            missing = f"no sample has a confidence; name its column, {_FIELD}"
+            return bound_result(self.name, self.bound, None, missing)
+        lacking = len(scored) - len(samples)
+        verdict = self._verdict(result, samples, lacking)
+        if lacking and not _may_lack(result.info, self.target).holds(lacking / len(scored)):
+            share = math.ceil(100 * lacking / len(scored)) / 100
+            allow = share if self.target == WEIGHTED_SCORE else f"{{{self.target}: {share:g}}}"
+            message = (
+                f"{lacking} of {counted(len(scored), 'sample')} have no confidence; if that is in "
+                f"order, 'gates: {{unscored: {allow}}}' would allow it"
+            )
+            return replace(verdict, outcome="failed", message=message, margin=None)
+        return verdict
+
+    def _scored(self, result: ScenarioResult) -> list[SampleResult]:
+        return [sample for sample in weighing(result) if is_scored(score_of(sample, self.target))]
+
+    def _verdict(
+        self, result: ScenarioResult, samples: list[SampleResult], lacking: int
+    ) -> GateResult:
+        # Not at the top: numpy takes longer to load than this package.
+        from pytest_rageval.stats.selective import bootstrap_interval
+
+        ranked, figure = self._ranked(samples), self._figure()
+        groups = group_numbers(result.info, samples)
+        interval = bootstrap_interval(ranked, figure, groups)
+        unit = "sample" if groups is None else f"{result.info.group_by}"
+        parts = [
+            self._extent(ranked),
+            f"{counted(lacking, 'sample')} without confidence left out" if lacking else "",
+            "no interval: resamples do not vary"
+            if interval is None
+            else f"95 % interval {interval[0]:.4f}..{interval[1]:.4f}, bootstrap by {unit}",
+        ]
+        remark = ", ".join(filter(None, parts))
+        return bound_result(self.name, self.bound, figure(ranked, ranked.once), remark=remark)
+
+    def _ranked(self, samples: list[SampleResult]) -> Ranked:
+        from pytest_rageval.stats.selective import Ranked
+
+        scores = [score_of(sample, self.target) or 0.0 for sample in samples]
+        if self.coverage is None:
+            scores = [self.column.to_unit(score) for score in scores]
+        return Ranked(
+            [sample.confidence or 0.0 for sample in samples],
+            scores,
+            [sample.sample_weight for sample in samples],
+        )
+
+    def _figure(self) -> Figure:
+        from pytest_rageval.stats.selective import aurc, selective_mean
+
+        return aurc if self.coverage is None else selective_mean(self.coverage)
+
+    def _extent(self, ranked: Ranked) -> str:
+        """Return over how many samples the figure is, and how sure the least sure one is."""
+        if self.coverage is None:
+            return f"n {len(ranked.scores)}"
+        from pytest_rageval.stats.selective import covered
+
+        places = covered(ranked, self.coverage)
+        least = min(ranked.confidences[at] for at in places)
+        return f"the most confident {len(places)} of {len(ranked.scores)}, from {least:g} up"
+
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return the worst answers among those that the system is surest of."""
+        from pytest_rageval.stats.selective import covered
+
+        samples = [sample for sample in self._scored(result) if sample.confidence is not None]
+        if not samples:
+            return []
+        places = covered(self._ranked(samples), self.coverage or 0.5)
+        rows = [(score_of(samples[at], self.target) or 0.0, samples[at]) for at in places]
+        rows.sort(key=lambda row: row[0] if self.column.higher_is_better else -row[0])
+        heading = f"the worst {self.target} of the {len(rows)} most confident:"
+        shown = tuple((f"{score:.4f}", sample) for score, sample in rows[:LISTED])
+        return [WorstSamples(heading, shown)]
+
+
+def _may_lack(info: ScenarioInfo, target: str) -> Bound:
+    """Return the share of samples that may lack a confidence, as ``gates.unscored`` has it."""
+    given = info.gates.get("unscored")
+    (gate,) = [UnscoredGate()] if given is None else make_gates({"unscored": given}, info)
+    assert isinstance(gate, UnscoredGate)
+    return gate.shares.get(target, gate.bound)
+
+
+class SelectiveSpec(BoundSpec):
+    """A bound of the mean over the most confident share of the samples."""
+
+    short_form = None
+
+    coverage: Annotated[Portion, Field(gt=0.0)] = Field(
+        description="the share of samples, by weight, that the system is surest of"
+    )
+
+
+def _make_selective(options: SelectiveSpec, location: Location) -> list[Gate]:
+    bound, name = location.bound_of_metric(options), f"{location.target}.selective"
+    column = location.column
+    return [ConfidenceGate(name, location.target, bound, column, options.coverage)]
+
+
+def _make_aurc(options: BoundSpec, location: Location) -> list[Gate]:
+    target, column = location.target, location.column
+    ends = location.info.weighted_range if target == WEIGHTED_SCORE else column.unit_range
+    if not (ends[0] >= 0.0 and ends[1] <= 1.0):
+        raise location.error(f"needs scores from 0 to 1, and {target} has the range {_text(ends)}")
+    bound = location.bound(options, UNIT, higher_is_better=False)
+    return [ConfidenceGate(f"{target}.aurc", target, bound, targets_of(location.info)[target])]
+
+
+def _text(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:g}..{ends[1]:g}"
+
+
+GATES = (
+    GateKind(
+        "selective",
+        "metric",
+        SelectiveSpec,
+        _make_selective,
+        description="bound of the mean over the most confident share of the samples",
+        example="{coverage: 0.8, min: 0.9}",
+    ),
+    GateKind(
+        "aurc",
+        "metric",
+        BoundSpec,
+        _make_aurc,
+        description="largest mean risk over all shares of the most confident samples, 0 to 1",
+    ),
+)
+"""Both are written under a metric or ``weighted_score``, and read the field ``confidence``."""
