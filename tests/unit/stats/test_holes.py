@@ -119,6 +119,10 @@ def test_a_fall_that_holes_may_explain_is_undecided(mode: str) -> None:
     assert regression(0.9, mode=mode, max_drop=0.1, undecided="pass").outcome == "passed"
 
 
+def test_a_loss_of_judgements_by_more_than_a_twentieth_is_enough() -> None:
+    assert "cannot be decided" in regression(0.9, judged=0.94).message
+
+
 @pytest.mark.parametrize(
     ("high", "judged", "before"),
     [
