@@ -17,6 +17,7 @@ FEW_JUDGED: Final = 0.9
 """A figure is of well judged results from this share upwards."""
 
 _LARGEST_LOSS: Final = 0.05
+_ON_RECORD: Final = 10  # how many results of a search the details of a sample name
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,10 @@ def what_decides(result: ScenarioResult, baseline: Baseline, metric: str) -> str
         return ""
     found = [holes for sample in both if (holes := holes_of(sample, metric))]
     number = sum(holes["holes"] for holes in found)
+    k = found[0].get("k")
     decide = "decides it: judge this" if number == 1 else "decide it: judge these"
-    return f"{counted(number, 'hole')} in {_top(found[0].get('k'))} {decide} (holes.tsv)"
+    listed = "" if k is not None and k <= _ON_RECORD else f" has those of the first {_ON_RECORD}"
+    return f"{counted(number, 'hole')} in {_top(k)} {decide} (holes.tsv{listed})"
 
 
 def first_holes(sample: SampleResult) -> list[tuple[int, str]]:

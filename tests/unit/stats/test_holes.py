@@ -20,7 +20,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
-from pytest_rageval.stats.holes import judged_shares, open_mean
+from pytest_rageval.stats.holes import judged_shares, open_mean, what_decides
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.wording import judged_text, open_lines, open_text
 
@@ -119,6 +119,10 @@ def test_a_fall_that_holes_may_explain_is_undecided(mode: str) -> None:
     assert regression(0.9, mode=mode, max_drop=0.1, undecided="pass").outcome == "passed"
 
 
+def test_a_loss_of_judgements_by_more_than_a_twentieth_is_enough() -> None:
+    assert "cannot be decided" in regression(0.9, judged=0.94).message
+
+
 @pytest.mark.parametrize(
     ("high", "judged", "before"),
     [
@@ -131,6 +135,16 @@ def test_other_falls_are_falls(high: float, judged: float, before: float) -> Non
     found = regression(high, judged, before, undecided="pass")
     assert found.outcome == "failed"
     assert "holes" not in found.message
+
+
+def test_the_file_names_holes_of_the_first_ten() -> None:
+    """With a cutoff beyond them, or none, that is said."""
+    holes = {"k": 20, "judged": 0.4, "holes": 12, "low": 0.3, "high": 0.9}
+    samples = [replace(sample(0, 0.4, holes), details={"ndcg@10": holes})]
+    baseline = Baseline("main", ["q0"], {"ndcg@10": {"q0": 0.8}})
+    assert what_decides(result_of(samples), baseline, "ndcg@10") == (
+        "12 holes in the top 20 decide it: judge these (holes.tsv has those of the first 10)"
+    )
 
 
 def test_shares_are_kept_of_samples_with_holes() -> None:
