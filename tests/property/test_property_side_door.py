@@ -40,7 +40,9 @@ WORDS = st.sampled_from(
     ["the tower opened in 1889", "It costs 5 euros", "I know", "该塔于1889年开放", "do not", "zzz"]
 )
 SENTENCES = st.tuples(WORDS, MARKERS).map(lambda parts: f"{parts[0]} {parts[1]}.")
-ANSWERS = st.one_of(st.lists(SENTENCES, min_size=1, max_size=4).map(" ".join), st.sampled_from(REFUSALS))
+ANSWERS = st.one_of(
+    st.lists(SENTENCES, min_size=1, max_size=4).map(" ".join), st.sampled_from(REFUSALS)
+)
 ROWS = st.builds(
     Sample,
     st.just("s"),
