@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pytest_rageval.gates.base import GATE_REGISTRY, GateKind
+from pytest_rageval.gates.base import GATE_REGISTRY, NOT_APPLICABLE, GateKind
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.schema import Scenario
@@ -100,6 +100,9 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
         kinds = gates if kind.scope == "scenario" else checks
         kinds[kind.name] = _gate(kind, names, definitions)
     several = {"type": "object", "properties": checks, "additionalProperties": False}
+    several["properties"] = checks | {
+        NOT_APPLICABLE: definitions["OwnMeanSpec"]["properties"][NOT_APPLICABLE]
+    }
     several |= {"patternProperties": {"^x-": {}}, "minProperties": 1}
     definitions["MetricGate"] = {"anyOf": [*checks["mean"]["anyOf"], several]}
     whole = schema["properties"]["gates"]

@@ -138,10 +138,16 @@ class AnswerRules(Value, frozen=True):
     refusals: RefusalRule | None = None
     conditions: tuple[str, ...] | None = None
     empty_is_refused: bool = False
+    asked: tuple[BoundMetric, ...] = ()
+    """What a judge is asked before the metrics: whether the answer refuses, or can be given."""
     turns: int = 0
     """How many messages before the question a judge sees."""
     history_is_evidence: bool = False
     """Whether they may support what an answer says."""
+
+    def asks(self, name: str) -> bool:
+        """Return whether a judge is asked this question."""
+        return any(question.column.name == name for question in self.asked)
 
 
 NOT_SENT: Final = (
@@ -304,7 +310,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     @cached_property
     def judged(self) -> tuple[BoundMetric, ...]:
         """The metrics that ask a model, or wait for something else."""
-        return tuple(metric for metric in self.metrics if metric.info.is_judged)
+        asked = () if self.answers is None else self.answers.asked
+        return (*asked, *(metric for metric in self.metrics if metric.info.is_judged))
 
     @property
     def is_asked(self) -> bool:

@@ -72,8 +72,9 @@ class MetricInfo(Value, frozen=True):
         return self.is_async or bool(self.asks)
 
 
-AnswerKind = Literal["refused", "partial", "answered", "unclear", "empty"]
-"""What an answer does; ``unclear``: it is in no language whose refusals are known."""
+AnswerKind = Literal["refused", "partial", "answered", "unclear", "empty", "failed"]
+"""What an answer does; ``unclear``: it is in no language whose refusals are known; ``failed``: the
+judge that was asked did not say."""
 
 
 class AnswerReading(Value, frozen=True):

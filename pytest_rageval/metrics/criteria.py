@@ -79,8 +79,8 @@ class MustSatisfy:
         return Score(self._name, share, reason, {"criteria": verdicts})
 
 
-class _MetOrNot(Rubric):
-    """A rubric of 0 and 1, which reads less into a reply: a hedged or cut one must not be a 1."""
+class MetOrNot(Rubric):
+    """A rubric of few levels that reads less into a reply: a hedged or cut one is no 1."""
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""
@@ -100,7 +100,7 @@ class _Criterion(RubricMetric):
 
     def __init__(self, name: str, criterion: str) -> None:
         self._name = name
-        self._rubric = _MetOrNot(_TEMPLATES, {"en": criterion, "zh": criterion}, high=1.0)
+        self._rubric = MetOrNot(_TEMPLATES, {"en": criterion, "zh": criterion}, high=1.0)
         self._language = None
 
     async def judge(self, sample: Sample, models: Models) -> Score:

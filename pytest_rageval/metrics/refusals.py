@@ -6,7 +6,7 @@ how an answer that refuses is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from pydantic import Field
@@ -22,10 +22,17 @@ from pytest_rageval.metrics.base import (
 from pytest_rageval.metrics.lexical import contains, prepare
 from pytest_rageval.model import Sample, Score
 
+FAILED: Final = "the judge did not say whether the answer refuses"
 _UNCLEAR: Final = (
     "in none of the languages of refusals.language: whether it refuses is not known; "
     "write refusals.also, or refusals: judge"
 )
+
+
+_UNKNOWN: Final[Mapping[AnswerKind, str]] = {
+    "unclear": _UNCLEAR,
+    "failed": FAILED,
+}
 
 
 class RefusalMetric:
@@ -45,8 +52,8 @@ class RefusalMetric:
         assert context.reading is not None
         assert sample.answerable is not None
         kind = context.reading.kind
-        if kind == "unclear":
-            return Score(self._name, None, error=_UNCLEAR)
+        if kind in _UNKNOWN:
+            return Score(self._name, None, error=_UNKNOWN[kind])
         value, reason = self._decide(sample.answerable, kind)
         if value is None:
             return Score(self._name, None, reason, left_out="row")
@@ -133,8 +140,8 @@ class CragScore:
         """Return the score, -1 to 1."""
         assert context.reading is not None
         kind = context.reading.kind
-        if kind == "unclear":
-            return Score(self._name, None, error=_UNCLEAR)
+        if kind in _UNKNOWN:
+            return Score(self._name, None, error=_UNKNOWN[kind])
         if kind == "empty":
             return Score(self._name, -1.0, _EMPTY)
         if kind == "refused":

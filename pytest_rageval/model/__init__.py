@@ -56,6 +56,7 @@ from pytest_rageval.model.scenario import (
 )
 from pytest_rageval.model.value import (
     ANSWER_KIND,
+    ANSWERABLE,
     BUDGET,
     CAUSE,
     CAUSES,
@@ -90,6 +91,7 @@ from pytest_rageval.model.value import (
 )
 
 __all__ = [
+    "ANSWERABLE",
     "ANSWER_KIND",
     "BEST",
     "BUDGET",

@@ -28,6 +28,9 @@ RETRIEVAL: Final = "retrieval"
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""
 
+ANSWERABLE: Final = "answerable"
+"""The field that says whether the documents hold an answer, and the question to a judge of it."""
+
 MAX_GRADE: Final = 1000
 """The largest grade of relevance; more is a score that strayed into the judgements."""
 

@@ -99,7 +99,8 @@ class Labelling:
 
 def _wanted(plan: Plan) -> HumanLabels:
     """Return what to label where the scenario does not say: the metric that asks a model."""
-    metrics = plan.judged or plan.metrics
+    judged = [metric for metric in plan.metrics if metric.info.is_judged]
+    metrics = judged or plan.metrics
     names = [metric.column.name for metric in metrics]
     levels = levels_of(metrics[0])
     if len(names) == 1 and levels is not None:
@@ -108,7 +109,7 @@ def _wanted(plan: Plan) -> HumanLabels:
         message = f"say what a label of {names[0]} may be; for bad and good write "
         line = f"human: {{of: {names[0]}, levels: [0, 1]}}"
         raise UserError([Problem(plan.info.path, message + line)])
-    what = "metrics that ask a model" if plan.judged else "metrics"
+    what = "metrics that ask a model" if judged else "metrics"
     message = f"{len(names)} {what}: {', '.join(names)}. Say which of them people are to label: "
     raise UserError(
         [Problem(plan.info.path, f"{message}human: {{of: {names[0]}, levels: [0, 1]}}")]

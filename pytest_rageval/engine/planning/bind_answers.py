@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import unknown_name
-from pytest_rageval.model import Case, Sample
+from pytest_rageval.model import Case, MetricColumn, Sample, finite_ends
 from pytest_rageval.scenario.answer_specs import CitationsSpec, RefusalsSpec
 from pytest_rageval.text.citations import CitationRule, find_style
 from pytest_rageval.text.refusals import RefusalRule, fits
@@ -43,7 +43,25 @@ def bind_answers(
         None if refusals is None else RefusalRule(tuple(refusals.language), tuple(refusals.also)),
         None if conditions is None else tuple(conditions),
         refusals is not None and refusals.empty == "refused",
+        () if refusals is None else tuple(_questions(refusals)),
     )
+
+
+def _questions(spec: RefusalsSpec) -> Iterator[BoundMetric]:
+    """Yield what the judge is asked about each row."""
+    if spec.detect == "phrases" and spec.answerable is None:
+        return
+    # Not at the top: most scenarios have phrases looked for.
+    from pytest_rageval.metrics import answer_questions as questions
+
+    asked = []
+    if spec.answerable == "judge":
+        asked.append((questions.SUFFICIENCY, questions.answerable_question()))
+    if spec.detect == "judge":
+        asked.append((questions.KIND, questions.kind_question()))
+    for info, metric in asked:
+        column = MetricColumn(info.name, weight=0.0, ends=finite_ends(info.range))
+        yield BoundMetric(column, info, metric)
 
 
 def _rule(

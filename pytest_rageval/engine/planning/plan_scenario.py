@@ -193,7 +193,8 @@ def _bind(
 
         answers = bind_history(binding, metrics, cases, answers)
         target = None if target is None else target_of_turns(binding, target)
-    models = bind_models(binding, metrics)
+    asking = (*metrics, *(() if answers is None else answers.asked))
+    models = bind_models(binding, asking)
     judge = scenario.judge
     if models.judge is not None and judge is not None and judge.controls.mode != "off":
         # Not at the top: most scenarios have no judge.

@@ -14,7 +14,16 @@ from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.earlier_turns import with_turns
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
 from pytest_rageval.metrics.base import AnswerKind, AnswerReading, MetricInfo, ScoringContext
-from pytest_rageval.model import EMPTY_ANSWER, MetricColumn, Sample, Score
+from pytest_rageval.metrics.refusals import FAILED
+from pytest_rageval.model import (
+    ANSWER_KIND,
+    ANSWERABLE,
+    EMPTY_ANSWER,
+    NOTHING,
+    MetricColumn,
+    Sample,
+    Score,
+)
 from pytest_rageval.text.citations import (
     CitationRule,
     CitedSentence,
@@ -35,17 +44,20 @@ def scores_by_rules(
     judged: Mapping[str, Score],
 ) -> list[Score]:
     """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
-    reading = read_answer(rules, sample, _reads_citations(plan))
+    sample = with_answerable(sample, judged)
+    reading = read_answer(rules, sample, judged, with_citations=_reads_citations(plan))
     context.reading = reading
     scores: dict[str, Score] = {}
     context.scores = scores
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
         name, column = metric.column.name, metric.column
         score = _ruled(rules, metric, sample, reading.kind) or judged.get(name)
+        if rules.asks(ANSWERABLE) and sample.answerable is None and metric.info.of_row:
+            score = _unknown(rules, metric, judged) or score
         if score is None:
             shown = _stripped(rules, metric, sample)
             score = score_of_metric(plan, metric, shown, context)
-        scores[name] = _settled(column, sample, score)
+        scores[name] = _settled(column, sample, _explained(score, judged))
     return [scores[metric.column.name] for metric in plan.metrics]
 
 
@@ -53,15 +65,51 @@ def _reads_citations(plan: Plan) -> bool:
     return any(metric.info.section == "citations" for metric in plan.metrics)
 
 
-def read_answer(rules: AnswerRules, sample: Sample, with_citations: bool = True) -> AnswerReading:
-    """Return the kind of the answer, and with citations its sentences and what they cite."""
+def _unknown(rules: AnswerRules, metric: BoundMetric, judged: Mapping[str, Score]) -> Score | None:
+    """Return the error of a metric whose row nobody said to be answerable, though it was asked."""
+    asked = judged.get(ANSWERABLE)
+    if metric.info.section != "refusals" or asked is None:
+        return None
+    why = asked.error or asked.reason or "no reply"
+    return Score(metric.column.name, None, error=f"whether it can be answered is not known: {why}")
+
+
+def with_answerable(sample: Sample, judged: Mapping[str, Score]) -> Sample:
+    """Return the sample with what the judge says of its contexts, where the row does not say it."""
+    said = judged.get(ANSWERABLE)
+    if sample.answerable is not None or said is None or said.value is None:
+        return sample
+    return replace(sample, answerable=said.value >= 1.0)
+
+
+def read_answer(
+    rules: AnswerRules,
+    sample: Sample,
+    judged: Mapping[str, Score] = NOTHING,
+    *,
+    with_citations: bool = True,
+) -> AnswerReading:
+    """Return the kind of the answer, and with citations its sentences and what they cite.
+
+    ``judged`` are the replies of a judge to the questions that the scenario has asked first.
+    """
     cited = _cited(rules.citations, sample) if rules.citations and with_citations else None
-    return AnswerReading(_kind(rules, sample), cited)
+    return AnswerReading(_kind(rules, sample, judged), cited)
 
 
-def _kind(rules: AnswerRules, sample: Sample) -> AnswerKind:
+def _kind(
+    rules: AnswerRules, sample: Sample, judged: Mapping[str, Score] | None = NOTHING
+) -> AnswerKind:
+    """Return the kind of an answer; ``judged`` None: the judge is still to be asked."""
     if sample.answer is None or is_empty(sample):
         return "refused" if rules.empty_is_refused else "empty"
+    if rules.asks(ANSWER_KIND):
+        if judged is None:
+            return "answered"
+        said = judged.get(ANSWER_KIND)
+        if said is None or said.value is None:
+            return "failed"
+        return "refused" if said.value >= 2.0 else "partial" if said.value > 0.0 else "answered"
     return kind_of(sample.answer, rules.refusals or PHRASES)
 
 
@@ -84,9 +132,18 @@ def seen_by(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
     return with_turns(rules, metric, _stripped(rules, metric, sample))
 
 
-def is_ruled(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:
-    """Return whether the score follows from the row and the kind of its answer alone."""
-    return _ruled(rules, metric, sample, _kind(rules, sample)) is not None
+def is_ruled(
+    rules: AnswerRules,
+    metric: BoundMetric,
+    sample: Sample,
+    judged: Mapping[str, Score] | None = None,
+) -> bool:
+    """Return whether the score follows from the row and the kind of its answer alone.
+
+    ``judged`` None: what the judge says of them is not known yet.
+    """
+    known = with_answerable(sample, judged or NOTHING)
+    return _ruled(rules, metric, known, _kind(rules, sample, judged)) is not None
 
 
 def _stripped(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
@@ -112,6 +169,8 @@ def _ruled(
         return _of_unanswerable(rules, metric, kind)
     if "answer" not in info.needs:
         return None
+    if kind == "failed":
+        return Score(column.name, None, error=FAILED)
     if kind == "empty":
         return worst_of(column, EMPTY_ANSWER)
     if kind != "refused":
@@ -123,6 +182,8 @@ def _ruled(
 def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) -> Score | None:
     info, column = metric.info, metric.column
     is_refused = kind == "refused"
+    if kind == "failed":
+        return Score(column.name, None, error=FAILED)
     if column.retrieves:
         return _left_out(column, "the documents hold no answer")
     if _is_conditioned(rules, column, info):
@@ -152,6 +213,17 @@ def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) 
 
 
 _COMPARED = frozenset({"references", "reference_groups"})
+
+
+def _explained(score: Score, judged: Mapping[str, Score]) -> Score:
+    """Return a score with what the judge failed at, where nobody knows whether the answer refuses.
+
+    A spent budget and a missing reply must be told as such.
+    """
+    said = judged.get(ANSWER_KIND)
+    if score.error != FAILED or said is None or said.error is None:
+        return score
+    return replace(score, error=said.error)
 
 
 def _settled(column: MetricColumn, sample: Sample, score: Score) -> Score:

@@ -23,10 +23,20 @@ from pytest_rageval.engine.scoring.score_sample import (
 )
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import JudgedMetric, Models, missing_fields
-from pytest_rageval.model import BUDGET, NOT_ASKED, NOTHING, PASSING, REPEATS, REPLAY, Sample, Score
+from pytest_rageval.model import (
+    ANSWERABLE,
+    BUDGET,
+    NOT_ASKED,
+    NOTHING,
+    PASSING,
+    REPEATS,
+    REPLAY,
+    Sample,
+    Score,
+)
 
 if TYPE_CHECKING:
-    from pytest_rageval.engine.plan import Plan
+    from pytest_rageval.engine.plan import AnswerRules, Plan
 
 
 async def judge_sample(
@@ -43,7 +53,12 @@ async def judge_sample(
     ``reuse`` finds are not made anew. Metrics that are ``refused`` are not asked: their error says
     why.
     """
+    how = Asking(order, plan.repeats, reuse, plan.info.nodeid)
     metrics = asked_metrics(plan, sample)
+    first: dict[str, Score] = {}
+    if plan.answers is not None and plan.answers.asked:
+        first = await _asked_first(plan, plan.answers, sample, models, how)
+        metrics = _left_to_ask(plan.answers, metrics, sample, first)
     if plan.answers is not None:
         # Not at the top: most scenarios do not say how answers cite or refuse.
         from pytest_rageval.engine.scoring.answer_rules import seen_by
@@ -51,14 +66,45 @@ async def judge_sample(
         shown = {metric.column.name: seen_by(plan.answers, metric, sample) for metric in metrics}
     else:
         shown = {metric.column.name: sample for metric in metrics}
-    how = Asking(order, plan.repeats, reuse, plan.info.nodeid)
     asked = [metric for metric in metrics if metric.column.name not in refused]
     scores = await asyncio.gather(
         *(_score(metric, shown[metric.column.name], models, how) for metric in asked)
     )
     found = {metric.column.name: score for metric, score in zip(asked, scores, strict=True)}
     left = (metric.column.name for metric in metrics if metric.column.name in refused)
-    return found | {name: Score(name, None, error=refused[name]) for name in left}
+    return first | found | {name: Score(name, None, error=refused[name]) for name in left}
+
+
+async def _asked_first(
+    plan: Plan, rules: AnswerRules, sample: Sample, models: Models, how: Asking
+) -> dict[str, Score]:
+    """Return what the judge says of the row before its metrics are asked about it."""
+    # Not at the top: most scenarios do not say how answers cite, refuse or follow.
+    from pytest_rageval.engine.scoring.answer_rules import seen_by
+
+    known = admitted(plan, sample)
+    questions = [] if known is None else [q for q in rules.asked if _is_asked(plan, q, known)]
+    replies = await asyncio.gather(
+        *(_score(q, seen_by(rules, q, sample), models, how) for q in questions)
+    )
+    return {q.column.name: reply for q, reply in zip(questions, replies, strict=True)}
+
+
+def _left_to_ask(
+    rules: AnswerRules,
+    metrics: Sequence[BoundMetric],
+    sample: Sample,
+    first: Mapping[str, Score],
+) -> list[BoundMetric]:
+    # Not at the top: most scenarios do not say how answers cite or refuse.
+    from pytest_rageval.engine.scoring.answer_rules import is_ruled
+
+    names = {question.column.name for question in rules.asked}
+    return [
+        metric
+        for metric in metrics
+        if metric.column.name not in names and not is_ruled(rules, metric, sample, first)
+    ]
 
 
 def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
@@ -71,7 +117,8 @@ def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
     if plan.answers is not None:
         from pytest_rageval.engine.scoring.answer_rules import is_ruled
 
-        if is_ruled(plan.answers, metric, sample):
+        is_known = metric.column.name == ANSWERABLE and sample.answerable is not None
+        if is_known or is_ruled(plan.answers, metric, sample):
             return False
     return not missing_fields(sample, metric.info) and worst_score(plan, metric, sample) is None
 

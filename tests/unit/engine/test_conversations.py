@@ -321,13 +321,13 @@ def test_a_judge_is_sent_the_earlier_turns(
         monkeypatch.delenv(name.upper(), raising=False)
     first = {**ROW, "contexts": ["c"], "question": "Who built it?"}
     later = {**ROW, "contexts": ["c"], "history": [FIRST, SECOND]}
-    with FakeOpenAI(answer=lambda body: '{"reason": "right", "score": 5}') as server:
+    with FakeOpenAI(answer=lambda body: '{"reason": "in part", "score": 1}') as server:
         judge = f"judge: {{model: m, base_url: '{server.base_url}', controls: off}}"
-        extra = f"conversation: true\n{judge}"
+        extra = f"conversation: true\nrefusals: judge\n{judge}"
         result = run(rows(first, later, extra=extra, metrics="rubric"))
         prompts = [chat.body["messages"][-1]["content"] for chat in server.chats]
     assert sorted("Assistant: Eiffel.\n[The question]\nWhen?" in one for one in prompts) == [
-        False,
-        True,
+        *(False, False),
+        *(True, True),
     ]
     assert [sample.question for sample in result.samples] == ["Who built it?", "When?"]

@@ -1,0 +1,264 @@
+"""G1, G2: what refusals, unanswerable questions and citations mean for the scores of a sample."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_rageval import ScenarioResult
+from pytest_rageval.engine.plan import BoundMetric, Plan
+from pytest_rageval.engine.scoring.judge_sample import asked_metrics, judge_sample
+from pytest_rageval.engine.scoring.score_sample import score_case
+from pytest_rageval.engine.scoring.window import Judgement
+from pytest_rageval.engine.verdict.sample_verdict import judged as with_verdict
+from pytest_rageval.metrics.base import MetricInfo, Models
+from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, MetricColumn, Sample, SampleResult, Score
+
+PlanOf = Callable[..., Plan]
+RunOf = Callable[..., ScenarioResult]
+REFUSED = "The documents do not say."
+
+SCENARIO = """
+name: s
+citations: auto
+refusals: {refusals}
+metrics: [em, f1, hit_rate, refusal, over_refusal, missed_refusal, citation_coverage]
+dataset:
+  - {{question: q, answer: Paris, contexts: [Paris], references: [Paris], answerable: true,
+     reference_contexts: [Paris]}}
+"""
+
+
+@pytest.fixture
+def scored(plan: PlanOf) -> Callable[..., SampleResult]:
+    """Return a function from the fields of a sample to its result."""
+
+    def score(refusals: str = "phrases", **fields: Any) -> SampleResult:
+        known = {"question": "q", "contexts": ("Paris",), "references": ("Paris",)}
+        sample = Sample("s", **{**known, "reference_contexts": ("Paris",), **fields})
+        return score_case(plan(SCENARIO.format(refusals=refusals)), sample)
+
+    return score
+
+
+def test_a_refusal_of_an_answerable_question_is_the_worst_end(
+    scored: Callable[..., SampleResult],
+) -> None:
+    found = scored(answer=REFUSED, answerable=True)
+    assert found.scores == {
+        "em": 0.0,
+        "f1": 0.0,
+        "hit_rate": 1.0,
+        "refusal": 0.0,
+        "over_refusal": 1.0,
+        "missed_refusal": None,
+        "citation_coverage": 0.0,
+    }
+    assert found.left_out == {"missed_refusal": "row", "citation_coverage": "answer"}
+    assert found.reasons["citation_coverage"] == "refused"
+
+
+def test_a_refusal_of_an_unanswerable_question_is_the_best_end(
+    scored: Callable[..., SampleResult],
+) -> None:
+    found = scored(answer=REFUSED, answerable=False, references=None)
+    assert found.scores["em"] == 1.0
+    assert found.scores["refusal"] == 1.0
+    assert found.scores["missed_refusal"] == 0.0
+    ruled_out = {name for name, why in found.left_out.items() if why == "row"}
+    assert ruled_out == {"hit_rate", "over_refusal", "citation_coverage"}
+    assert found.weighted_score == 1.0
+
+
+def test_an_answer_to_an_unanswerable_question_is_a_missed_refusal(
+    scored: Callable[..., SampleResult],
+) -> None:
+    found = scored(answer="Jane Austen.", answerable=False, references=None)
+    assert found.scores["f1"] == 0.0
+    assert found.scores["missed_refusal"] == 1.0
+    assert found.reasons["missed_refusal"] == (
+        'the question has no answer in the documents, and the answer gives one: "Jane Austen."'
+    )
+
+
+@pytest.mark.parametrize("answerable", [True, False])
+def test_an_empty_answer_is_no_modesty(
+    scored: Callable[..., SampleResult], answerable: bool
+) -> None:
+    """A crash must not look like a refusal, whatever the row says."""
+    found = scored(answer=" ", answerable=answerable)
+    assert found.scores["refusal"] == 0.0
+    assert found.scores["em"] == 0.0
+
+
+def test_an_empty_answer_refuses_where_the_scenario_says_so(
+    scored: Callable[..., SampleResult],
+) -> None:
+    found = scored("{empty: refused}", answer="", answerable=False)
+    assert found.scores["refusal"] == 1.0
+    assert found.scores["em"] == 1.0
+
+
+def test_rows_that_do_not_say_are_neither(scored: Callable[..., SampleResult]) -> None:
+    found = scored(answer="You're welcome!", answerable=None)
+    assert {found.left_out[m] for m in ("refusal", "over_refusal", "missed_refusal")} == {"row"}
+    assert found.scores["em"] == 0.0
+
+
+def test_texts_are_compared_without_citations(scored: Callable[..., SampleResult]) -> None:
+    found = scored(answer="Paris [1].", answerable=True)
+    assert found.scores["em"] == 1.0
+    assert found.answer == "Paris [1]."
+
+
+def test_an_answer_in_another_language_is_unclear_and_no_figure(
+    scored: Callable[..., SampleResult],
+) -> None:
+    """Never answered; other metrics score it."""
+    found = scored(
+        "{language: en, also: [Weiß ich nicht.]}", answer="Нет данных об этом в документах."
+    )
+    found = scored("{language: en}", answer="Нет данных об этом.", answerable=True)
+    assert found.scores["refusal"] is None
+    assert "languages" in found.errors["refusal"]
+    assert found.scores["em"] == 0.0
+
+
+def test_without_the_keys_nothing_changes(run: RunOf) -> None:
+    """A scenario of before scores the same, columns of these names are metadata."""
+    result = run(
+        "name: s\nmetrics: [em, f1]\ndataset:\n"
+        "  - {answer: 'Paris [1].', references: [Paris], answerable: false, citations: [1]}\n"
+    )
+    (sample,) = result.samples
+    assert sample.scores["em"] == 0.0
+    assert sample.metadata == {"answerable": False, "citations": [1]}
+    assert not sample.left_out
+
+
+def test_a_gate_whose_every_row_is_left_out_fails(run: RunOf) -> None:
+    result = run(
+        "name: s\nrefusals: phrases\nmetrics: [em, missed_refusal]\n"
+        "gates: {missed_refusal: 0}\ndataset:\n"
+        "  - {answer: Paris, references: [Paris], answerable: true}\n"
+    )
+    assert [g.outcome for g in result.gates if g.name == "missed_refusal.mean"] == ["failed"]
+
+
+LEAVES = """
+name: s
+refusals: phrases
+metrics: [em, citation_coverage]
+citations: {style: brackets, base: 1}
+gates: {citation_coverage: {mean: 0.9, not_applicable: %s}}
+dataset:
+  - {answer: 'It opened in 1889 [1].', contexts: [a], references: [b], answerable: true}
+  - {answer: 'It opened in 1889 [1].', contexts: [a], references: [b], answerable: true}
+  - {answer: I do not know., contexts: [a], references: [b], answerable: true}
+"""
+
+
+@pytest.mark.parametrize(("share", "outcome"), [("0.4", "passed"), ("0.3", "failed")])
+def test_a_share_may_leave_the_mean_and_no_more(run: RunOf, share: str, outcome: str) -> None:
+    """One of three answers refuses: the mean is 1 without it, and 2/3 with it."""
+    (gate, *_) = run(LEAVES % share).gates
+    assert gate.outcome == outcome
+    assert gate.observed == 1.0
+
+
+def test_without_that_share_they_count_as_the_worst(run: RunOf) -> None:
+    scenario = LEAVES.replace("{mean: 0.9, not_applicable: %s}", "0.6")
+    (gate, *_) = run(scenario).gates
+    assert gate.observed == pytest.approx(2 / 3)
+    assert "1.0000 without 1 of 3" in gate.message
+
+
+class Judge:
+    """A judge that says what it was told to say, and counts how often it was asked."""
+
+    def __init__(self, name: str, says: float | None) -> None:
+        self._name, self._says = name, says
+        self.calls = 0
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        self.calls += 1
+        error = None if self._says is not None else "ClientError: no reply"
+        return Score(self._name, self._says, error=error)
+
+
+def asked(name: str, judge: Judge, *needs: str) -> BoundMetric:
+    info = MetricInfo(
+        name,
+        frozenset(needs),
+        range=(0.0, 2.0),
+        asks=frozenset({"judge"}),
+        section="refusals" if name in (ANSWER_KIND, ANSWERABLE) else None,
+    )
+    return BoundMetric(MetricColumn(name, ends=(0.0, 2.0)), info, judge)
+
+
+@pytest.fixture
+def by_judge(plan: PlanOf) -> Callable[..., tuple[SampleResult, Judge]]:
+    """Return a function: result by a judge of kinds, and the judge of a metric on contexts."""
+
+    def score(kind: float | None, suffices: float | None = None, **fields: Any) -> Any:
+        made = plan(SCENARIO.format(refusals="phrases"))
+        assert made.answers is not None
+        questions = [asked(ANSWER_KIND, Judge(ANSWER_KIND, kind), "question", "answer")]
+        if suffices is not None:
+            judge = Judge(ANSWERABLE, suffices)
+            questions.insert(0, asked(ANSWERABLE, judge, "question", "contexts"))
+        faithful = Judge("faithful", 2.0)
+        metrics = (*made.metrics, asked("faithful", faithful, "answer", "contexts"))
+        columns = tuple(metric.column for metric in metrics)
+        made = replace(
+            made,
+            metrics=metrics,
+            info=replace(made.info, metrics=columns),
+            answers=replace(made.answers, asked=tuple(questions)),
+        )
+        known = {"question": "q", "contexts": ("Paris",), "references": ("Paris",)}
+        sample = Sample("s", **{**known, **fields})
+        scores = asyncio.run(judge_sample(made, sample, Models()))
+        assert len(asked_metrics(made, sample)) >= len(scores)
+        return with_verdict(made, score_case(made, sample, Judgement(scores))), faithful
+
+    return score
+
+
+def test_a_judge_tells_what_phrases_do_not(by_judge: Callable[..., Any]) -> None:
+    """On a refused answer the metric on contexts is not asked."""
+    found, faithful = by_judge(2.0, answer="Ask someone else, will you?", answerable=True)
+    assert found.scores["over_refusal"] == 1.0
+    assert found.scores["faithful"] == 0.0
+    assert found.left_out["faithful"] == "answer"
+    assert faithful.calls == 0
+
+
+def test_a_judge_may_see_an_answer_in_a_phrase(by_judge: Callable[..., Any]) -> None:
+    found, faithful = by_judge(0.0, answer=REFUSED, answerable=True)
+    assert found.scores["over_refusal"] == 0.0
+    assert found.scores["faithful"] == 2.0
+    assert faithful.calls == 1
+
+
+def test_a_judge_that_does_not_reply_leaves_nothing_scored_in_silence(
+    by_judge: Callable[..., Any],
+) -> None:
+    found, _ = by_judge(None, answer="Paris", answerable=True)
+    assert found.scores["em"] is None
+    assert found.errors["em"] == "ClientError: no reply"
+    assert found.errors["refusal"] == "ClientError: no reply"
+    assert found.outcome == "error"
+
+
+@pytest.mark.parametrize(("suffices", "missed"), [(0.0, 1.0), (1.0, None)])
+def test_a_judge_says_whether_the_contexts_suffice(
+    by_judge: Callable[..., Any], suffices: float, missed: float | None
+) -> None:
+    found, _ = by_judge(0.0, suffices, answer="Paris", answerable=None)
+    assert found.scores["missed_refusal"] == missed
