@@ -100,9 +100,9 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
         kinds = gates if kind.scope == "scenario" else checks
         kinds[kind.name] = _gate(kind, names, definitions)
     several = {"type": "object", "properties": checks, "additionalProperties": False}
-    several["properties"] = checks | {
-        NOT_APPLICABLE: definitions["OwnMeanSpec"]["properties"][NOT_APPLICABLE]
-    }
+    mean = next(form["properties"] for form in checks["mean"]["anyOf"] if "properties" in form)
+    several["properties"] = checks | {NOT_APPLICABLE: mean[NOT_APPLICABLE]}
+    several["dependentRequired"] = {NOT_APPLICABLE: ["mean"]}
     several |= {"patternProperties": {"^x-": {}}, "minProperties": 1}
     definitions["MetricGate"] = {"anyOf": [*checks["mean"]["anyOf"], several]}
     whole = schema["properties"]["gates"]

@@ -12,6 +12,7 @@ from typing import Final
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "agreement": ("agreement",),
     "bound": ("lower_bound", "quantile"),
+    "fallen": (),
     "invalid": ("invalid",),
     "mean": ("fail_under", "mean"),
     "no_regression": ("compare_fail", "no_regression"),

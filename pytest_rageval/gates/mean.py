@@ -34,6 +34,7 @@ from pytest_rageval.scenario.spec import BoundSpec, Portion
 from pytest_rageval.stats.summary import Applicable, applicable
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.stats.wording import open_text
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.certainty import GrowingMean
@@ -55,6 +56,7 @@ class MeanGate(BoundedGate):
         remark = ""
         if summary.unscored:
             remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
+        remark = "; ".join(filter(None, (remark, open_text(result, self.target))))
         missing = f"no sample has a {self.target}"
         mean, left = result.mean_of(self.target), applicable(result.samples, self.target)
         if left is not None and self.may_leave is not None:

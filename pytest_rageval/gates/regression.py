@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, TypeVar
 
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import LISTED, Gate, Location, WorstSamples, weighing
+from pytest_rageval.gates.base import Gate, Location, WorstSamples
+from pytest_rageval.gates.fallen import fallen
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
@@ -19,7 +20,6 @@ from pytest_rageval.model import (
     GateResult,
     HumanLabels,
     MetricComparison,
-    SampleResult,
     ScenarioResult,
     SignificanceTest,
 )
@@ -36,6 +36,8 @@ be excluded; ``any``: a fall by more than ``max_drop``, even by chance.
 """
 Undecided = Literal["fail", "pass"]
 """The verdict without enough pairs, or if data of this size cannot show anything."""
+
+AnyFinding = TypeVar("AnyFinding", "_Finding", "_CorrectedFinding")
 
 UNDECIDED: Final = "'undecided: pass'"
 FEW_PAIRS: Final = f"{UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
@@ -71,14 +73,8 @@ class RegressionGate(Gate):
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
-        found = self._findings(result)
-        failed = [
-            finding
-            for finding in found
-            if finding.fell or (finding.why and self.undecided == "fail")
-        ]
-        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
-        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        found = self._but_for_holes(result, self._findings(result))
+        failed, shown, worst = self._worst(found)
         message = "; ".join(self._sentence(finding) for finding in shown)
         if not failed and len(found) > 1:
             message = f"none of {len(found)} metrics, worst {message}"
@@ -109,6 +105,16 @@ class RegressionGate(Gate):
         """Return the samples that are worse than in the baseline."""
         return fallen(result, self.baseline, self.higher_is_better)
 
+    def _worst(
+        self, found: Sequence[AnyFinding]
+    ) -> tuple[list[AnyFinding], list[AnyFinding], AnyFinding]:
+        """Return the findings that fail the gate, those to speak of, and the worst of these."""
+        is_strict = self.undecided == "fail"
+        failed = [finding for finding in found if finding.fell or (finding.why and is_strict)]
+        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
+        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        return failed, shown, worst
+
     def _findings(self, result: ScenarioResult) -> list[_Finding]:
         # It imports numpy, which runs without a comparison need not load.
         from pytest_rageval.stats.comparison import compare_runs
@@ -125,6 +131,22 @@ class RegressionGate(Gate):
         return [
             self._finding(result, name, comparison, allowed[name], beyond.get(name))
             for name, comparison in compared.items()
+        ]
+
+    def _but_for_holes(self, result: ScenarioResult, found: list[_Finding]) -> list[_Finding]:
+        """Return the findings; what fell only if unjudged results are bad cannot be decided."""
+        if not any(finding.fell for finding in found):
+            return found
+        from pytest_rageval.stats.holes import at_high_end, what_decides
+
+        fallen_now = [finding.name for finding in found if finding.fell and not finding.why]
+        whys = {name: what_decides(result, self.baseline, name) for name in fallen_now}
+        at_best = self._findings(at_high_end(result, whys)) if any(whys.values()) else found
+        return [
+            replace(finding, fell=False, why=whys[finding.name])
+            if whys.get(finding.name) and not best.fell
+            else finding
+            for finding, best in zip(found, at_best, strict=True)
         ]
 
     @property
@@ -300,13 +322,7 @@ class CorrectedRegressionGate(RegressionGate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if people would see a fall, or it cannot be decided."""
         found = [self._difference(result, name) for name in self.targets]
-        failed = [
-            finding
-            for finding in found
-            if finding.fell or (finding.why and self.undecided == "fail")
-        ]
-        shown = failed or [min(found, key=lambda finding: finding.gain or 0.0)]
-        worst = min(shown, key=lambda finding: -1e300 if finding.gain is None else finding.gain)
+        failed, shown, worst = self._worst(found)
         message = "; ".join(finding.message for finding in shown)
         if any(finding.why for finding in failed):
             is_few = any("min_pairs" in finding.why for finding in failed)
@@ -393,49 +409,3 @@ def corrected_gate(gate: RegressionGate, location: Location) -> CorrectedRegress
     human = {name: labels_of(location, name, "corrected: true") for name in gate.targets}
     options = {option.name: getattr(gate, option.name) for option in fields(gate)}
     return CorrectedRegressionGate(**options, human=human)
-
-
-_OF_EACH: Final = 3
-"""How many samples, and how many metrics, are listed if a gate is about several metrics."""
-
-
-def fallen(
-    result: ScenarioResult, baseline: Baseline, higher_is_better: Mapping[str, bool]
-) -> list[WorstSamples]:
-    """Return the samples that are worse than in the baseline, of each metric that is worse."""
-    # It imports numpy, which runs without a comparison need not load.
-    from pytest_rageval.stats.comparison import paired_scores
-
-    found = []
-    for target, up in higher_is_better.items():
-        both = [
-            (*paired_scores(result.info, sample, baseline, target), sample)
-            for sample in weighing(result)
-        ]
-        pairs = [
-            (ours, theirs, sample)
-            for ours, theirs, sample in both
-            if is_scored(ours) and is_scored(theirs)
-        ]
-        found.append(_falls(target, pairs, baseline.name, up=up))
-    several = [worst for worst in found if worst is not None]
-    listed = LISTED if len(several) == 1 else _OF_EACH
-    return [replace(worst, rows=worst.rows[:listed]) for worst in several[:_OF_EACH]]
-
-
-def _falls(
-    target: str, pairs: Sequence[tuple[float, float, SampleResult]], baseline: str, *, up: bool
-) -> WorstSamples | None:
-    """Return the samples that are worse now; None if the metric as a whole is not worse."""
-    gains = [(ours - theirs) if up else (theirs - ours) for ours, theirs, _ in pairs]
-    weighed = (gain * pair[2].sample_weight for gain, pair in zip(gains, pairs, strict=True))
-    if math.fsum(weighed) >= 0.0:
-        return None
-    worse = sorted((gain, at) for at, gain in enumerate(gains) if gain < -TOLERANCE)
-    better = sum(gain > TOLERANCE for gain in gains)
-    down, rise = ("fell", "rose") if up else ("rose", "fell")
-    heading = f"{target}: {len(worse)} {down}, {better} {rise} of {counted(len(pairs), 'sample')}"
-    rows = tuple(
-        (f"{pairs[at][1]:.4f} -> {pairs[at][0]:.4f}", pairs[at][2]) for _, at in worse[:LISTED]
-    )
-    return WorstSamples(f"{heading} ({baseline} -> this run); the worst:", rows)

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "context_hits": (),
     "criteria": ("must_satisfy",),
     "custom": (),
     "dbgpt": (),
+    "holes": (),
+    "judged": ("judged", "rbp"),
     "lexical": ("acc", "coverem", "em", "f1", "stringem"),
     "ngrams": ("bleu", "chrf"),
     "quotations": ("quoted_spans_alignment",),
@@ -38,7 +41,17 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "sql_semantic_equivalence",
         "summary_score",
     ),
-    "ranking": ("bpref", "hit_rate", "map", "mrr", "ndcg", "precision", "recall", "rprec"),
+    "ranking": (
+        "bpref",
+        "hit_rate",
+        "infap",
+        "map",
+        "mrr",
+        "ndcg",
+        "precision",
+        "recall",
+        "rprec",
+    ),
     "rouge": ("rouge-1", "rouge-2", "rouge-l", "rouge_score"),
     "row_checks": ("answer_checks", "must_include", "must_match", "must_not_include"),
     "rubric": ("llm_answer_relevancy", "rubric"),

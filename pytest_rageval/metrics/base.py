@@ -45,7 +45,8 @@ class MetricInfo(Value, frozen=True):
     weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
     judge must tell good control rows from bad ones. ``section``: it scores what its section reads
     in the answer, a refusal or citations, and decides itself what an empty answer is worth.
-    ``comes_last``: it makes its score of those of other metrics of the scenario.
+    ``comes_last``: it makes its score of those of other metrics of the scenario. ``needs_pool``: it
+    estimates by the documents that were pooled and not judged, of grade -1.
     """
 
     name: str
@@ -65,6 +66,7 @@ class MetricInfo(Value, frozen=True):
     margin: float = 0.3
     section: Section | None = None
     comes_last: bool = False
+    needs_pool: bool = False
 
     @property
     def is_judged(self) -> bool:

@@ -9,10 +9,8 @@ equal, equal after normalising, or one contains the other; or when they come fro
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
@@ -24,90 +22,20 @@ from pytest_rageval.metrics.base import (
     NoOptions,
     ScoringContext,
 )
+from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
+from pytest_rageval.metrics.holes import (
+    Between,
+    Open,
+    Ranked,
+    average_precision_between,
+    hit_rate_between,
+    ndcg_between,
+    precision_between,
+    r_precision_between,
+    recall_between,
+    reciprocal_rank_between,
+)
 from pytest_rageval.model import MAX_GRADE, Sample, Score
-from pytest_rageval.text.tokenize import normalize_unicode
-
-Match = Literal["exact", "normalized", "contains", "doc_name"]
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """``relevant`` says for each context, in rank order, whether it is an expected one.
-
-    ``found_at`` holds for each expected context the rank (from 1) of the first match, 0 without a
-    match. A text that is retrieved twice is relevant once.
-    """
-
-    relevant: tuple[bool, ...]
-    found_at: tuple[int, ...]
-
-    def hit_rate(self, k: int | None) -> float:
-        """Return 1.0 when an expected context is among the first ``k``, else 0.0."""
-        return float(any(self.relevant[:k]))
-
-    def reciprocal_rank(self, k: int | None) -> float:
-        """Return 1 / rank of the first expected context, 0.0 when the first ``k`` hold none."""
-        ranks = (rank for rank, hit in enumerate(self.relevant[:k], start=1) if hit)
-        return 1.0 / next(ranks, float("inf"))
-
-    def precision(self, k: int | None) -> float:
-        """Return the share of expected ones among ``k``, or among all that were retrieved."""
-        size = k or len(self.relevant)
-        return sum(self.relevant[:k]) / size if size else 0.0
-
-    def recall(self, k: int | None) -> float:
-        """Return the share of the expected contexts that the first ``k`` hold."""
-        last = k or len(self.relevant)
-        return sum(0 < rank <= last for rank in self.found_at) / len(self.found_at)
-
-
-def find_hits(sample: Sample, match: Match) -> Hits:
-    """Return the hits of a sample that has the fields which ``match`` needs, none of them empty.
-
-    ``normalized`` compares after NFKC and case folding, without punctuation and white space (which
-    PDF readers put between Chinese characters); ``contains`` normalises too, and accepts either
-    text inside the other. Equal expected contexts count once.
-    """
-    contexts = sample.contexts or ()
-    if match == "doc_name":
-        wanted = _file(sample.doc_name)
-        same = [name is not None and _file(name) == wanted for name in sample.context_docs or ()]
-        return _hits(contexts, [same])
-    expected = tuple(dict.fromkeys(_folded(tuple(sample.reference_contexts or ()), match)))
-    shown = _folded(contexts, match)
-    if match == "contains":
-        return _hits(shown, [[_overlap(text, one) for text in shown] for one in expected])
-    return _hits(shown, [[text == one and text != "" for text in shown] for one in expected])
-
-
-def _hits(contexts: Sequence[str], matches: Sequence[Sequence[bool]]) -> Hits:
-    seen: set[str] = set()
-    relevant = []
-    for rank, text in enumerate(contexts):
-        hit = text not in seen and any(row[rank] for row in matches)
-        relevant.append(hit)
-        if hit:
-            seen.add(text)
-    found_at = tuple(next((at for at, hit in enumerate(row, 1) if hit), 0) for row in matches)
-    return Hits(tuple(relevant), found_at)
-
-
-def _overlap(one: str, other: str) -> bool:
-    return bool(one and other) and (one in other or other in one)
-
-
-# All questions about a document may expect the same chunks.
-@lru_cache(maxsize=1024)
-def _folded(texts: tuple[str, ...], match: Match) -> tuple[str, ...]:
-    """Return the texts in the form that is compared; punctuation alone is left unchanged."""
-    if match == "exact":
-        return texts
-    return tuple(normalize_unicode(text).replace(" ", "") or text for text in texts)
-
-
-def _file(name: str | None) -> str:
-    return unicodedata.normalize("NFC", name or "").strip()
-
 
 _IDS = frozenset({"retrieved_ids", "reference_ids"})
 _CONTEXTS = frozenset({"contexts", "reference_contexts"})
@@ -121,7 +49,7 @@ _REL: Final = "a document is relevant from this grade upwards"
 _JUDGED_ONLY: Final = "leave results without a judgement out first"
 
 
-class _MeasureOptions(NoOptions):
+class MeasureOptions(NoOptions):
     """The options of a measure of ir-measures."""
 
     @property
@@ -136,7 +64,7 @@ class _MeasureOptions(NoOptions):
         return name + (f"({listed})" if listed else "") + (f"@{k}" if k else "")
 
 
-class RankingOptions(_MeasureOptions):
+class RankingOptions(MeasureOptions):
     """Which part of a ranking counts, and what is relevant in it."""
 
     k: int | None = Field(None, ge=1, le=MAX_CUTOFF, strict=True, description=_K)
@@ -144,13 +72,13 @@ class RankingOptions(_MeasureOptions):
     judged_only: bool = Field(False, description=_JUDGED_ONLY)
 
 
-class WholeRankingOptions(_MeasureOptions):
+class WholeRankingOptions(MeasureOptions):
     """What is relevant; these measures have no cutoff."""
 
     rel: int = Field(1, ge=1, le=MAX_CUTOFF, strict=True, description=_REL)
 
 
-class GainOptions(_MeasureOptions):
+class GainOptions(MeasureOptions):
     """Which part of a ranking counts, and what its documents are worth."""
 
     k: int | None = Field(None, ge=1, le=MAX_CUTOFF, strict=True, description=_K)
@@ -193,12 +121,14 @@ _Values = dict[str, float]
 class _Measure:
     """A measure of ir-measures; ``finish`` makes the score of its value.
 
-    ``gains`` replace the grades of documents beforehand.
+    ``gains`` replace the grades of documents beforehand. ``between`` says what holes leave open;
+    None where a measure leaves them out by itself.
     """
 
     ask: Any
     finish: Callable[[float], float] = float
     gains: _Gains = ()
+    between: Between | None = None
 
 
 @dataclass(frozen=True)
@@ -251,14 +181,21 @@ def score_rankings(
     ]
     measures = [metric.measure for metric in metrics]
     found = _evaluate(measures, by_ids) if by_ids else {}
+    ranked = {sample.index: Ranked.of(sample) for sample in by_ids}
     return [
-        [_score(metric, measure, sample, values) for sample in samples]
+        [_score(metric, measure, sample, values, ranked.get(sample.index)) for sample in samples]
         for metric, measure in zip(metrics, measures, strict=True)
         for values in [found.get(measure.gains, {}).get(measure.ask, {})]
     ]
 
 
-def _score(metric: RankingMetric, measure: _Measure, sample: Sample, values: _Values) -> Score:
+def _score(
+    metric: RankingMetric,
+    measure: _Measure,
+    sample: Sample,
+    values: _Values,
+    ranked: Ranked | None,
+) -> Score:
     if not metric.looks_at_ids(sample):
         return metric.score(sample, ScoringContext())
     if not sample.reference_ids:
@@ -267,7 +204,19 @@ def _score(metric: RankingMetric, measure: _Measure, sample: Sample, values: _Va
     if value is None and _can_find(sample, _judged(sample, dict(measure.gains))):
         return Score(metric.name, None, reason="ir-measures gave no figure")
     # A search without results scores 0, as with trec_eval -c.
-    return Score(metric.name, measure.finish(value or 0.0))
+    details = _holes(metric, measure, ranked)
+    return Score(metric.name, measure.finish(value or 0.0), details=details)
+
+
+def _holes(
+    metric: RankingMetric, measure: _Measure, ranked: Ranked | None
+) -> dict[str, Any] | None:
+    """Return what is known of the holes of a ranking, None if it has none."""
+    if ranked is None:
+        return None
+    rel, k = getattr(metric.options, "rel", 1), getattr(metric.options, "k", None)
+    found = Open.of(ranked, dict(measure.gains), rel, k)
+    return found.details(measure.between) if found.n_holes else None
 
 
 def _judged(sample: Sample, gains: Mapping[int, int]) -> Mapping[str, int]:
@@ -345,41 +294,54 @@ def _by_rank(sample: Sample, judged: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+def _open(options: RankingOptions | GainOptions, measure: Between) -> Between | None:
+    """Return what holes leave open; nothing where they are left out first."""
+    return None if options.judged_only else measure
+
+
 def _precision(options: HitOptions) -> _Measure:
     from ir_measures import P, SetP
 
-    return _Measure(
-        P(**options.parameters) @ options.k if options.k else SetP(**options.parameters)
-    )
+    asked = P(**options.parameters) @ options.k if options.k else SetP(**options.parameters)
+    return _Measure(asked, between=_open(options, precision_between))
 
 
 def _recall(options: HitOptions) -> _Measure:
     from ir_measures import R
 
     # Without a cutoff, one beyond the end of any ranking.
-    return _Measure(R(**options.parameters) @ (options.k or 1_000_000))
+    asked = R(**options.parameters) @ (options.k or 1_000_000)
+    return _Measure(asked, between=_open(options, recall_between))
 
 
 def _reciprocal_rank(options: HitOptions) -> _Measure:
     from ir_measures import RR
 
     last, asked = options.k, RR(**options.parameters)
+    between = _open(options, reciprocal_rank_between)
     if last is None:
-        return _Measure(asked)
+        return _Measure(asked, between=between)
     # Beyond the cutoff, 1 / rank is smaller than 1 / k by far more than this tolerance.
-    return _Measure(asked, lambda value: value if value > (1.0 / last) * (1.0 - 1e-9) else 0.0)
+    least = (1.0 / last) * (1.0 - 1e-9)
+    return _Measure(asked, lambda value: value if value > least else 0.0, between=between)
 
 
 def _hit_rate(options: HitOptions) -> _Measure:
     found = _reciprocal_rank(options)
-    return _Measure(found.ask, lambda value: float(found.finish(value) > 0.0))
+    return _Measure(
+        found.ask,
+        lambda value: float(found.finish(value) > 0.0),
+        between=_open(options, hit_rate_between),
+    )
 
 
 def _average_precision(options: RankingOptions) -> _Measure:
     from ir_measures import AP
 
     asked = AP(**options.parameters)
-    return _Measure(asked @ options.k if options.k else asked)
+    return _Measure(
+        asked @ options.k if options.k else asked, between=_open(options, average_precision_between)
+    )
 
 
 def _ndcg(options: GainOptions) -> _Measure:
@@ -387,14 +349,20 @@ def _ndcg(options: GainOptions) -> _Measure:
 
     asked = nDCG(**options.parameters)
     gains = sorted((grade, gain) for grade, gain in (options.gains or {}).items() if grade != gain)
-    return _Measure(asked @ options.k if options.k else asked, gains=tuple(gains))
+    return _Measure(
+        asked @ options.k if options.k else asked,
+        gains=tuple(gains),
+        between=_open(options, ndcg_between),
+    )
 
 
-def _whole(measure: str) -> Callable[[WholeRankingOptions], _Measure]:
+def _whole(
+    measure: str, between: Between | None = None
+) -> Callable[[WholeRankingOptions], _Measure]:
     def make(options: WholeRankingOptions) -> _Measure:
         import ir_measures
 
-        return _Measure(getattr(ir_measures, measure)(**options.parameters))
+        return _Measure(getattr(ir_measures, measure)(**options.parameters), between=between)
 
     return make
 
@@ -405,9 +373,11 @@ def _definition(
     options: type[NoOptions],
     aliases: tuple[str, ...],
     of_hits: Callable[[Hits, int | None], float] | None = None,
+    *,
+    needs_pool: bool = False,
 ) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, _IDS, aliases),
+        MetricInfo(name, _IDS, aliases, needs_pool=needs_pool),
         lambda shown, chosen: RankingMetric(shown, chosen, make_measure, of_hits),
         options,
         score_rankings,
@@ -445,6 +415,9 @@ METRICS = (
     ),
     _definition("map", _average_precision, RankingOptions, ("ap", "average_precision")),
     _definition("ndcg", _ndcg, GainOptions, ()),
-    _definition("rprec", _whole("Rprec"), WholeRankingOptions, ("r_precision",)),
+    _definition(
+        "rprec", _whole("Rprec", r_precision_between), WholeRankingOptions, ("r_precision",)
+    ),
     _definition("bpref", _whole("Bpref"), WholeRankingOptions, ()),
+    _definition("infap", _whole("infAP"), WholeRankingOptions, (), needs_pool=True),
 )

@@ -277,6 +277,8 @@ class Baseline(Value, frozen=True):
     """By metric, the samples on which it failed in that run: they have no weighted score."""
     digests: Mapping[str, str] = NOTHING
     """The digests of its answers by sample id, where labels are compared."""
+    judged: Mapping[str, Mapping[str, float]] = NOTHING
+    """By metric and sample id, the share of the results that is judged, where not all are."""
 
 
 class Diagnosis(Value, frozen=True):

@@ -11,7 +11,7 @@ from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.stats.verdict import shown_errors
-from pytest_rageval.text.printable import csv_text, quoted
+from pytest_rageval.text.printable import csv_text, one_line, quoted
 
 
 def _write_results(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
@@ -78,6 +78,23 @@ def _write_invalid(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> N
     folder.put("invalid.csv", csv_lines(["sample_id", "row", "line", "reason", "raw"], rows))
 
 
+def _write_holes(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write which of the first results nobody judged, with a blank grade; nothing without any."""
+    if not any(column.retrieves for column in result.info.metrics):
+        return
+    # Not at the top: most scenarios have no ranking.
+    from pytest_rageval.stats.holes import first_holes
+
+    rows = [
+        (one_line(sample.sample_id), one_line(name), str(rank), "")
+        for sample in result.samples
+        for rank, name in first_holes(sample)
+    ]
+    if rows:
+        header = ("query", "document", "rank", "grade")
+        folder.put("holes.tsv", ("\t".join(row) + "\n" for row in (header, *rows)))
+
+
 def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:
     errors = "; ".join(f"{name}: {text}" for name, text in shown_errors(sample).items())
     return [
@@ -114,4 +131,5 @@ REPORTS = (
     Report("scenario.snapshot.yaml", _write_snapshot),
     Report("scores.csv", _write_scores),
     Report("invalid.csv", _write_invalid),
+    Report("holes.tsv", _write_holes),
 )

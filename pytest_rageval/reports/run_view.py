@@ -50,6 +50,8 @@ from pytest_rageval.stats.wording import (
     disagreement_text,
     figure,
     interval,
+    judged_text,
+    open_lines,
     p_figure,
     verdict_word,
 )
@@ -291,7 +293,7 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
             mean,
             (summary.ci_low, summary.ci_high),
             summary.weight if isinstance(summary, MetricSummary) else None,
-            scored_figure(summary),
+            scored_figure(summary) + judged_text(result, name),
             result.info.band_of(name, mean),
         )
         if name in result.corrected:
@@ -329,6 +331,7 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
         count = f"{len(errors)} of {len(result.samples)} samples"
         yield Missing(f"{count} are not answered", errors[0] or "")
         return
+    yield from map(Missing, open_lines(result))
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)
@@ -387,16 +390,17 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
         for sample in unscored
         if name in sample.reasons and not has_failed(sample, name)
     ]
-    total = metric.n + metric.unscored
+    of_all = f"of {metric.n + metric.unscored} samples"
     unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
-        count = f"{len(unasked)} of {total} samples"
-        yield Missing(f"the judge was given up: {name} not asked on {count}", unasked[0])
+        yield Missing(
+            f"the judge was given up: {name} not asked on {len(unasked)} {of_all}", unasked[0]
+        )
     if failed:
-        yield Missing(f"{name} failed on {len(failed)} of {total} samples", failed[0])
+        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0])
     if reasons:
-        yield Missing(f"{name} does not apply to {len(reasons)} of {total} samples", reasons[0])
+        yield Missing(f"{name} does not apply to {len(reasons)} {of_all}", reasons[0])
 
 
 def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:
@@ -416,9 +420,8 @@ def _people(result: ScenarioResult) -> Iterator[str]:
         if corrected.mean is None and corrected.why not in messages:
             yield f"{name} by people: {corrected.why}"
     for name, found in result.agreement.items():
-        if not found.n and not found.stale:
-            continue
-        yield f"{name} and people: {agreement_text(found)}"
+        if found.n or found.stale:
+            yield f"{name} and people: {agreement_text(found)}"
         for surprise in found.disagreements[:_MOST_DISAGREEMENTS]:
             yield f"{name} on {surprise.sample_id}: {disagreement_text(surprise)}"
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Agreement, Corrected, Correction, Disagreement, MetricComparison
+from pytest_rageval.model import (
+    Agreement,
+    Corrected,
+    Correction,
+    Disagreement,
+    MetricComparison,
+    ScenarioResult,
+)
+
+if TYPE_CHECKING:
+    from pytest_rageval.stats.holes import OpenMean
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
 
@@ -166,3 +176,31 @@ def _with_ends(value: float | None, low: float | None, high: float | None) -> st
     if low is None or high is None:
         return figure(value)
     return f"{figure(value)} ({figure(low)}..{figure(high)})"
+
+
+def open_text(result: ScenarioResult, metric: str) -> str:
+    """Return between which values the mean of a ranking metric lies where much is not judged."""
+    found = _open_mean(result, metric)
+    return str(found) if found is not None and found.is_doubtful else ""
+
+
+def open_lines(result: ScenarioResult) -> Iterator[str]:
+    """Yield a line for each ranking metric of whose results much is not judged."""
+    for name in result.metrics:
+        if text := open_text(result, name):
+            yield f"{name} {figure(result.mean_of(name))}, {text}"
+
+
+def judged_text(result: ScenarioResult, metric: str) -> str:
+    """Return how much of what a ranking metric is of is judged, "" for all of it."""
+    found = _open_mean(result, metric)
+    return "" if found is None else f"  {found.share_text}"
+
+
+def _open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
+    if not any(column.retrieves for column in result.info.metrics if column.name == metric):
+        return None
+    # Not at the top: most scenarios have no ranking.
+    from pytest_rageval.stats.holes import open_mean
+
+    return open_mean(result, metric)

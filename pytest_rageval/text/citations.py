@@ -1,30 +1,41 @@
-"""Reads the citations in answers, in all usual spellings, and takes them out of the text."""
+"""Reads which sources an answer cites, sentence by sentence, and strips the citations from it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
-from pytest_rageval.text.sentences import counts_as_sentence, sentence_spans
+from pytest_rageval.text.citation_markers import EXTENSION, Marker, Source, find_markers
+from pytest_rageval.text.sentences import Span, counts_as_sentence, sentence_spans
 
-Source = int | str
-"""What a citation names: a number, counted from 1, or a name."""
-
-LONGEST: Final = 20_000
-"""Of a longer answer, a pattern of the user's reads the beginning: it may be slow."""
-_MOST: Final = 99
-_SHARE_OF_SUPERSCRIPTS: Final = 0.1
+_BETWEEN: Final = re.compile(r"[ \t]*[,，、;；]?[ \t]*")
+_DEFINITION: Final = re.compile(
+    rf"^[ \t]*(?:\[\^\w+\][:：].*(?:\n[ \t]+\S.*)*|\[\d{{1,3}}\][:：]?[ \t]+"
+    rf"(?:<?https?://\S+|\S+{EXTENSION})[ \t]*$)",
+    re.MULTILINE,
+)
+_LIST_HEADING: Final = re.compile(
+    r"^(?:[ \t]*-{3,}\s*\n)?[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*|__)?"
+    r"(?i:references?|sources?|citations?|bibliography|footnotes?|works cited|sources used|"
+    r"参考资料|参考文献|参考来源|引用来源|资料来源|引用|来源|文献|出处|參考資料|參考文獻|來源)"
+    r"(?:\*\*|__)?[ \t]*(?:[:：](?:\*\*|__)?[ \t]*(?=\n|[\[［【\d]|https?:|\S+\.\w{2,4}\b)|(?=\n))",
+    re.MULTILINE,
+)
+_ENTRY: Final = re.compile(
+    r"[ \t]{2,}\S|\s*(?:[-*•+]\s|[\[［【]|\(?\d{1,3}[.)、:：]|[⁰¹²³⁴-⁹]|\^|https?:|"
+    rf".*{EXTENSION}\b|.*https?://|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CitationRule:
-    """How answers cite: ``style``, the number of the first source, and what a citation names.
+    """How citations are spelt, the number of the first source, and what they name.
 
-    ``auto`` reads all spellings, superscripts only if ``superscripts`` says so. A style that is
-    none of the known ones is a regular expression with one group.
+    ``style``: one of the known styles, ``auto`` for all of them (superscripts only if
+    ``superscripts``), or a regular expression with one group.
     """
 
     style: str = "auto"
@@ -35,7 +46,7 @@ class CitationRule:
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence without its markers, and what it cites; ``is_counted``: it should cite."""
+    """A sentence without its citations, what it cites, and whether metrics count it."""
 
     text: str
     citations: tuple[Source, ...]
@@ -44,7 +55,7 @@ class CitedSentence:
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """An answer without markers and list of sources, and its citations by occurrence."""
+    """An answer without citations, and what it cites: numbers from 1, or names, by occurrence."""
 
     stripped: str
     sentences: tuple[CitedSentence, ...]
@@ -53,261 +64,189 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class StyleFound:
-    """How the answers of a data set cite; ``problem`` is what they leave open, "" if nothing.
-
-    ``hold`` counts the answers that hold a citation.
-    """
+    """The rule that all answers are read by, what has to be asked, and how many answers cite."""
 
     rule: CitationRule
-    problem: str = ""
-    hold: int = 0
+    problem: str
+    hold: int
 
 
-_NUMBERS: Final = (
-    r"\d{1,4}(?:\s*[-–—~～]\s*\d{1,4})?(?:\s*[,，、;；]\s*\d{1,4}(?:\s*[-–—~～]\s*\d{1,4})?)*"
-)
-_SUFFIXES: Final = "pdf|docx?|txt|md|html?|csv|xlsx?|pptx?|json|xml|rst|epub|odt"
-_STYLES: Final[Mapping[str, str]] = {
-    "brackets": rf"[\[［](?P<numbers>{_NUMBERS})[\]］](?!\()",
-    "lenticular": rf"【(?P<lenticular>{_NUMBERS})(?:†[^】\n]{{0,80}})?】",
-    "footnote": r"\[\^(?P<footnote>[\w-]{1,20})\](?!:)",
-    "citation": rf"[\[【](?:citation|cite|ref|引用)\s*[:：]?\s*(?P<citation>{_NUMBERS})[\]】]",
-    "doc": r"[\[【(（](?:docs?|documents?|sources?|passage|context|文档|来源|文献|资料)"
-    rf"\s*#?(?P<doc>{_NUMBERS})[\]】)）]",
-    "source": r"[(（\[【](?:sources?|来源|出处|资料来源)\s*[:：]\s*"
-    r"(?P<source>[^()（）\[\]【】\n]{1,200})[)）\]】]",
-    "file": rf"[\[【](?P<file>[^\[\]【】\n]{{1,150}}?\.(?:{_SUFFIXES}))[\]】](?!\()",
-    "superscript": r"(?<=[.!?。！？；”’\"'」])"
-    r"(?P<superscript>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[,，·˒‚ʼ]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})*)",
-}
-_FIRST: Final = re.compile(r"[\[［【(（⁰¹²³⁴-⁹]")
-_RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_CODE: Final = re.compile(
-    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|`[^`\n]+`", re.MULTILINE | re.DOTALL
-)
-_IDENTIFIER: Final = re.compile(r"[\w.()]*$")
-_DEFINITION: Final = re.compile(r"^[ \t]*\[\^[\w-]{1,20}\]:.*(?:\n[ \t]+\S.*)*\n?", re.MULTILINE)
-_HEADINGS: Final = (
-    r"references?|sources?|citations?|bibliography|works cited|footnotes?|sources? used"
-    r"|参考资料|参考文献|参考来源|资料来源|引用来源|引用|来源|文献|參考資料|參考文獻|來源"
-)
-_LIST: Final = re.compile(
-    rf"(?:^|\n)[ \t]*(?:-{{3,}}\s*\n\s*)?(?:#+[ \t]*)?\**(?:{_HEADINGS})\**[ \t]*[:：]?\**[ \t]*"
-    r"(?P<entries>(?:\n\s*(?:[-*•]|\[|［|【|\(?\d{1,3}[.)\]、]|https?:|[¹²³⁴⁵⁶⁷⁸⁹]|[^\s。！？!?]+\.\w{2,5}\b)"
-    r"[^\n]*)+|[ \t]*(?:\[|［|【|\d{1,3}[.)])[^\n]*)\s*\Z",
-    re.IGNORECASE,
-)
-
-
-@lru_cache(maxsize=32)
-def _pattern(style: str, superscripts: bool) -> re.Pattern[str]:
-    if style == "auto":
-        parts = [p for name, p in _STYLES.items() if name != "superscript" or superscripts]
-        # The longer spellings first: [citation:1] is no file, and [doc1] no name.
-        return re.compile("|".join(parts), re.IGNORECASE)
-    known = _STYLES.get(style)
-    return re.compile(known, re.IGNORECASE) if known is not None else re.compile(style)
-
-
-@dataclass(frozen=True, slots=True)
-class _Marker:
-    start: int
-    end: int
-    sources: tuple[Source, ...]
+class _Stripped(NamedTuple):
+    text: str
+    # For each marker: where it was in ``text``, and whether a line begins with it.
+    places: list[tuple[int, bool]]
+    markers: list[Marker]
 
 
 def read_citations(text: str, rule: CitationRule, most: int | None = None) -> CitedText:
-    """Return what an answer cites, by sentence; ``most`` is how many sources it could cite.
+    """Return what ``text`` cites by ``rule``, and the text and its sentences without citations.
 
-    Numbers above 99 are citations only where there are so many.
+    ``most`` is the number of contexts; numbers above 99 that exceed it are no citations. Blocks of
+    code, footnotes' definitions and the list of sources at the end are no sentences.
     """
-    kept = _without_list(text)
-    stripped, placed = _taken_out(kept, list(_markers(kept, rule, most)))
-    spans = list(sentence_spans(stripped))
-    cited: list[list[Source]] = [[] for _ in spans]
-    for offset, sources in placed:
-        owner = _owner(spans, offset)
-        if owner is not None:
-            cited[owner] += sources
+    found = _strip(text, rule, most)
+    citations = [_from_one(marker.sources, rule.base) for marker in found.markers]
+    stripped = found.text.strip()
+    spans = sentence_spans(stripped)
+    by_sentence: list[list[Source]] = [[] for _ in spans]
+    if spans:
+        starts = [start for start, _ in spans]
+        for (place, is_first), sources in zip(found.places, citations, strict=True):
+            at = bisect_left(starts, place)
+            if not (is_first and at < len(starts) and starts[at] == place):
+                at = max(at - 1, 0)
+            by_sentence[at].extend(sources)
     sentences = tuple(
-        CitedSentence(sentence, tuple(sources), counts_as_sentence(sentence))
-        for (start, end), sources in zip(spans, cited, strict=True)
-        for sentence in (stripped[start:end],)
+        CitedSentence(piece, tuple(sources), counts_as_sentence(piece))
+        for piece, sources in zip(
+            (stripped[start:end] for start, end in spans), by_sentence, strict=True
+        )
     )
-    every = tuple(source for _, sources in placed for source in sources)
+    every = tuple(source for sources in citations for source in sources)
     return CitedText(stripped, sentences, every)
 
 
 def strip_citations(text: str, rule: CitationRule, most: int | None = None) -> str:
-    """Return an answer without its markers and the list of sources at its end."""
-    if _FIRST.search(text) is None and _is_known(rule.style):
-        return text
-    kept = _without_list(text)
-    markers = list(_markers(kept, rule, most))
-    if not markers and kept == text:
-        return text
-    return _taken_out(kept, markers)[0]
+    """Return ``text`` without citations, footnotes' definitions and list of sources."""
+    return _strip(text, rule, most).text
 
 
-def _is_known(style: str) -> bool:
-    return style == "auto" or style in _STYLES
+def find_style(
+    texts: Iterable[str],
+    counts: Iterable[int | None],
+    rule: CitationRule | None = None,
+    *,
+    base_is_written: bool = False,
+) -> StyleFound:
+    """Decide from all answers, each with its number of contexts, how ``auto`` reads them.
 
-
-def _without_list(text: str) -> str:
-    if "[" not in text and "【" not in text and "\n" not in text:
-        return text
-    if "[^" in text:
-        text = _DEFINITION.sub("", text)
-    found = _LIST.search(text) if "\n" in text else None
-    return text if found is None else text[: found.start()]
-
-
-def _markers(text: str, rule: CitationRule, most: int | None) -> Iterator[_Marker]:
-    if _is_known(rule.style):
-        if _FIRST.search(text) is None:
-            return
-        found = _pattern(rule.style, rule.superscripts).finditer(text)
-        is_code = _in_code(text)
-    else:
-        found = _pattern(rule.style, False).finditer(text, 0, LONGEST)
-        is_code = _in_code(text)
-    for match in found:
-        if is_code(match.start()):
-            continue
-        sources = _sources(text, match, rule, most)
-        if sources:
-            yield _Marker(match.start(), match.end(), sources)
-
-
-def _in_code(text: str) -> Any:
-    spans = [match.span() for match in _CODE.finditer(text)] if "`" in text or "~~~" in text else []
-    return lambda at: any(start <= at < end for start, end in spans)
-
-
-def _sources(
-    text: str, match: re.Match[str], rule: CitationRule, most: int | None
-) -> tuple[Source, ...]:
-    """Return what a match cites, () where it is no citation."""
-    if not _is_known(rule.style):
-        return _named(match[1], rule.base)
-    kind = match.lastgroup or ""
-    said = match[kind]
-    if kind == "superscript":
-        parts = re.split(r"[^⁰¹²³⁴⁵⁶⁷⁸⁹]+", said)
-        return tuple(int(part.translate(_RAISED)) + 1 - rule.base for part in parts)
-    if kind == "source":
-        return tuple(part.strip() for part in re.split(r"[,;，；、]", said) if part.strip())
-    if kind == "file":
-        return tuple(part.strip() for part in re.split(r"[,;，；、]\s*", said) if part.strip())
-    if kind == "footnote":
-        return _named(said, rule.base)
-    if kind == "numbers" and _is_index(text, match.start()):
-        return ()
-    return _numbers(said, rule.base, most)
-
-
-def _named(said: str, base: int) -> tuple[Source, ...]:
-    plain = said.strip()
-    if plain.isascii() and plain.isdecimal():
-        return (int(plain) + 1 - base,)
-    return (plain,) if plain else ()
-
-
-def _numbers(said: str, base: int, most: int | None) -> tuple[Source, ...]:
-    """Return the numbers in ``1, 3-5``, counted from 1; () where they are no citations."""
-    parts = [part.strip() for part in re.split(r"[,，、;；]", said)]
-    found: list[int] = []
-    for part in parts:
-        ends = [int(end) for end in re.split(r"\s*[-–—~～]\s*", part)]
-        if len(ends) == 2 and not 0 < ends[1] - ends[0] <= _MOST:
-            return ()
-        found += range(ends[0], ends[-1] + 1)
-    largest = max(_MOST, most or 0)
-    is_interval = len(found) > 1 and found[0] == 0 and base == 1
-    if is_interval or any(number > largest for number in found):
-        return ()
-    return tuple(number + 1 - base for number in found)
-
-
-def _is_index(text: str, at: int) -> bool:
-    """Return whether a bracket directly follows an identifier: ``my_list[1]``, ``a.b[0]``."""
-    before = _IDENTIFIER.search(text[max(0, at - 60) : at])
-    word = before[0] if before is not None else ""
-    if not word or word.endswith(".") or not any(char.isalpha() for char in word):
-        return False
-    return "_" in word or "." in word or "(" in word
-
-
-def _taken_out(
-    text: str, markers: Sequence[_Marker]
-) -> tuple[str, list[tuple[int, tuple[Source, ...]]]]:
-    """Return the text without the markers, and where in it each of them was."""
-    parts: list[str] = []
-    placed: list[tuple[int, tuple[Source, ...]]] = []
-    length = at = 0
-    for marker in markers:
-        before = text[at : marker.start]
-        end = marker.end
-        joined = before.rstrip(" \t")
-        is_first = (joined.endswith("\n") or not joined) and (length == 0 or bool(joined))
-        if is_first:  # at the beginning of a line: what follows moves up
-            end += len(text[end:]) - len(text[end:].lstrip(" \t"))
-        else:
-            before = joined
-        parts.append(before)
-        length += len(before)
-        placed.append((length, marker.sources))
-        at = end
-    parts.append(text[at:])
-    stripped = "".join(parts)
-    lead = len(stripped) - len(stripped.lstrip())
-    return stripped.strip(), [(max(0, place - lead), sources) for place, sources in placed]
-
-
-def _owner(spans: Sequence[tuple[int, int]], offset: int) -> int | None:
-    """Return the sentence that a marker belongs to: that before it, where one ends there."""
-    for number, (start, end) in enumerate(spans):
-        if offset <= end:
-            return (
-                number - 1
-                if offset < start and number and offset <= spans[number - 1][1]
-                else number
-            )
-    return len(spans) - 1 if spans else None
-
-
-def find_style(texts: Iterable[str], counts: Iterable[int | None]) -> StyleFound:
-    """Return how the answers cite, by all of them; ``counts`` are the numbers of their contexts.
-
-    Superscripts are citations only if a tenth of the answers have them and nothing else cites.
-    Where numbers may begin at 0 or at 1, that is a problem.
+    Superscripts are read only if they are the one style in a tenth of the answers. ``problem``
+    asks what cannot be told: the base, or which of two styles that occur equally often is meant.
     """
-    hold = raised = total = zeros = tops = 0
-    rule, with_raised = CitationRule(base=0), CitationRule("superscript")
+    rule = rule or CitationRule()
+    everything = replace(rule, superscripts=True)
+    rows: dict[str, int] = {}
+    total = begin_at_zero = holding_others = 0
+    reaches_count = False
     for text, count in zip(texts, counts, strict=True):
         total += 1
-        if _FIRST.search(text) is None:
-            continue
-        numbers = [
-            source - 1
-            for marker in _markers(text, rule, count)
+        markers = find_markers(_without_lists(text), everything, count)
+        styles = {marker.style for marker in markers}
+        for style in styles:
+            rows[style] = rows.get(style, 0) + 1
+        holding_others += bool(styles - {"superscript"})
+        numbers = {
+            source
+            for marker in markers
+            if marker.style != "superscript"
             for source in marker.sources
             if isinstance(source, int)
-        ]
-        if any(_markers(text, CitationRule(), count)):
-            hold += 1
-            zeros += 0 in numbers
-            tops += count is not None and count in numbers
-        elif any(_markers(text, with_raised, count)):
-            raised += 1
-    superscripts = not hold and raised >= max(1, _SHARE_OF_SUPERSCRIPTS * total)
+        }
+        begin_at_zero += 0 in numbers
+        reaches_count |= count is not None and any(number >= count for number in numbers)
+    of_marks = rows.get("superscript", 0)
+    frequent = {style for style, number in rows.items() if number * 10 >= total}
+    if rule.style == "auto":
+        rule = replace(rule, superscripts=frequent == {"superscript"})
     problem = ""
-    if zeros >= 2 and not tops:
-        problem = (
-            f"do numbers begin at 0 or at 1? {zeros} answers cite [0], and none the last context "
-            "by its number from 1; write {base: 0} or {base: 1}"
+    if rule.style == "auto":
+        problem = _asked_style({style: rows[style] for style in frequent})
+    if begin_at_zero >= 2 and not reaches_count and not base_is_written:
+        problem = problem or (
+            f"{begin_at_zero} answers cite [0], and no number reaches the count of contexts: "
+            "do numbers begin at 0 or at 1? write {base: 0} or {base: 1}"
         )
-    return StyleFound(CitationRule(superscripts=superscripts), problem, hold or raised)
+    reads_marks = rule.superscripts or rule.style == "superscript"
+    hold = of_marks if reads_marks and not holding_others else holding_others
+    return StyleFound(rule, problem, hold)
+
+
+def _asked_style(rows: dict[str, int]) -> str:
+    """Return the question which style is meant, if the two most frequent ones tie."""
+    first, *others = sorted(rows, key=lambda style: -rows[style]) or [""]
+    if not others or rows[others[0]] < rows[first]:
+        return ""
+    return (
+        f"{rows[first]} answers cite in the style {first}, as many in the style {others[0]}: "
+        "which one is meant? write style"
+    )
+
+
+def _without_lists(text: str) -> str:
+    """Return ``text`` without definitions of footnotes and the list of sources at its end."""
+    if "\n" in text:
+        for heading in reversed(list(_LIST_HEADING.finditer(text))):
+            lines = text[heading.end() :].splitlines()
+            if not any(map(str.strip, lines)) or not all(map(_ENTRY.match, lines)):
+                break
+            text = text[: heading.start()]
+    return _DEFINITION.sub("", text) if "[" in text else text
+
+
+def _strip(text: str, rule: CitationRule, most: int | None) -> _Stripped:
+    kept = _without_lists(text)
+    markers = find_markers(kept, rule, most)
+    if not markers:
+        return _Stripped(text if kept == text else kept.rstrip(), [], [])
+    stripped, places = _cut(kept, markers)
+    # What is left may form a marker anew, as in "[[1]2]": it goes too, and cites nothing.
+    while again := find_markers(rest := _without_lists(stripped), rule, most):
+        stripped, _ = _cut(rest, again)
+    lead = len(rest) - len(rest.lstrip())
+    places = [(max(place - lead, 0), is_first) for place, is_first in places]
+    return _Stripped(rest.strip(), places, markers)
+
+
+def _cut(text: str, markers: list[Marker]) -> tuple[str, list[tuple[int, bool]]]:
+    """Return ``text`` without markers and the blanks before them, and where each of them was."""
+    pieces: list[str] = []
+    places: list[tuple[int, bool]] = []
+    length = end = 0
+    for run in _runs(text, markers):
+        start, stop = _around(text, run)
+        piece = text[end:start]
+        is_first = start == 0 or text[start - 1] == "\n"
+        pieces.append(piece)
+        length += len(piece)
+        places.extend([(length, is_first)] * len(run))
+        end = stop
+        if is_first:
+            end += len(text[end:]) - len(text[end:].lstrip(" \t"))
+        elif _would_join(text, start, end):
+            pieces.append(" ")
+            length += 1
+    return "".join([*pieces, text[end:]]), places
+
+
+def _runs(text: str, markers: list[Marker]) -> list[list[Marker]]:
+    """Return markers in groups that only blanks and a comma stand between."""
+    runs = [[markers[0]]]
+    for marker in markers[1:]:
+        if _BETWEEN.fullmatch(text, runs[-1][-1].end, marker.start):
+            runs[-1].append(marker)
+        else:
+            runs.append([marker])
+    return runs
+
+
+def _around(text: str, run: list[Marker]) -> Span:
+    """Return what goes with a run of markers: brackets around nothing else, blanks before it."""
+    start, end = run[0].start, run[-1].end
+    while text[start - 1 : start] + text[end : end + 1] in ("()", "（）", "[]"):
+        start, end = start - 1, end + 1
+    while start and text[start - 1] in " \t":
+        start -= 1
+    return start, end
+
+
+def _would_join(text: str, start: int, end: int) -> bool:
+    """Return whether two words with blanks between them would become one."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return before.isascii() and after.isascii() and before not in "([" and after.isalnum()
+
+
+def _from_one(sources: tuple[Source, ...], base: int) -> tuple[Source, ...]:
+    return tuple(source + 1 - base if isinstance(source, int) else source for source in sources)
 
 
 _KEYS: Final = ("document_id", "doc_id", "id", "source", "index")

@@ -1,104 +1,164 @@
-"""Divides texts into sentences, English and Chinese; code is no sentence."""
+"""Splits answers in English and Chinese into sentences, and says which of them state something."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from pytest_rageval.text.tokenize import has_cjk
 
-_END: Final = re.compile(
-    r"[.!?]+(?:[\"'”’)\]*_]+)?(?=\s|$)"
-    r"|(?:[。！？；｡]+|[!?]+(?=[\u4e00-\u9fff])|……)[”’」』）】\"'）]*"
-    r"|\n+"
+Span = tuple[int, int]
+
+_CLOSING: Final = "\"'”’」』）)\\]］】》〉*_"
+# What may follow a full stop as a citation: digits, a prefix and digits, or a file, in brackets.
+_MARKER: Final = (
+    r"(?:[\[［]\^?(?:[A-Za-z]{0,9}[:：_ -]? ?\d[^\[\]［］\n]{0,60}|[^\[\]［］\n]{1,80}\.\w{2,4})?"
+    r"[\]］](?!\()|【\d[^【】\n]{0,60}】|[⁰¹²³⁴-⁹]+)"
 )
-_CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_TITLE_WORDS: Final = (
-    "dr mr mrs ms prof st gen col sgt rev hon capt lt sen rep gov vs cf ca approx dept est e.g i.e "
-    "viz resp min max"
+_STOP: Final = re.compile(
+    rf"\n|([.!?。！？；…]+)([{_CLOSING}]*)((?:[ \t]?{_MARKER})*[{_CLOSING}]*)"
 )
-_TITLES: Final = frozenset(_TITLE_WORDS.split())
-"""What ends in a full stop and goes on."""
-_NUMBERED_WORDS: Final = (
-    "fig figs eq sec ch pp p vol no nos art para ed eds jan feb mar apr jun jul aug sep sept oct "
-    "nov dec tel ext"
+_FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_LAST_WORD: Final = re.compile(r"(?:[A-Za-z]+\.)*[A-Za-z]+$")
+_LIST_NUMBER: Final = re.compile(r"[ \t]*(?:[-*+>•][ \t]+)?(?:\*\*)?(?:\d{1,3}|[a-zA-Z])$")
+_NEXT: Final = re.compile(r"[ \t]*[\"'“‘「『（(\[《*_`]*([^\W_]+)?")
+_WORD: Final = r"(?>[^\W_]+(?:['’.,:/@-][^\W_]+)*)"
+_THREE_WORDS: Final = re.compile(rf"[\W_]*+{_WORD}(?:[\W_]++{_WORD}){{2}}")
+_ALPHANUMERIC: Final = re.compile(r"[^\W_]")
+_PREFIX: Final = re.compile(r"\s*(?:[-*+>•]\s+|\(?(?:\d{1,3}|[a-zA-Z])[.)、]\s*)*")
+_INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
+
+_NEVER_LAST_WORDS: Final = (
+    "dr mr mrs ms prof e.g eg i.e ie vs cf approx ca st gen sen rep hon rev gov capt lt col sgt "
+    "viz resp dept messrs mme mlle pres supt adm maj hrsg bzw incl excl"
 )
-_NUMBERED: Final = frozenset(_NUMBERED_WORDS.split())
-"""What goes on where a number follows."""
-_ENDING_WORDS: Final = "etc inc ltd co corp jr sr u.s u.k a.m p.m ph.d d.c b.c a.d e.u"
-_MAY_END: Final = frozenset(_ENDING_WORDS.split())
-"""What ends a sentence where a capital letter follows."""
-_WORD_BEFORE: Final = re.compile(r"[A-Za-z.]*$")
-_LIST_NUMBER: Final = re.compile(r"^\s*(?:[-*•]\s*)?\d{1,3}$")
+_NEVER_LAST: Final = frozenset(_NEVER_LAST_WORDS.split())
+_BEFORE_A_NUMBER_WORDS: Final = (
+    "no nos fig figs eq eqs vol vols p pp art arts sec secs ch chap para paras ed nr tab ver v "
+    "jan feb mar apr jun jul aug sep sept oct nov dec est c fl"
+)
+_BEFORE_A_NUMBER: Final = frozenset(_BEFORE_A_NUMBER_WORDS.split())
+# These end a sentence only if what follows cannot be a name: "Apple Inc. CEO", "in the U.S. It".
+_BEFORE_A_NAME_WORDS: Final = (
+    "al inc ltd co corp jr sr bros ph.d b.sc m.sc m.a b.a llc esq plc mt ft univ assn"
+)
+_BEFORE_A_NAME: Final = frozenset(_BEFORE_A_NAME_WORDS.split())
+_BEFORE_A_SMALL_LETTER_WORDS: Final = "etc min max hr hrs sq avg temp dist ext tel"
+_BEFORE_A_SMALL_LETTER: Final = frozenset(_BEFORE_A_SMALL_LETTER_WORDS.split())
+_STARTERS_WORDS: Final = (
+    "a about additionally after all also although an and are as at because before both but by can "
+    "do does during each for from furthermore he her here his how however i if in instead is it "
+    "its many moreover most my next no not on once one only or our please several she since so "
+    "some that the their then there therefore these they this those thus to today two under until "
+    "we were what when where which while who why with yes you your"
+)
+_STARTERS: Final = frozenset(_STARTERS_WORDS.split())
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each without white space around it.
+    """Return the sentences of ``text``; a line end is an end, a block of code is none.
 
-    >>> split_sentences("Dr. Eiffel built it in 1889. It is 330.5 m high! 很高。是的；对")
-    ['Dr. Eiffel built it in 1889.', 'It is 330.5 m high!', '很高。', '是的；', '对']
+    Closing quotes, brackets and citations after the full stop belong to the sentence before them.
+    What holds neither letter nor digit is left out; a text without any gives an empty list.
+
+    >>> split_sentences("Dr. Eiffel built it.[1] It is 330.5 m high. 高330米。")
+    ['Dr. Eiffel built it.[1]', 'It is 330.5 m high.', '高330米。']
     """
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence begins and ends; code blocks are left out."""
-    at = 0
-    for code in _CODE.finditer(text) if "```" in text or "~~~" in text else ():
-        yield from _spans(text, at, code.start())
-        at = code.end()
-    yield from _spans(text, at, len(text))
-
-
-def _spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    begin = start
-    for end in _END.finditer(text, start, stop):
-        if _goes_on(text, begin, end):
-            continue
-        yield from _trimmed(text, begin, end.end())
-        begin = end.end()
-    yield from _trimmed(text, begin, stop)
-
-
-def _trimmed(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    part = text[begin:end]
-    left = len(part) - len(part.lstrip())
-    part = part.strip()
-    if any(char.isalnum() for char in part):
-        yield begin + left, begin + left + len(part)
-
-
-def _goes_on(text: str, begin: int, end: re.Match[str]) -> bool:
-    """Return whether a full stop ends no sentence: of an abbreviation, an initial, a number."""
-    if not end[0].startswith("."):
-        return False
-    before = text[begin : end.start()]
-    if _LIST_NUMBER.match(before):
-        return True
-    word = _WORD_BEFORE.search(before)
-    last = word[0] if word is not None else ""
-    following = text[end.end() : end.end() + 40].lstrip(" \t")
-    if following[:1].islower():
-        return True
-    if last.lower() in _TITLES and following[:1] not in ("", "\n"):
-        return True
-    if last.lower() in _NUMBERED and following[:1].isdecimal():
-        return True
-    if last.lower() in _MAY_END:
-        return False
-    is_initial = len(last) == 1 and last.isalpha() and last.isupper() and last != "I"
-    return is_initial and following[:1].isupper()
+def sentence_spans(text: str) -> list[Span]:
+    """Return where the sentences of ``split_sentences`` begin and end, in order."""
+    spans: list[Span] = []
+    start = 0
+    if "```" in text or "~~~" in text:
+        for block in _FENCE.finditer(text):
+            _add_spans(text, start, block.start(), spans)
+            start = block.end()
+    _add_spans(text, start, len(text), spans)
+    return spans
 
 
 def counts_as_sentence(text: str) -> bool:
-    """Return whether a sentence states something: no heading, no question, not too short.
+    """Return whether ``text`` states something: no heading, no question, and not too short.
 
-    It has three words or, in Chinese, four letters, digits or characters.
+    Too short are two words, in Chinese three letters, digits or characters.
+
+    >>> [counts_as_sentence(text) for text in ("## How it was built", "Why?", "高330米。")]
+    [False, False, True]
     """
-    plain = text.strip()
-    if plain.startswith("#") or plain.rstrip("\"'”’」』)）*_ ").endswith(("?", "？")):
+    text = text.strip()
+    if text.startswith("#") or text.rstrip(_CLOSING + " \t").endswith(("?", "？")):
         return False
-    if has_cjk(plain):
-        return sum(char.isalnum() for char in plain) >= 4
-    return sum(any(char.isalnum() for char in word) for word in plain.split()) >= 3
+    body = text[_PREFIX.match(text).end() :]  # type: ignore[union-attr]  # may match nothing
+    if _THREE_WORDS.match(body):
+        return True
+    return has_cjk(body) and len(_ALPHANUMERIC.findall(body)) >= 4
+
+
+def _add_spans(text: str, start: int, end: int, spans: list[Span]) -> None:
+    for stop in _STOP.finditer(text, start, end):
+        if stop.group() == "\n":
+            _add(text, start, stop.start(), spans)
+            start = stop.end()
+        elif _is_end(text, stop, end):
+            _add(text, start, stop.end(), spans)
+            start = stop.end()
+    _add(text, start, end, spans)
+
+
+def _add(text: str, start: int, end: int, spans: list[Span]) -> None:
+    """Add the span without blanks around it, if it holds a letter or digit."""
+    piece = text[start:end]
+    if _ALPHANUMERIC.search(piece):
+        left = len(piece) - len(piece.lstrip())
+        spans.append((start + left, start + len(piece.rstrip())))
+
+
+def _is_end(text: str, stop: re.Match[str], end: int) -> bool:
+    signs = stop[1]
+    if not signs.isascii() and signs.strip(".!?…"):
+        return True
+    after = text[stop.end() : stop.end() + 1] if stop.end() < end else ""
+    if not after or after == "\n":
+        return True
+    if not after.isspace():
+        return _ends_before_script(text, stop, after)
+    following = _NEXT.match(text, stop.end(), end)
+    word = (following and following[1]) or ""
+    if signs != "." or stop[2].strip("*_"):
+        return not word[:1].islower() or (signs == "." and bool(stop[3]))
+    return bool(stop[3]) or not _is_abbreviation(text, stop.start(), word)
+
+
+def _ends_before_script(text: str, stop: re.Match[str], after: str) -> bool:
+    """Return whether a stop without a blank behind it is one: in Chinese there are no blanks."""
+    if not has_cjk(after) or stop[1].startswith("..") or stop[1] == "…":
+        return False
+    return stop[1] != "." or has_cjk(text[max(0, stop.start() - 1) : stop.start()])
+
+
+def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
+    """Return whether the full stop there marks an abbreviation or the number of an item."""
+    line = text.rfind("\n", 0, full_stop) + 1
+    if full_stop - line < 10 and _LIST_NUMBER.match(text, line, full_stop):
+        return True
+    before = _LAST_WORD.search(text, max(line, full_stop - 24), full_stop)
+    if before is None:
+        return False
+    word = before.group().lower()
+    if word in _NEVER_LAST:
+        return True
+    if word in _BEFORE_A_NUMBER and following[:1].isdigit():
+        return True
+    if word in _BEFORE_A_SMALL_LETTER:
+        return following[:1].islower()
+    if word in _BEFORE_A_NAME or (_INITIALS.match(word) and not _follows_a_digit(text, before)):
+        return following.lower() not in _STARTERS or following[:1].islower()
+    return False
+
+
+def _follows_a_digit(text: str, word: re.Match[str]) -> bool:
+    """Return whether a letter is a unit, as in "330 m. Visitors", and no initial."""
+    before = text[max(0, word.start() - 3) : word.start()].rstrip()
+    return len(word.group()) == 1 and before[-1:].isdigit()

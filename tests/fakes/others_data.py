@@ -22,6 +22,7 @@ WHOSE = {
     "data/robust03": "TREC 2003 Robust, as trectools publishes it",
     "data/trec-eval": "trec_eval's own tests (NIST)",
     "data/urbano-significance": "scores of TREC-8 runs (Urbano et al.)",
+    "reference/answers.json": "figures of upstream scoring code for answers and holes",
     "reference/trec_eval_test_data.json": "figures for trec_eval's own tests (NIST)",
     "reference/ultrarag_nq_sample.json": "rows of Natural Questions with UltraRAG's figures",
 }

@@ -78,12 +78,10 @@ def _rule(
         return written
     texts = [sample.answer or "" for sample in samples]
     counts = [None if s.contexts is None else len(s.contexts) for s in samples]
-    if spec.style != "auto":
-        return written
-    found = find_style(texts, counts)
-    if found.problem and spec.base is None:
+    found = find_style(texts, counts, written, base_is_written=spec.base is not None)
+    if found.problem:
         binding.problem(f"citations: {found.problem}", "citations")
-    return CitationRule("auto", written.base, spec.of, found.rule.superscripts)
+    return found.rule if spec.style == "auto" else written
 
 
 def _check_refusals(

@@ -359,6 +359,8 @@ def baseline_of(saved: SavedRun, plan: Plan) -> Baseline:
 
     Of the plan only ``info`` is used.
     """
+    from pytest_rageval.stats.holes import judged_shares
+
     names = [column.name for column in plan.info.metrics]
     present = _present(saved)
     samples = saved.samples.items()
@@ -375,7 +377,12 @@ def baseline_of(saved: SavedRun, plan: Plan) -> Baseline:
             for sample_id, sample in samples
         }
     return Baseline(
-        saved.name, tuple(saved.samples), scores, _failed(saved, names), _digests(saved, plan)
+        saved.name,
+        tuple(saved.samples),
+        scores,
+        _failed(saved, names),
+        _digests(saved, plan),
+        judged_shares(saved.samples.values(), plan.info.metrics),
     )
 
 
@@ -400,6 +407,7 @@ def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
 def _older_run(binding: Binding, plan: Plan, run_path: str) -> Baseline | None:
     """Return the scores of another TREC run over the same queries."""
     from pytest_rageval.datasets.trec import load_trec
+    from pytest_rageval.stats.holes import judged_shares
 
     spec = binding.scenario.dataset.model_copy(update={"run_path": run_path})
     place = binding.loaded.where("compare", "run_old_path")
@@ -427,4 +435,9 @@ def _older_run(binding: Binding, plan: Plan, run_path: str) -> Baseline | None:
         for column in columns
     }
     scores[WEIGHTED_SCORE] = {result.sample_id: result.weighted_score for result in results}
-    return Baseline(run_path, tuple(result.sample_id for result in results), scores)
+    return Baseline(
+        run_path,
+        tuple(result.sample_id for result in results),
+        scores,
+        judged=judged_shares(results, plan.info.metrics),
+    )

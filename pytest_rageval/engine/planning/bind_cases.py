@@ -253,7 +253,25 @@ def bind_cases(
     if invalid and len(invalid) == len(cases) and not binding.problems:
         binding.problems += _all_invalid(invalid, dataset.shown)
     _check_doc_weights(binding, cases)
+    _check_pools(binding, cases, metrics)
     return cases
+
+
+def _check_pools(binding: Binding, cases: Sequence[Case], metrics: Sequence[BoundMetric]) -> None:
+    """Refuse metrics that estimate by what was left unjudged on purpose, where nothing was."""
+    if not any(metric.info.needs_pool for metric in metrics):
+        return
+    judged = [case.reference_ids or {} for case in cases if isinstance(case, Sample)]
+    if any(-1 in grades.values() for grades in judged):
+        return
+    for metric in metrics:
+        if metric.info.needs_pool:
+            message = (
+                f"metrics[{metric.position}]: {metric.info.name} estimates by documents of grade "
+                "-1 (in the pool, not judged), and no judgement has it: without them it is 'map', "
+                "to five digits. Write 'map'"
+            )
+            binding.problem(message, "metrics", metric.position)
 
 
 def _with_its_checks(case: Case, line: int | None, misspelt: Mapping[str, str]) -> Case:

@@ -28,7 +28,7 @@ _DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "missing_queries")
 _IR_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
 _DEFAULT_KS = (1, 5, 10, 20, 50, 100)
 # Measures of the whole ranking, which UltraRAG takes without a cutoff.
-_WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref")
+_WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref", "infap", "rbp")
 
 
 def translate(tree: YamlTree) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.metrics.ranking import Hits, Match, find_hits
+from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
 from pytest_rageval.model import Sample
 
 

@@ -1,0 +1,194 @@
+"""G1: citations that are hard to tell from other brackets, or to take out of a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_rageval.text.citations import CitationRule, find_style, read_citations, strip_citations
+from pytest_rageval.text.sentences import split_sentences
+
+AUTO = CitationRule()
+CONTEXTS = 5
+
+# The answer, what it cites, and what is left of it; None: the answer as it is.
+CASES: list[tuple[str, Sequence[int | str], str | None]] = [
+    ("It opened in 1889 [1] [2].", (1, 2), "It opened in 1889."),
+    ("It opened in 1889 [1], [2].", (1, 2), "It opened in 1889."),
+    ("It opened in 1889 ([1], [2]).", (1, 2), "It opened in 1889."),
+    ("It opened in 1889 ([1]).", (1,), "It opened in 1889."),
+    ("It opened (see [1]) in May.", (1,), "It opened (see) in May."),
+    ("该塔开放（[1]）。", (1,), "该塔开放。"),
+    ("It opened [1]and closed.", (1,), "It opened and closed."),
+    ("It opened.[1]It closed.[2]", (1, 2), "It opened. It closed."),
+    ("It opened [[1]].", (1,), "It opened."),
+    ("See [[1]](https://a.org/1).", (), None),
+    ("See [a.pdf](https://a.org/a.pdf).", (), None),
+    ("It opened [ 1 ].", (1,), "It opened."),
+    ("It opened [1; 3].", (1, 3), "It opened."),
+    ("It opened [1][1].", (1, 1), "It opened."),
+    ("It opened [1-3, 5].", (1, 2, 3, 5), "It opened."),
+    ("It opened [doc1, doc2].", (1, 2), "It opened."),
+    ("It opened [citation:1, citation:3].", (1, 3), "It opened."),
+    ("It opened [DOC-1] [doc_2] [文档-3].", (1, 2, 3), "It opened."),
+    ("It opened [Documents 1-3].", (1, 2, 3), "It opened."),
+    ("It opened (Source 2024).", (), None),
+    ("It opened [citation:150].", (), None),
+    ("It opened [^1, ^2].", (1, 2), "It opened."),
+    ("It opened [^1][^2].", (1, 2), "It opened."),
+    ("It opened [^note].", ("note",), "It opened."),
+    ("Between [3-1] it is none.", (), None),
+    ("In [1990-2000] it was.", (), None),
+    ("In 【2024】 it was.", (), None),
+    ("Values in [0-1] are.", (), None),
+    ("np.array([1, 2]) is a list.", (), None),
+    ("foo([1]) is a call.", (), None),
+    ("x[0][1] and my_x[0][1] here.", (0, 1), "x and my_x[0][1] here."),
+    ("It runs on v3.5[1].", (1,), "It runs on v3.5."),
+    ("It is 330.5[1] m high.", (1,), "It is 330.5 m high."),
+    ("It is _old_[1] now.", (1,), "It is _old_ now."),
+    ("It is **old**[1] now.", (1,), "It is **old** now."),
+    ("The tower (Eiffel)[1] is old.", (1,), "The tower (Eiffel) is old."),
+    ("The tower (old one)[1] is old.", (1,), "The tower (old one) is old."),
+    ("高330米[1]。", (1,), "高330米。"),
+    ("高330米【1】【2】。", (1, 2), "高330米。"),
+    ("高330米【1、2】。", (1, 2), "高330米。"),
+    ("高330米[1，2]。", (1, 2), "高330米。"),
+    ("高330米[文档1]。", (1,), "高330米。"),
+    ("高330米（来源：a.pdf、b.pdf）。", ("a.pdf", "b.pdf"), "高330米。"),
+    ("高330米（来源：铁塔.pdf，第3页）。", ("铁塔.pdf",), "高330米。"),
+    ("It is high (source: a.pdf, p. 3).", ("a.pdf",), "It is high."),
+    ("It is high [a.pdf, p. 3].", ("a.pdf",), "It is high."),
+    ("It is high [a.pdf; b.pdf].", ("a.pdf", "b.pdf"), "It is high."),
+    ("It is high [Source: tower guide].", ("tower guide",), "It is high."),
+    ("Use [ ] and [x] and [e.g.] and [sic].", (), None),
+    ("- [1] It opened.\n- [2] It closed.", (1, 2), "- It opened.\n- It closed."),
+    ("It opened 330 m³.", (), None),
+    ("It opened [12†L3-L5].", (), None),
+    ("It opened 【12†L3-L5】.", (12,), "It opened."),
+    ("It opened [2 0].", (), None),
+    ("A [1].\n\n[1]: https://a.org", (1,), "A."),
+    ("A [1].\n\nReferences\n[1] Smith, J. (2020). The tower.\n[2] b.pdf", (1,), "A."),
+    ("A [1].\n\n**References**:\n\n1. Smith (2020)\n   continued\n2. b.pdf", (1,), "A."),
+    ("A [1].\n\n来源：[1] a.pdf", (1,), "A."),
+    (
+        "A [1].\n\nSources:\n- a.pdf\n\nLet me know more.",
+        (1,),
+        "A.\n\nSources:\n- a.pdf\n\nLet me know more.",
+    ),
+    ("A [1].\n---\nSources:\n[1] a.pdf", (1,), "A."),
+    ("A [1].\n\n[1] a.pdf\n[2] https://b.org", (1,), "A."),
+    ("A `x[1]` and ``y[1]`` b [2].", (2,), "A `x[1]` and ``y[1]`` b."),
+    ("~~~\nx[1]\n~~~\nIt [2].", (2,), "~~~\nx[1]\n~~~\nIt."),
+    ("It [1].\r\nIt [2].\r\n", (1, 2), "It.\r\nIt."),
+]
+
+
+@pytest.mark.parametrize(("answer", "cited", "stripped"), CASES)
+def test_hard_citations_are_read_and_taken_out(
+    answer: str, cited: Sequence[int | str], stripped: str | None
+) -> None:
+    read = read_citations(answer, AUTO, CONTEXTS)
+    assert read.citations == tuple(cited)
+    assert read.stripped == (answer if stripped is None else stripped)
+    assert strip_citations(answer, AUTO, CONTEXTS) == read.stripped
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentences"),
+    [
+        ("A is high. [1] B is low. [2]", [("A is high.", (1,)), ("B is low.", (2,))]),
+        ("A is high.[1]B is low.[2]", [("A is high.", (1,)), ("B is low.", (2,))]),
+        ("Plan B [1]. Then C [2].", [("Plan B.", (1,)), ("Then C.", (2,))]),
+        ("[1] A is high.\n[2] B is low.", [("A is high.", (1,)), ("B is low.", (2,))]),
+        ("A is high.\n[1][2]\n\nB is low.", [("A is high.", (1, 2)), ("B is low.", ())]),
+        ("该塔很高。[1]票价5元。[2]", [("该塔很高。", (1,)), ("票价5元。", (2,))]),
+        ("他说：“很高。”[1]然后走了。", [("他说：“很高。”", (1,)), ("然后走了。", ())]),
+        ('He said "yes."[1] Then he left.', [('He said "yes."', (1,)), ("Then he left.", ())]),
+        ("- A is high [1]\n- B is low [2]", [("- A is high", (1,)), ("- B is low", (2,))]),
+    ],
+)
+def test_citations_belong_to_the_sentence_that_a_reader_gives_them(
+    answer: str, sentences: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    read = read_citations(answer, AUTO, CONTEXTS)
+    assert [(sentence.text, sentence.citations) for sentence in read.sentences] == sentences
+
+
+def test_a_table_of_contents_is_not_cut_where_text_follows() -> None:
+    """What looks like a list of sources is one only at the end."""
+    answer = "Sources:\n- a.pdf\n\nBoth say that it is high [1]."
+    assert read_citations(answer, AUTO, CONTEXTS).stripped.startswith("Sources:\n- a.pdf")
+
+
+def test_two_styles_in_as_many_answers_are_asked_about() -> None:
+    found = find_style(["It is [1].", "It is [2].", "It is.¹", "It is.²"], [3] * 4)
+    assert "which one is meant" in found.problem
+    assert not find_style(["It is [1].", "It is [2].", "It is.¹"], [3] * 3).problem
+    assert not find_style(["It is [1]."] * 30 + ["It is.¹"], [3] * 31).problem
+
+
+def test_superscripts_are_the_one_style_in_a_tenth_of_the_answers_or_no_style() -> None:
+    assert find_style(["It is.¹"] + ["It is."] * 9, [3] * 10).rule.superscripts
+    assert not find_style(["It is.¹"] + ["It is."] * 10, [3] * 11).rule.superscripts
+    assert find_style([], []).hold == 0
+
+
+def test_a_name_in_the_users_pattern_stays_whole() -> None:
+    rule = CitationRule(r"<<(.+?)>>")
+    assert read_citations("It is <<guide, 2>> <<1, 3-4>>.", rule, 5).citations == (
+        "guide, 2",
+        1,
+        3,
+        4,
+    )
+
+
+WORDS = "It opened 1889. Dr. 该塔开放。 高330米； x_y f( np.a ` ``` ( ) [ ] [[ ]] - 1. ... ? !"
+MARKERS = (
+    "[1] [2,3] [0,1] [1-2] 【1†source】 ［2］ [^1] [^1]: [doc1] [citation:1,2] (source:a.pdf) "
+    "[b.md] （ ） 【 】 [2024] ¹ .² (http://a.b) Sources: ##"
+)
+BLANKS = (" ", "\n", "\n\n", "\nReferences:\n", "\n[1] a.pdf\n")
+PIECES = st.sampled_from([*WORDS.split(), *MARKERS.split(), *BLANKS])
+CODE = re.compile(r"^[ \t]*```.*?(^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def letters(text: str) -> list[str]:
+    return re.findall(r"[^\W_]", text)
+
+
+RULES = st.sampled_from(
+    [AUTO, CitationRule(superscripts=True), CitationRule(base=0), CitationRule("brackets")]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), RULES)
+def test_any_text_is_read_whole(answer: str, rule: CitationRule) -> None:
+    """Nothing raises, no marker stays, sentences hold all words, and each citation has its own."""
+    read = read_citations(answer, rule, CONTEXTS)
+    again = read_citations(read.stripped, rule, CONTEXTS)
+    assert again.citations == ()
+    assert again.stripped == read.stripped
+    assert letters(" ".join(s.text for s in read.sentences)) == letters(CODE.sub("", read.stripped))
+    if read.sentences:
+        assert [source for s in read.sentences for source in s.citations] == [*read.citations]
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_sentences_hold_all_words_but_code(text: str) -> None:
+    plain = text.replace("```", "")
+    assert letters("".join(split_sentences(plain))) == letters(plain)
+
+
+def test_numbers_may_begin_at_0_where_the_base_is_not_written() -> None:
+    answers = ["It is [0].", "It is [0][1]."]
+    assert "write {base: 0}" in find_style(answers, [3, 3]).problem
+    assert find_style(answers, [3, 3], base_is_written=True).problem == ""
+    brackets = find_style(answers, [3, 3], CitationRule("brackets"))
+    assert "write {base: 0}" in brackets.problem
+    assert brackets.rule == CitationRule("brackets")
