@@ -24,6 +24,8 @@ _ROLES: Final = {"human": "user", "ai": "assistant", "agent": "assistant", "bot"
 """Other names of the two roles."""
 _ROLE_KEYS: Final = ("role", "speaker", "from", "author")
 _TEXT_KEYS: Final = ("content", "text", "value", "message")
+_TASK: Final = "input"
+"""A column of messages in some data, of a text in others, which is no history."""
 
 CONVERSATION: Final = "conversation_id"
 TURN: Final = "turn"
@@ -52,9 +54,9 @@ def read_answer_fields(
 
 
 def _answerable(value: Any, column: str) -> bool | None:
-    text = (
-        value_text(value).strip().lower() if not isinstance(value, str) else value.strip().lower()
-    )
+    if isinstance(value, list | tuple) and len(value) == 1:
+        (value,) = value  # as mtRAG writes it
+    text = (value if isinstance(value, str) else value_text(value)).strip().lower()
     if text in _NEITHER:
         return None
     if text not in _YES | _NO:
@@ -87,9 +89,10 @@ def _confidence(value: Any, column: str) -> float | None:
 
 def _history(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     if isinstance(value, str):
-        if not value.strip():
+        spelled = value_in_text(value, column)
+        if not value.strip() or (spelled is None and column == _TASK):
             return None
-        value = value_in_text(value, column)
+        value = value if spelled is None else spelled
     return read_messages(value, column)
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import field
 
@@ -140,10 +140,20 @@ class AnswerRules(Value, frozen=True):
     empty_is_refused: bool = False
     asked: tuple[BoundMetric, ...] = ()
     """What a judge is asked before the metrics: whether the answer refuses, or can be given."""
+    turns: int = 0
+    """How many messages before the question a judge sees."""
+    history_is_evidence: bool = False
+    """Whether they may support what an answer says."""
 
     def asks(self, name: str) -> bool:
         """Return whether a judge is asked this question."""
         return any(question.column.name == name for question in self.asked)
+
+
+NOT_SENT: Final = (
+    "the target is not sent the history of the rows: write {history} where it belongs, or give the "
+    "function a parameter 'history'; conversation: {send: false} asks without it"
+)
 
 
 class TargetPlan(Value, frozen=True):
@@ -168,6 +178,10 @@ class TargetPlan(Value, frozen=True):
     cache_answers: bool = False
     identity: Mapping[str, Any] = field(default_factory=dict)
     fields: frozenset[str] | None = None
+    has_history: bool = False
+    """Whether it is to be sent the messages before the question, which rows have."""
+    sends_history: bool = True
+    takes_history: bool = True
     contexts_hint: str = ""
     """What to say where it returns no contexts, so that those of a row stay."""
 
@@ -182,10 +196,21 @@ class TargetPlan(Value, frozen=True):
     def asking(self, target: Target) -> TargetPlan:
         """Return the plan with the ``target`` that is asked."""
         # Not at the top: most scenarios ask no target.
-        from pytest_rageval.targets.base import Identified
+        from pytest_rageval.targets.base import Conversing, Identified, TargetError
 
         own = target.identity if isinstance(target, Identified) else {}
-        return replace(self, make=lambda: target, identity={**self.identity, **own})
+        if isinstance(target, Conversing):
+            takes = target.takes_history
+        else:
+            takes = self.fields is None or "history" in self.fields
+        if self.has_history and not takes:
+            raise TargetError(f"{self.shown}: {NOT_SENT}")
+        identity = {**self.identity, **own}
+        return replace(self, make=lambda: target, identity=identity, takes_history=takes)
+
+    def asked(self, sample: Sample) -> Sample:
+        """Return the sample as the target sees it."""
+        return sample if self.sends_history else replace(sample, history=None)
 
 
 _RETRIEVED = Sample(

@@ -55,12 +55,12 @@ FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
 
 OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "answerable": (
-        *("answerable", "is_answerable", "answerability"),
+        *("answerable", "is_answerable", "answerability", "Answerability"),
         *("is_impossible", "unanswerable", "is_unanswerable", "should_abstain"),
     ),
     "citations": ("citations", "cited_ids", "sources_cited"),
     "reference_citations": ("reference_citations", "gold_citations"),
-    "history": ("history", "messages", "chat_history", "conversation_history"),
+    "history": ("history", "messages", "chat_history", "conversation_history", "input"),
     "confidence": ("confidence", "na_prob"),
 }
 """Field -> the names of its columns, which are read only where the scenario asks for that.

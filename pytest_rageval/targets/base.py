@@ -81,6 +81,16 @@ class Identified(Protocol):
         ...
 
 
+@runtime_checkable
+class Conversing(Protocol):
+    """A target that says whether it is handed the messages before the question."""
+
+    @property
+    def takes_history(self) -> bool:
+        """Whether it is."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TargetContext:
     """What a target may need in addition to its options.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
-from pytest_rageval.targets.templates import Template
+from pytest_rageval.targets.templates import HISTORY, Template, history_text
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Message
@@ -56,7 +56,7 @@ class ChatOptions(ModelSpec, TargetOptions):
     @property
     def fields(self) -> frozenset[str]:
         """The fields of a row that the model is shown."""
-        return Template([self.system, self.prompt]).fields
+        return Template([self.system, self.prompt]).fields | {HISTORY}
 
     def priced(self, limits: ClientSettings) -> ClientSettings:
         """Return the limits with the price of the model, and the most tokens of an answer."""
@@ -96,7 +96,10 @@ class ChatOptions(ModelSpec, TargetOptions):
 
 
 class ChatTarget:
-    """Asks a model by the run's clients. The answer is judged by the contexts of the row."""
+    """Asks a model by the run's clients. The answer is judged by the contexts of the row.
+
+    Messages before the question are sent as such, unless a prompt says where they stand.
+    """
 
     def __init__(self, options: ChatOptions, settings: ClientSettings) -> None:
         self._settings = settings
@@ -128,13 +131,29 @@ class ChatTarget:
     def _messages(self, sample: Sample) -> list[Message]:
         from pytest_rageval.clients.base import Message
 
-        return [
-            Message("system" if role == "system" else "user", _text(template.fill(sample, {})))
+        is_placed = any(HISTORY in template.fields for _, template in self._turns)
+        earlier = [
+            Message(_ROLES.get(message["role"], "user"), message["content"])
+            for message in (() if is_placed else sample.history or ())
+        ]
+        asked = [
+            Message("system" if role == "system" else "user", _filled(template, sample))
             for role, template in self._turns
         ]
+        return [*asked[:-1], *earlier, *asked[-1:]]
 
 
-def _text(filled: Any) -> str:
+_ROLES: Final[Mapping[str, Literal["system", "user", "assistant"]]] = {
+    "system": "system",
+    "assistant": "assistant",
+}
+"""What a model is told of who said a message; anyone else is the user."""
+
+
+def _filled(template: Template, sample: Sample) -> str:
+    if template.value == f"{{{HISTORY}}}":
+        return history_text(sample.history or ())
+    filled = template.fill(sample, {})
     if filled is None:
         raise TargetError("not asked: the row lacks what the prompt shows")
     return filled if isinstance(filled, str) else "\n\n".join(map(str, filled or ()))

@@ -24,7 +24,7 @@ from pytest_rageval.targets.base import (
     answer_of,
     describe_exception,
 )
-from pytest_rageval.targets.templates import arguments_of
+from pytest_rageval.targets.templates import arguments_of, takes_history
 from pytest_rageval.text.json_value import digests
 
 
@@ -47,7 +47,8 @@ class PythonOptions(TargetOptions):
 class CallableTarget:
     """Calls a function once for each sample: an async one in the loop, any other in a thread.
 
-    ``options`` go to every call by name; ``identity`` tells the function from others.
+    ``options`` go to every call by name; ``identity`` tells the function from others, and
+    ``takes_history`` says whether it is handed the messages before the question.
     Raises TargetError for one whose parameters cannot be filled from a sample.
     """
 
@@ -64,6 +65,7 @@ class CallableTarget:
         self._arguments = arguments_of(function, options)
         self.identity = identity
         self._is_async = _is_async(function)
+        self.takes_history = takes_history(function, options)
 
     async def answer(self, sample: Sample) -> Answer:
         """Return what the function returns for the sample."""

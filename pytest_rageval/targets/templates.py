@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import Sample
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, OF_ANSWERS
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.text.json_value import change_texts
 
@@ -21,7 +21,8 @@ _NAME = r"[A-Za-z_]\w*(?:\.[^{}]+)?"
 _PLACE = re.compile(
     rf"\$\{{(?P<variable>\w+)\}}|\{{(?P<literal>\{{{_NAME}\}})\}}|\{{(?P<name>{_NAME})\}}"
 )
-_FIELDS = sorted(FIELD_ALIASES.keys() - {"skip", "xfail"})
+HISTORY: Final = "history"
+_FIELDS = sorted({*FIELD_ALIASES, HISTORY} - {"skip", "xfail"})
 
 
 class Template:
@@ -29,7 +30,8 @@ class Template:
 
     A text that is nothing but one place becomes the field itself: contexts stay a list, numbers
     stay numbers, and what the row lacks is null. Anywhere else a field is put as text: of a list,
-    its parts with a blank line between them. ``{{question}}`` is the text ``{question}`` itself.
+    its parts with a blank line between them; of ``{history}``, a line for each message, and nothing
+    in a first turn. ``{{question}}`` is the text ``{question}`` itself.
     Raises TargetError for a name that is no field.
     """
 
@@ -73,6 +75,8 @@ class _Filling:
             return str(place["literal"])
         if place["variable"]:
             return self.variables.get(place["variable"], "")
+        if place["name"] == HISTORY:
+            return self.escape(history_text(self.sample.history or ()))
         value = _value(self.sample, place["name"])
         if value is None:
             raise TargetError(f"not asked: the row has no {place['name']}")
@@ -104,7 +108,7 @@ def _field(name: str) -> str:
     """Return the field that a place names, ``metadata.<column>`` for metadata."""
     if name.startswith(METADATA):
         return name
-    field = FIELD_OF.get(name)
+    field = HISTORY if name == HISTORY else FIELD_OF.get(name)
     if field is None or field not in _FIELDS:
         hint = f"{unknown_name('field', name, _FIELDS)}"
         columns = f"a column of your own is {{{METADATA}{shorten(name, 40)}}}"
@@ -117,6 +121,8 @@ def _value(sample: Sample, name: str) -> Any:
     field = _field(name)
     if field == "question":
         return question_of(sample)
+    if field == HISTORY:
+        return history_of(sample)
     if field.startswith(METADATA):
         return _metadata(sample, field.removeprefix(METADATA))
     found = getattr(sample, field)
@@ -142,8 +148,23 @@ def _as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def history_of(sample: Sample) -> list[dict[str, str]]:
+    """Return the messages before the question, oldest first; none in a first turn."""
+    return [dict(message) for message in sample.history or ()]
+
+
+def history_text(history: Iterable[Mapping[str, str]]) -> str:
+    """Return messages as text, a line ``role: content`` for each."""
+    return "\n".join(f"{message['role']}: {message['content']}" for message in history)
+
+
 SAMPLE: Final = "sample"
-_SAMPLE_FIELDS: Final = tuple(found.name for found in fields(Sample))
+_SAMPLE_FIELDS: Final = tuple(
+    found.name
+    for found in fields(Sample)
+    if found.name == HISTORY or found.name not in {*OF_ANSWERS, "cited_sentences"}
+)
+"""What a parameter may be called to get it; of how an answer is judged, nothing."""
 _OPEN = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -158,8 +179,9 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
     """Return how ``function`` is called for a sample; ``options`` go to every call by name.
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
-    of a sample, that field; the only other one without a default, the question. Raises TargetError
-    for a parameter that nothing fills and for an option without a parameter.
+    of a sample, that field; the only other one without a default, the question. ``history`` keeps
+    its default in a first turn. Raises TargetError for a parameter that nothing fills and for an
+    option without a parameter.
     """
     try:
         signature = inspect.signature(function)
@@ -171,6 +193,9 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
     def arguments(sample: Sample) -> tuple[list[Any], dict[str, Any]]:
         by_position, by_name = [], dict(options)
         for parameter, source in sources:
+            has_default = parameter.default is not inspect.Parameter.empty
+            if source == HISTORY and has_default and not sample.history:
+                continue
             value = _argument(sample, source)
             if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
                 by_position.append(value)
@@ -179,6 +204,16 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
         return by_position, by_name
 
     return arguments
+
+
+def takes_history(function: Callable[..., object], options: Mapping[str, Any]) -> bool:
+    """Return whether ``function`` is handed the messages before the question, or the sample."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    sources = {_source(part) for name, part in parameters.items() if name not in options}
+    return not sources.isdisjoint({SAMPLE, HISTORY})
 
 
 def question_of(sample: Sample) -> str:
@@ -221,6 +256,8 @@ def _source(parameter: inspect.Parameter) -> str | None:
 def _argument(sample: Sample, source: str) -> Any:
     if source == "question":
         return question_of(sample)
+    if source == HISTORY:
+        return history_of(sample)
     return sample if source == SAMPLE else getattr(sample, source)
 
 

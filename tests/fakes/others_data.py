@@ -13,6 +13,7 @@ WHOSE = {
     "data/cmrc2018": "CMRC 2018 (Cui et al.)",
     "data/evouna-nq": "EVOUNA (Wang et al.)",
     "data/expertqa": "ExpertQA (Malaviya et al.)",
+    "data/mtrag-human": "MTRAG with the marks of people (IBM)",
     "data/nq-format-samples": "Natural Questions as UltraRAG and FlashRAG publish them",
     "data/nq-oracle": "Natural Questions (Google)",
     "data/openqa-eval": "OpenQA-eval (Kamalloo et al.)",

@@ -120,18 +120,14 @@ def read_of_answers(scenario: Scenario) -> frozenset[str]:
 
 
 _BY_CONFIDENCE: Final = frozenset({"selective", "aurc"})
-_OFFERED: Final = {
-    "refusals": "phrases",
-    "citations": "auto",
-    "conversation": "true",
-}
+_OFFERED: Final = {"refusals": "phrases", "citations": "auto", "conversation": "true"}
 
 
 def _offers(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
     """Yield a line for each section that a column is there for, and the scenario has not."""
     on = read_of_answers(scenario) | scenario.dataset.key_map.keys()
     for name, section in SECTION_OF.items():
-        columns = [c for c in OF_ANSWERS[name] if c in dataset.metadata_columns]
+        columns = [c for c in OF_ANSWERS[name] if c in dataset.metadata_columns and c != "input"]
         if name not in on and columns and name != "reference_citations":
             yield (
                 f"{dataset.shown}: the column {columns[0]!r} is not read: write "
@@ -300,10 +296,12 @@ def _checked(
     if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
         return case
     lacking = []
+    # Where nothing is to be found, nothing is compared with.
+    spared = _NOT_OF_UNANSWERABLE if case.answerable is False else frozenset()
+    if provided:
+        provided |= spared
     for metric in metrics:
-        missing = missing_fields(case, metric.info)
-        if case.answerable is False:  # where nothing is to be found, nothing is compared with
-            missing = [field for field in missing if field not in _NOT_OF_UNANSWERABLE]
+        missing = [name for name in missing_fields(case, metric.info) if name not in spared]
         if not missing or (provided and _will_have(case, metric.info, provided)):
             return case
         lacking.append([] if metric.info.of_row.intersection(missing) else missing)

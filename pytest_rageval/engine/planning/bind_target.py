@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.engine.plan import TargetPlan
+from pytest_rageval.engine.planning.bind_cases import read_of_answers
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in
@@ -25,6 +26,7 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
+from pytest_rageval.targets.templates import HISTORY, places
 
 _SHOWN = 10
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
@@ -79,6 +81,7 @@ def _bound(
 ) -> TargetPlan:
     plan = _plan(binding, spec, definition, options)
     _check_columns(binding, plan, columns)
+    _check_history(binding, spec)
     context = _context(binding, spec, plan)
     if plan.fixture is not None and definition.from_value is not None:
         return replace(plan, from_value=partial(definition.from_value, options, context))
@@ -129,6 +132,15 @@ def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | 
         if column != field_name and not is_there:
             message = unknown_name("column", column, columns)
             binding.problem(f"target: {{{field_name}}}: {message}", "target")
+
+
+def _check_history(binding: Binding, spec: TargetSpec) -> None:
+    """Note a place for the history where none is read from the data: it would always be empty."""
+    scenario = binding.scenario
+    read = read_of_answers(scenario) | scenario.dataset.key_map.keys()
+    if HISTORY not in read and any(place["name"] == HISTORY for place in places(spec.options)):
+        message = "the data's history is not read: write conversation: true"
+        binding.problem(f"target: {{{HISTORY}}}: {message}", "target")
 
 
 def _plan(

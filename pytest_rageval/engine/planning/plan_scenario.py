@@ -187,6 +187,12 @@ def _bind(
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
     answers = _answers(binding, metrics, cases, is_answered="answer" in provided)
+    if any(isinstance(case, Sample) and case.history for case in cases):
+        # Not at the top: most rows follow nothing.
+        from pytest_rageval.engine.planning.bind_history import bind_history, target_of_turns
+
+        answers = bind_history(binding, metrics, cases, answers)
+        target = None if target is None else target_of_turns(binding, target)
     asking = (*metrics, *(() if answers is None else answers.asked))
     models = bind_models(binding, asking)
     judge = scenario.judge

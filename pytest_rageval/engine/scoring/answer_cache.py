@@ -83,7 +83,7 @@ class AnswerCache:
 
 def question_key(plan: TargetPlan, sample: Sample) -> Key:
     """Return what equal questions to equal systems have in common."""
-    return answer_key(plan.identity, _shown(sample, plan.fields))
+    return answer_key(plan.identity, _shown(plan.asked(sample), plan.fields))
 
 
 def refuse_replay(plan: TargetPlan, run: RunSettings) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
+from pytest_rageval.engine.scoring.earlier_turns import with_turns
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
 from pytest_rageval.metrics.base import AnswerKind, AnswerReading, MetricInfo, ScoringContext
 from pytest_rageval.metrics.refusals import FAILED
@@ -127,8 +128,8 @@ def _cited(rule: CitationRule, sample: Sample) -> CitedText:
 
 
 def seen_by(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
-    """Return the sample as a metric sees it: texts are compared without citations."""
-    return _stripped(rules, metric, sample)
+    """Return the sample as a judged metric sees it: without citations, and with earlier turns."""
+    return with_turns(rules, metric, _stripped(rules, metric, sample))
 
 
 def is_ruled(

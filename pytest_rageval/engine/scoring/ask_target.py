@@ -68,7 +68,7 @@ class TargetClient:
         """Return the sample with its answer; if slots are few, the lowest ``order`` goes first."""
         try:
             refuse_replay(self._plan, self._run)
-            answer = await self._answer(sample, order)
+            answer = await self._answer(self._plan.asked(sample), order)
         except BudgetError as error:
             return TargetReply(sample, f"{BUDGET}{self._plan.shown}: {error}")
         except (TargetError, ClientError, MissingExtraError) as error:

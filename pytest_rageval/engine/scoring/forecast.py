@@ -249,10 +249,12 @@ class _Forecaster:
         roles = [role for role in sorted(bound.info.asks) if role in self.uses]
         if not roles:  # a model in this process
             return
-        if answered is not None and self._has_score(bound, answered, repeat, roles[-1]):
-            return
+        if answered is not None:
+            answered = self._seen(bound, answered)
+            if self._has_score(bound, answered, repeat, roles[-1]):
+                return
         # Any answer that the cache cannot have shows how often it asks.
-        shown = answered or self._with_stand_ins(sample)
+        shown = answered or self._seen(bound, self._with_stand_ins(sample))
         before = self._looked_up
         is_whole = bound.is_known and not missing_fields(shown, bound.info)
         if is_whole:
@@ -264,6 +266,14 @@ class _Forecaster:
                 self.uses[role].ask(texts_of(answered or sample))
         for role in roles:
             self.uses[role].is_least |= not is_whole
+
+    def _seen(self, bound: BoundMetric, sample: Sample) -> Sample:
+        if self._plan.answers is None:
+            return sample
+        # Not at the top: most scenarios do not say how answers cite, refuse or follow.
+        from pytest_rageval.engine.scoring.answer_rules import seen_by
+
+        return seen_by(self._plan.answers, bound, sample)
 
     async def _run(self, bound: BoundMetric, sample: Sample, purpose: Purpose) -> bool:
         """Have a metric ask models that only count; return whether it has asked all that it will.

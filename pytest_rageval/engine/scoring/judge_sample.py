@@ -79,9 +79,14 @@ async def _asked_first(
     plan: Plan, rules: AnswerRules, sample: Sample, models: Models, how: Asking
 ) -> dict[str, Score]:
     """Return what the judge says of the row before its metrics are asked about it."""
+    # Not at the top: most scenarios do not say how answers cite, refuse or follow.
+    from pytest_rageval.engine.scoring.answer_rules import seen_by
+
     known = admitted(plan, sample)
     questions = [] if known is None else [q for q in rules.asked if _is_asked(plan, q, known)]
-    replies = await asyncio.gather(*(_score(q, sample, models, how) for q in questions))
+    replies = await asyncio.gather(
+        *(_score(q, seen_by(rules, q, sample), models, how) for q in questions)
+    )
     return {q.column.name: reply for q, reply in zip(questions, replies, strict=True)}
 
 

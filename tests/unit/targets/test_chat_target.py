@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,21 @@ def test_the_identity_holds_prompts_and_parameters_but_no_secret() -> None:
     assert "secret" not in repr(identity)
     for change in ({"prompt": "Q: {question}"}, {"temperature": 1}, {"system": "x"}):
         assert ChatOptions.model_validate({**base, **secret, **change}).identity() != identity
+
+
+def test_earlier_messages_are_sent_as_messages(
+    server: FakeOpenAI, ask: Callable[..., Answer]
+) -> None:
+    """[G3] Unless the prompt says where they stand."""
+    history = ({"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Eiffel."})
+    later = replace(SAMPLE, history=history)
+    ask(later, system="Be brief.")
+    ask(later, prompt="{history}\nThen: {question}")
+    first, second = (chat.body["messages"] for chat in server.chats)
+    assert [(one["role"], one["content"]) for one in first] == [
+        ("system", "Be brief."),
+        ("user", "Who?"),
+        ("assistant", "Eiffel."),
+        ("user", "Where?"),
+    ]
+    assert [one["content"] for one in second] == ["user: Who?\nassistant: Eiffel.\nThen: Where?"]

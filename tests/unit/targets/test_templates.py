@@ -92,3 +92,12 @@ def test_the_fields_that_are_shown_are_known() -> None:
         "question",
         "metadata.lang",
     }
+
+
+def test_a_history_is_a_list_alone_and_lines_in_a_text() -> None:
+    """[G3] A first turn has none, which is no reason not to ask."""
+    message = {"role": "user", "content": "Who?"}
+    later = Sample("q2", question="When?", history=(message,))
+    assert filled({"messages": "{history}"}, later) == {"messages": [message]}
+    assert filled("{history}\n{question}", later) == "user: Who?\nWhen?"
+    assert filled(["{history}", "<{history}>"]) == [[], "<>"]
