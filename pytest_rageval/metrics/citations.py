@@ -153,7 +153,7 @@ def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
     if not bare:
         return Score(name, 1.0)
     texts = "; ".join(f'"{shorten(sentence.text, _SHOWN)}"' for sentence in bare[:_LISTED])
-    reason = f"{len(bare)} of {len(counted)} sentences cite nothing: {texts}"
+    reason = f"{len(bare)} of {len(counted)} sentences cite no source that exists: {texts}"
     return Score(name, 1.0 - len(bare) / len(counted), reason)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -157,6 +157,16 @@ def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[
             yield cut(line, width).rstrip()
             if texts := _texts(sample, width - figures - 4):
                 yield f"  {'':>{figures}}  {texts}"
+            if reason := _reason(sample, gate.leaf.targets):
+                for line in wrapped(printable(reason), width - figures - 4):
+                    yield f"  {'':>{figures}}  {line}"
+
+
+def _reason(sample: SampleResult, targets: Iterable[str]) -> str:
+    """Return why the one metric of a gate has this score, "" where it does not say."""
+    names = list(targets)
+    reason = sample.reasons.get(names[0], "") if len(names) == 1 else ""
+    return shorten(one_line(reason), _TEXT_WIDTH)
 
 
 def _texts(sample: SampleResult, room: int) -> str:
