@@ -15,7 +15,8 @@ from pytest_rageval.datasets.ids import (
     reference_ids,
     retrieved_ids,
 )
-from pytest_rageval.datasets.key_map import read_cell, read_mark
+from pytest_rageval.datasets.key_map import read_cell
+from pytest_rageval.datasets.marks import read_mark
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import NOTHING, value_text
 from pytest_rageval.scenario.column_names import read_field

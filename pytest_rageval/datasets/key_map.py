@@ -22,6 +22,7 @@ from pytest_rageval.datasets.cells import (
     value_in_text,
 )
 from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
+from pytest_rageval.datasets.marks import read_mark
 from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
@@ -31,10 +32,6 @@ from pytest_rageval.text.json_value import EVERY, LostPathError, head_of, json_t
 
 _OTHER_TURN = re.compile(r"^(?:system|assistant|tool):$|(?<=\n)user:$", re.MULTILINE)
 _SPELT_LIST = re.compile(r"""\s*\[\s*['"]""")
-_FALSE_WORDS = frozenset(
-    {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
-    | {"none", "null", "nan", "na", "n/a"}
-)
 _CONTEXTS = ("contexts", "reference_contexts")
 _TEXTS = frozenset({"must_include", "must_not_include"})
 _LISTS = frozenset(
@@ -416,16 +413,6 @@ def _tags(_name: str, value: Any) -> tuple[str, ...]:
     parts = value if isinstance(value, list | tuple) else [value]
     texts = (plain_text("a tag", part).strip() for part in parts if not is_missing(part))
     return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def read_mark(name: str, value: Any) -> str | None:
-    """Return the reason in a ``skip`` or ``xfail`` column, None if it is false."""
-    if value is False:
-        return None
-    text = "" if value is True else plain_text(name, value).strip()
-    if value is not True and text.lower() in _FALSE_WORDS:
-        return None
-    return "" if text.lower() in ("true", "yes", "1", "on") else text
 
 
 def _separator_in(name: str, text: str) -> str:

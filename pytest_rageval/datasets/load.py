@@ -91,11 +91,9 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
-    ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
-    ``answers_at``; ``kept`` columns are metadata even if a field is read from them;
-    ``of_answers`` are the fields that are read only where a scenario asks for that. Raises
-    ScenarioError if the data as a whole cannot be used: a missing or
-    unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
+    ``fallbacks``, ``kept`` and ``of_answers``; ``answers`` is a second file, joined to the rows,
+    which the scenario names ``answers_at``. Raises ScenarioError if the data as a whole cannot be
+    used: a missing or unreadable file, no rows, duplicate ids, a mapped column that no row has.
     """
     source = _source(spec, base_dir, where, row_lines, given)
     shown, rows, digest = source.shown, source.rows, source.digest

@@ -31,7 +31,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Portion
-from pytest_rageval.stats.summary import Applicable, applicable
+from pytest_rageval.stats.answer_kinds import Applicable, applicable
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.stats.wording import open_text

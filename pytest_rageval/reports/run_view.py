@@ -7,14 +7,13 @@ form: which parts, in which order, how many rows; not about a figure, a reason o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
-    ANSWER_KIND,
     CAUSES,
     EMPTY_ANSWER,
     NO_CONTROLS,
@@ -31,7 +30,8 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.model.value import Band
-from pytest_rageval.stats.summary import applicable, replies_text, reply_counts
+from pytest_rageval.stats.answer_kinds import applicable, kinds_of_answers
+from pytest_rageval.stats.summary import replies_text, reply_counts
 from pytest_rageval.stats.verdict import (
     badness,
     has_failed,
@@ -44,6 +44,7 @@ from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import (
     Word,
     agreement_text,
+    cause_change_lines,
     change,
     corrected_figures,
     counted,
@@ -63,7 +64,6 @@ HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
 
 _CAUSE_WIDTH = 160
 _MOST_DISAGREEMENTS: Final = 3
-_WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
 _UNSCORED: Final = [("unscored", "failed")]
 """How the gate ended that every scenario has; without other gates, that is said in words."""
 
@@ -323,7 +323,7 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
             f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
             "('empty_answer: null' leaves that to each metric)"
         )
-    yield from _kinds(result)
+    yield from map(Missing, kinds_of_answers(result))
     yield from control_remarks(result)
     expected = [sample for sample in result.samples if sample.is_expected]
     errors = [unwritten(result.info.target, sample) for sample in expected]
@@ -335,30 +335,10 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)
-        if (left := applicable(result.samples, name)) is not None:
+        if left := applicable(result.samples, name):
             yield Missing(f"{name}: {left}; they count as worst")
         if counts := reply_counts(result.samples, name):
             yield Missing(f"{name}: {replies_text(counts)}")
-
-
-def _kinds(result: ScenarioResult) -> Iterator[Missing]:
-    """Yield how many answers refuse, in whole or in part, where that is looked for."""
-    found = Counter(
-        kind.get("kind")
-        for sample in result.samples
-        if isinstance(kind := sample.details.get(ANSWER_KIND), Mapping)
-    )
-    listed = [
-        f"{found[kind]} {words}"
-        for kind, words in (
-            ("refused", "refused"),
-            ("partial", "in part refused, counted as answered"),
-            ("unclear", "in a language whose refusals are not known"),
-        )
-        if found[kind]
-    ]
-    if listed:
-        yield Missing(f"of {len(result.samples)} answers {', '.join(listed)}")
 
 
 def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
@@ -462,16 +442,3 @@ def ranking_lines(ranking: Ranking) -> Iterator[str]:
         yield f"variants that share a letter cannot be told apart ({how}alpha {ranking.alpha:g})"
     yield from cause_change_lines(ranking)
     yield from ranking.remarks
-
-
-def cause_change_lines(ranking: Ranking) -> Iterator[str]:
-    """Yield what each variant mends and brings, against the reference; nothing for no change."""
-    for causes in ranking.causes:
-        if causes.mended or causes.new:
-            what = _WHAT.get(causes.cause, f"{causes.cause} failure")
-            mended, new = _some(causes.mended, what), _some(causes.new, "new one")
-            yield f"{causes.variant} mends {mended} of {causes.reference} and brings {new}"
-
-
-def _some(count: int, what: str) -> str:
-    return counted(count, what) if count else f"no {what}"

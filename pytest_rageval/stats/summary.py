@@ -377,40 +377,6 @@ def _failed(name: str, samples: Sequence[SampleResult], unscored: int) -> int:
     return sum(has_failed(sample, name) for sample in samples) if unscored else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Applicable:
-    """Of ``n`` scores, ``left_out`` are the worst: the metric does not apply to such an answer.
-
-    ``mean`` is that of the others, weighted; None where there are none. ``why`` lists reasons.
-    """
-
-    mean: float | None
-    left_out: int
-    n: int
-    why: str = ""
-
-    @property
-    def share(self) -> float:
-        """The share of the answers to which the metric does not apply, 0 to 1."""
-        return self.left_out / self.n if self.n else 0.0
-
-    def __str__(self) -> str:
-        mean = "" if self.mean is None else f"{self.mean:.4f} without "
-        return f"{mean}{self.left_out} of {self.n} to which it does not apply: {self.why}"
-
-
-def applicable(samples: Iterable[SampleResult], name: str) -> Applicable | None:
-    """Return what a metric is where it applies; None where it applies to every scored answer."""
-    scored = [s for s in samples if s.is_expected and is_scored(s.scores.get(name))]
-    left = [sample for sample in scored if sample.left_out.get(name) == "answer"]
-    if not left:
-        return None
-    kept = [sample for sample in scored if sample.left_out.get(name) != "answer"]
-    mean = weighted_mean((sample.scores[name], sample.sample_weight) for sample in kept)
-    reasons = Counter(sample.reasons.get(name, "") for sample in left)
-    return Applicable(mean, len(left), len(scored), ", ".join(reasons))
-
-
 def reply_counts(samples: Iterable[SampleResult], name: str) -> dict[str, int]:
     """Return how many replies a metric got: ``usable`` ones, then the others by their fault.
 

@@ -12,6 +12,7 @@ from pytest_rageval.model import (
     Correction,
     Disagreement,
     MetricComparison,
+    Ranking,
     ScenarioResult,
 )
 
@@ -204,3 +205,19 @@ def _open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
     from pytest_rageval.stats.holes import open_mean
 
     return open_mean(result, metric)
+
+
+_WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
+
+
+def cause_change_lines(ranking: Ranking) -> Iterator[str]:
+    """Yield what each variant mends and brings, against the reference; nothing for no change."""
+    for causes in ranking.causes:
+        if causes.mended or causes.new:
+            what = _WHAT.get(causes.cause, f"{causes.cause} failure")
+            mended, new = _some(causes.mended, what), _some(causes.new, "new one")
+            yield f"{causes.variant} mends {mended} of {causes.reference} and brings {new}"
+
+
+def _some(count: int, what: str) -> str:
+    return counted(count, what) if count else f"no {what}"

@@ -27,8 +27,8 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.page.pages import variants_page
-from pytest_rageval.reports.run_view import cause_change_lines
 from pytest_rageval.stats.variant_ranking import rank_variants
+from pytest_rageval.stats.wording import cause_change_lines
 
 Weigh = Callable[..., ScenarioResult]
 

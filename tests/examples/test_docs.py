@@ -107,6 +107,8 @@ ROW = {
     "retrieved_ids": ["loans"],
     "reference_ids": ["loans"],
     "human_ok": "yes",
+    "answerable": True,
+    "conversation_id": "c1",
     "must_include": ["four weeks"],
     "must_not_include": ["sorry"],
     "must_match": ["[a-z]+ weeks"],

@@ -27,6 +27,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 # What a README runs, as folder or folder/file, and the scenario's name.
 NAMES = {
     "quickstart": "quickstart",
+    "answers": "answers",
+    "answers/faulty": "answers-faulty",
     "chinese": "chinese",
     "failing_gate": "failing-gate",
     "retrieval": "retrieval",
@@ -249,6 +251,35 @@ def test_chinese_is_green_without_jieba(run_example: RunExample) -> None:
     f1 = (12 / 17 + 6 / 11 + 11 / 12 + 1 + 1 / 2 + 1) / 6
     assert run.mean("f1") == pytest.approx(f1, abs=1e-12)
     assert run.results["samples"][0]["metadata"] == {"难度": "易"}
+
+
+def test_answers_that_cite_refuse_and_follow_are_green(run_example: RunExample) -> None:
+    run = run_example("answers")
+    assert run.status == 0
+    assert run.outcomes == {"passed": 13}  # 6 rows, 6 gates and "unscored"
+    kinds = {sample["id"]: sample["details"] for sample in run.results["samples"]}
+    refused = {name for name, details in kinds.items() if "answer_kind" in details}
+    assert refused == {"founder", "价格"}
+    last = {sample["id"]: sample["metadata"].get("last_turn") for sample in run.results["samples"]}
+    assert [name for name, is_last in last.items() if not is_last] == ["warranty", "保修"]
+
+
+def test_each_fault_of_an_answer_is_named(run_example: RunExample) -> None:
+    run = run_example("answers/faulty")
+    assert run.status == 1
+    assert run.outcomes == {"passed": 6, "failed": 4}
+    # Of five answers one cites [7], one refuses; one of two sentences cites nothing.
+    assert run.mean("citation_validity") == pytest.approx(3 / 5)
+    assert run.mean("citation_coverage") == pytest.approx((0 + 1 / 2 + 1 + 0 + 1) / 5)
+    assert run.mean("refusal") == pytest.approx(3 / 5)
+    for named in (
+        "[7] points to nothing (2 contexts)",
+        '"The shop pays the postage."',
+        "warranty.pdf ([1] is of prices.pdf)",
+        "refused, though the documents hold an answer",
+        '"Jane Austen founded it in 1962 [1]."',
+    ):
+        assert named in " ".join(run.output.split())
 
 
 def test_failing_gate_is_red_by_its_gates_alone(run_example: RunExample) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.plan import BoundMetric
+from pytest_rageval.engine.planning.answer_columns import offers, read_of_answers
 from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns, check_named_columns
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
@@ -18,7 +19,7 @@ from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_field
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, value_text
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF, OF_ANSWERS, SECTION_OF
+from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF
 from pytest_rageval.scenario.loader import UNREADABLE
 from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.stats.weights import resolve_weight
@@ -43,7 +44,7 @@ def bind_dataset(binding: Binding) -> Dataset | None:
     else:
         binding.warnings += dataset.warnings
         binding.remarks += _read_by_likely_names(dataset)
-        binding.remarks += _offers(binding.scenario, dataset)
+        binding.remarks += offers(binding.scenario, dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
 
@@ -92,47 +93,6 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         kept=_named_columns(binding.scenario),
         of_answers=read_of_answers(binding.scenario),
     )
-
-
-_SECTION_OF_METRIC: Final = {
-    **dict.fromkeys(("refusal", "over_refusal", "missed_refusal", "crag_score"), "refusals"),
-    **dict.fromkeys(("citation_validity", "citation_coverage"), "citations"),
-    **dict.fromkeys(("source_precision", "source_recall"), "citations"),
-}
-
-
-def read_of_answers(scenario: Scenario) -> frozenset[str]:
-    """Return the fields of ``OF_ANSWERS`` that are read: by a section, a metric, a gate.
-
-    Those that the ``key_map`` names are read in any case.
-    """
-    sections = {name for name in SECTION_OF.values() if getattr(scenario, name) is not None}
-    sections |= {
-        section
-        for spec in scenario.metrics
-        if (section := _SECTION_OF_METRIC.get(spec.metric)) is not None
-    }
-    found = {name for name, section in SECTION_OF.items() if section in sections}
-    gated = (part for part in scenario.gates.values() if isinstance(part, Mapping))
-    if any(not _BY_CONFIDENCE.isdisjoint(part) for part in gated):
-        found.add("confidence")
-    return frozenset(found)
-
-
-_BY_CONFIDENCE: Final = frozenset({"selective", "aurc"})
-_OFFERED: Final = {"refusals": "phrases", "citations": "auto", "conversation": "true"}
-
-
-def _offers(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
-    """Yield a line for each section that a column is there for, and the scenario has not."""
-    on = read_of_answers(scenario) | scenario.dataset.key_map.keys()
-    for name, section in SECTION_OF.items():
-        columns = [c for c in OF_ANSWERS[name] if c in dataset.metadata_columns and c != "input"]
-        if name not in on and columns and name != "reference_citations":
-            yield (
-                f"{dataset.shown}: the column {columns[0]!r} is not read: write "
-                f"'{section}: {_OFFERED[section]}' to have answers judged by it"
-            )
 
 
 def lines_of_data(binding: Binding) -> list[int | None]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.engine.plan import TargetPlan
-from pytest_rageval.engine.planning.bind_cases import read_of_answers
+from pytest_rageval.engine.planning.answer_columns import read_of_answers
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in

@@ -25,13 +25,12 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.run_view import (
     RunView,
-    cause_change_lines,
     ranking_head,
     ranking_lines,
     ranking_rows,
 )
 from pytest_rageval.stats.summary import summarize_scenario
-from pytest_rageval.stats.wording import corrected_figures
+from pytest_rageval.stats.wording import cause_change_lines, corrected_figures
 
 
 def of_empty(*answers_empty: bool) -> list[str]:
