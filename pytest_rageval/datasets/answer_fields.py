@@ -174,15 +174,13 @@ def _divide_messages(values: dict[str, Any]) -> None:
 
 
 def _drop_question(values: dict[str, Any]) -> None:
-    """Drop the question itself, and the answer, from the end of the messages before it."""
-    history = list(values.get("history") or ())
-    question, answer = values.get("question"), values.get("answer")
-    if history and history[-1]["role"] == "assistant" and history[-1]["content"] == answer:
-        history.pop()
-    if history and history[-1]["role"] == "user" and history[-1]["content"] == question:
-        history.pop()
-    if "history" in values:
-        values["history"] = tuple(history)
+    """Keep the messages before the question: what follows it may be the gold answer."""
+    history = values.get("history")
+    if not history:
+        return
+    asked = [at for at, message in enumerate(history) if message["role"] == "user"]
+    if asked and history[asked[-1]]["content"].strip() == str(values["question"]).strip():
+        values["history"] = tuple(history[: asked[-1]])
 
 
 def with_made_columns(

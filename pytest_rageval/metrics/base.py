@@ -86,6 +86,10 @@ class AnswerReading(Value, frozen=True):
 
     kind: AnswerKind
     cited: CitedText | None = None
+    base: int = 1
+    """The number of the first source in fields of the row."""
+    of: str = "contexts"
+    """What a citation names: a place in contexts, one of ids, or a doc_name."""
 
 
 class ScoringContext(Struct):

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import (
@@ -34,6 +35,8 @@ class Sources:
     """The sources that the answer of a sample could cite: contexts, by place, id and document."""
 
     sample: Sample
+    base: int = 1
+    of: str = "contexts"
 
     @cached_property
     def count(self) -> int:
@@ -53,22 +56,19 @@ class Sources:
 
     def places(self, source: Source) -> tuple[int, ...]:
         """Return the places, from 1, that a citation points to; () for none."""
-        if isinstance(source, int):
+        if isinstance(source, int) and self.of != "ids":
             return (source,) if 1 <= source <= self.count else ()
-        wanted = _name(source)
-        return tuple(
-            at
-            for at, names in enumerate(zip(self.ids, self.documents, strict=False), start=1)
-            if wanted in names
-        )
+        wanted = _name(str(source))
+        named = enumerate(zip_longest(self.ids, self.documents), start=1)
+        return tuple(at for at, names in named if wanted in names)
 
     @cached_property
     def gold(self) -> frozenset[Source] | None:
         """What should be cited: places, ids or documents; None where the row does not say."""
         sample = self.sample
         if sample.reference_citations is not None:
-            named = sample.reference_citations
-            return frozenset(s if isinstance(s, int) else _name(s) or "" for s in named) or None
+            named = (self.key(source) for source in sample.reference_citations)
+            return frozenset(s + 1 - self.base if isinstance(s, int) else s for s in named) or None
         if sample.reference_ids is not None:
             ids = (_name(doc) for doc, grade in sample.reference_ids.items() if grade >= 1)
             return frozenset(name for name in ids if name) or None
@@ -76,10 +76,15 @@ class Sources:
 
     def golden(self, source: Source) -> frozenset[Source]:
         """Return what a citation hits of ``gold``."""
-        names: set[Source | None] = {source if isinstance(source, int) else _name(source)}
+        names: set[Source | None] = {self.key(source)}
         for place in self.places(source):
             names |= {place, self._at(self.ids, place), self._at(self.documents, place)}
         return frozenset(name for name in names if name is not None) & (self.gold or frozenset())
+
+    def key(self, source: Source) -> Source:
+        """Return what makes a source the same one: its place, or its name."""
+        is_place = isinstance(source, int) and self.of != "ids"
+        return source if is_place else _name(str(source)) or ""
 
     @staticmethod
     def _at(names: Sequence[str | None], place: int) -> str | None:
@@ -112,14 +117,14 @@ class CitationMetric:
             return self._not_applicable("no sentence")
         if sample.contexts is None and sample.retrieved_ids is None:
             return Score(self._name, None, "the row has no contexts and no retrieved_ids")
-        return self._count(self._name, Sources(sample), reading.cited)
+        return self._count(self._name, Sources(sample, reading.base, reading.of), reading.cited)
 
     def _not_applicable(self, reason: str) -> Score:
         return Score(self._name, None, reason, left_out="answer")
 
 
 def _is_empty(sample: Sample, reading: AnswerReading) -> bool:
-    return reading.kind == "empty" and sample.cited_sentences is None
+    return reading.kind == "empty" or not (sample.answer or "").strip()
 
 
 def _no_citation(name: str) -> Score:
@@ -142,7 +147,7 @@ def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
     counted = [sentence for sentence in cited.sentences if sentence.is_counted]
     if not counted:
         return Score(name, None, "no sentence to cite for", left_out="answer")
-    if sources.sample.citations is not None and sources.sample.cited_sentences is None:
+    if sources.sample.citations and sources.sample.cited_sentences is None:
         reason = "citations are given for the answer as a whole, not by sentence"
         return Score(name, None, reason, left_out="row")
     bare = [
@@ -161,7 +166,7 @@ def _distinct(sources: Sources, cited: CitedText) -> Mapping[Source, frozenset[S
     """Return the distinct sources that are cited, each with what it hits of the gold."""
     found: dict[Source, frozenset[Source]] = {}
     for source in cited.citations:
-        key = source if isinstance(source, int) else _name(source) or ""
+        key = sources.key(source)
         if key not in found:
             found[key] = sources.golden(source)
     return found

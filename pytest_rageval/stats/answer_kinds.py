@@ -21,11 +21,8 @@ class Applicable:
     left_out: int
     n: int
     why: str = ""
-
-    @property
-    def share(self) -> float:
-        """The share of the answers to which the metric does not apply, 0 to 1."""
-        return self.left_out / self.n if self.n else 0.0
+    share: float = 0.0
+    """The share of the answers, by weight, to which the metric does not apply, 0 to 1."""
 
     def __str__(self) -> str:
         mean = "" if self.mean is None else f"{self.mean:.4f} without "
@@ -41,7 +38,10 @@ def applicable(samples: Iterable[SampleResult], name: str) -> Applicable | None:
     kept = [sample for sample in scored if sample.left_out.get(name) != "answer"]
     mean = weighted_mean((sample.scores[name], sample.sample_weight) for sample in kept)
     reasons = Counter(sample.reasons.get(name, "") for sample in left)
-    return Applicable(mean, len(left), len(scored), ", ".join(reasons))
+    share = weighted_mean(
+        (float(sample.left_out.get(name) == "answer"), sample.sample_weight) for sample in scored
+    )
+    return Applicable(mean, len(left), len(scored), ", ".join(reasons), share or 0.0)
 
 
 _WORDS = {

@@ -9,11 +9,11 @@ import re
 from typing import Final
 
 _DOC: Final = (
-    r"(?:documents?|documentation|docs|passages?|contexts?|texts?|sources?|materials?|excerpts?"
+    r"(?:documents?|documentation|docs|passages?|contexts?|texts?|sources?|materials|excerpts?"
     r"|articles?|snippets?|results?|handbook|manual|guide|faq|knowledge base|files?|pages?"
     r"|chapters?|sections?|paragraphs?|book|transcript|information|content|references?|records?"
     r"|database|data ?sheet|leaflet|brochure|notes?|extracts?|materials|corpus|entries|entry"
-    r"|website|catalogue?|wiki|archive|dossier|papers?|minutes|thread|ticket|abstract|biography"
+    r"|website|catalogue?|wiki|archive|dossier|papers?|minutes|abstract|biography"
     r"|tables?|charts?|facts?heet|spec sheet|wording|provisions|sheets|listing|label)"
 )
 _RULES: Final = (
@@ -35,7 +35,7 @@ _FIND: Final = (
     r"|establish|conclude|infer|comment|speak to|give you|provide|offer|help (?:with|you with)"
     r"|respond|state|specify|address|be (?:sure|certain|of help|specific|definitive)"
     r"|(?:currently )?access|have|derive|deduce|work out|make out|pinpoint|point to|speculate"
-    r"|look (?:it|that|this) up|calculate|estimate|draw|advise)"
+    r"|look (?:it|that|this) up|calculate|estimate|draw)"
 )
 _WHAT: Final = (
     r"(?:information|info|details?|answers?|mention|records?|knowledge|documentation|idea"
@@ -171,7 +171,7 @@ _EN: Final = (
         rf"^(?:[^.;:]{{0,60}}?\b)?"
         rf"(?:there(?:'s| is| was| are| were| seems to be| appears to be)\s+)"
         rf"(?:currently\s+)?(?:no|not any|nothing|isn't any|insufficient)\s+(?:\w+\s+){{0,3}}?"
-        rf"(?:{_WHAT}|{_DOC})\b"
+        rf"(?:{_WHAT}|{_DOC})\b(?! (?:desk|point|centre|center|booth|charge|counter|office))"
     ),
     (
         rf"\bthere (?:isn't|is not|wasn't|aren't) (?:any(?:thing)?|enough|sufficient)\s*"
@@ -206,12 +206,12 @@ _EN: Final = (
     (
         r"\b(?:is|was|'s) (?:not possible|impossible|hard|difficult) to (?:say|tell"
         r"|determine|answer|"
-        r"know|confirm|establish|ascertain|give (?:a|an))\b"
+        r"know|confirm|establish|ascertain)\b"
     ),
     (
-        r"\b(?:falls?|is|lies?|goes|are) (?:well )?(?:outside|beyond) (?:of )?(?:the"
-        r"|my|what|our|this)"
-        r"\b"
+        r"\b(?:falls?|is|lies?|goes|are) (?:well )?(?:outside|beyond) (?:of )?"
+        r"(?:(?:the|my|our|this|these)\s+(?:\w+ ){0,2}?(?:scope|knowledge|remit|range|coverage|"
+        r"information|documents?|contexts?|sources?|material|expertise)|what (?:i|we|the|was))\b"
     ),
     r"\b(?:outside|beyond) (?:the scope|my (?:knowledge|scope|remit)|what (?:i|we|the))\b",
     (
@@ -238,7 +238,7 @@ _DOC_ZH: Final = (
     r"|数据库|正文|本文|该文|书中|文本|章节|参考|網頁|网页|页面|指南|文献|检索结果|搜索结果"
     r"|資料|文檔|手冊|內容|上文|文獻|規定|规定|条款|政策|合同|协议|报告|公告|章程|制度|档案"
     r"|纪要|教材|词条|条目|问答|常见问题|记录|結果|这里|此处|其中|里面|节选|摘要|文字|数据表"
-    r"|年报|保单"
+    r"|年报"
     r"|概况|目录|清单|附件|表格|表中|段|说明)"
 )
 _NEG_ZH: Final = (

@@ -50,6 +50,7 @@ def kind_of(answer: str, rule: RefusalRule = PHRASES) -> Kind:
     >>> kind_of("I don't know."), kind_of("No, you cannot."), kind_of("无法回答。")
     ('refused', 'answered', 'refused')
     """
+    answer = _plain(answer)
     if not rule.also and not _may_refuse(answer):
         return "answered" if fits(answer, rule.languages) else "unclear"
     sentences = _sentences(answer)
@@ -64,11 +65,32 @@ def kind_of(answer: str, rule: RefusalRule = PHRASES) -> Kind:
     return "partial" if answers else "refused"
 
 
+def _plain(answer: str) -> str:
+    """Return an answer with one kind of apostrophe, without quotation marks around all of it.
+
+    Of a long one, the beginning and the end: there it refuses, if it does.
+    """
+    text = _APOSTROPHES.sub("'", answer).strip()
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
+    if text[:1] in _OPENING and text[-1:] in _CLOSING:
+        text = text[1:-1].strip()
+    return _CONTRACTED.sub(r"\1n't", text)
+
+
+_LONGEST: Final = 4000
+_APOSTROPHES: Final = re.compile("[’‘ʼ´`](?=[a-zA-Z])")
+_OPENING: Final = "\"“「『'"
+_CLOSING: Final = "\"”」』'"
+_CONTRACTED: Final = re.compile(r"\b(do|did|does|could|ca|is|was)nt\b", re.IGNORECASE)
+
+
 def _may_refuse(text: str) -> bool:
     """Return whether a text has a word without which no phrase refuses; it costs little."""
     if has_cjk(text):
         return True
-    return "n't" in text or "n’t" in text or not HINTS.isdisjoint(_WORD.findall(text.lower()))
+    text = text.lower()
+    return "n't" in text or not HINTS.isdisjoint(_WORD.findall(text))
 
 
 _WORD: Final = re.compile(r"[a-z/]+")
@@ -96,7 +118,7 @@ def _is_latin(char: str) -> bool:
 def _is_english(answer: str, languages: Sequence[str]) -> bool:
     words = re.findall(r"[^\W\d_]+", answer[:_LOOKED_AT].lower())
     if len(words) < _FEW_WORDS:
-        return bool(languages)
+        return bool(languages) and _NEGATIONS.isdisjoint(words)
     if "en" not in languages:
         return False
     foreign = sum(word in _FOREIGN for word in words)
@@ -116,6 +138,10 @@ _FOREIGN_WORDS: Final = (
     "o os um uma não em na da dos é com het een van niet en zijn met voor op te dat "
     "nie jest się że w z oraz och att det som inte är på ett av"
 )
+_NEGATIONS: Final = frozenset(
+    ("nicht", "keine", "kein", "weiß", "pas", "sais", "sé", "nie", "wiem", "não", "sei", "niet")
+)
+"""In a short text, these are of other languages: it may refuse."""
 _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 _FOREIGN: Final = frozenset(_FOREIGN_WORDS.split())
 
@@ -125,15 +151,14 @@ def _is_kana_or_hangul(char: str) -> bool:
 
 
 def _sentences(answer: str) -> list[str]:
-    text = answer.replace("’", "'").replace("‘", "'").replace("n´t", "n't")
-    text = strip_citations(text, _MARKERS)
+    text = strip_citations(answer, _MARKERS)
     text = _SPACED_OUT.sub("", text)
     text = _QUOTED.sub("X", _MARKUP.sub("", text))
     return [sentence.strip() for sentence in split_sentences(text) if sentence.strip()]
 
 
 _SPACED_OUT: Final = re.compile(r"(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
-_MARKUP: Final = re.compile(r"\*\*|__|`|^\s*(?:[-*•>]|\d+[.)])\s+|^#+\s*", re.MULTILINE)
+_MARKUP: Final = re.compile(r"\*\*|__|`|^[ \t]*(?:[-*•>]|\d+[.)])[ \t]+|^#+\s*", re.MULTILINE)
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』"
 )

@@ -67,7 +67,9 @@ def _questions(spec: RefusalsSpec) -> Iterator[BoundMetric]:
 def _rule(
     binding: Binding, spec: CitationsSpec, samples: Sequence[Sample], *, is_answered: bool
 ) -> CitationRule:
-    written = CitationRule(spec.style, 1 if spec.base is None else spec.base, spec.of)
+    # Ids are names, whatever digits they have.
+    base = 1 if spec.base is None or spec.of == "ids" else spec.base
+    written = CitationRule(spec.style, base, spec.of)
     if is_answered:
         if spec.style == "auto":
             binding.problem(

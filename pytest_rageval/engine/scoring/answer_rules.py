@@ -93,8 +93,10 @@ def read_answer(
 
     ``judged`` are the replies of a judge to the questions that the scenario has asked first.
     """
-    cited = _cited(rules.citations, sample) if rules.citations and with_citations else None
-    return AnswerReading(_kind(rules, sample, judged), cited)
+    kind, rule = _kind(rules, sample, judged), rules.citations
+    if rule is None or not with_citations:
+        return AnswerReading(kind)
+    return AnswerReading(kind, _cited(rule, sample), rule.base, rule.of)
 
 
 def _kind(
@@ -103,6 +105,8 @@ def _kind(
     """Return the kind of an answer; ``judged`` None: the judge is still to be asked."""
     if sample.answer is None or is_empty(sample):
         return "refused" if rules.empty_is_refused else "empty"
+    if not any(map(str.isalnum, strip_citations(sample.answer, CitationRule()))):
+        return "empty"
     if rules.asks(ANSWER_KIND):
         if judged is None:
             return "answered"
@@ -118,13 +122,16 @@ def _cited(rule: CitationRule, sample: Sample) -> CitedText:
     text = sample.answer or ""
     if sample.cited_sentences is not None:
         sentences = tuple(
-            CitedSentence(sentence, cited, is_counted=True)
+            CitedSentence(sentence, cited, is_counted=any(map(str.isalnum, sentence)))
             for sentence, cited in sample.cited_sentences
         )
         cited = tuple(source for sentence in sentences for source in sentence.citations)
         return CitedText(text, sentences, cited)
     read = read_citations(text, rule, len(sample.contexts or ()))
-    return read if sample.citations is None else replace(read, citations=sample.citations)
+    if sample.citations is None:
+        return read
+    given = (c + 1 - rule.base if isinstance(c, int) else c for c in sample.citations)
+    return replace(read, citations=tuple(given))
 
 
 def seen_by(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:

@@ -331,3 +331,16 @@ def test_a_judge_is_sent_the_earlier_turns(
         *(True, True),
     ]
     assert [sample.question for sample in result.samples] == ["Who built it?", "When?"]
+
+
+def test_a_target_is_never_sent_what_follows_the_question(plan: Callable[..., Plan]) -> None:
+    """It may be the gold answer."""
+    made = plan(
+        "name: s\nconversation: true\nmetrics: [f1]\ndataset:\n"
+        "  - question: When?\n    answer: x\n    references: [x]\n    messages:\n"
+        "      - {role: user, content: Hello}\n      - {role: assistant, content: Hi}\n"
+        "      - {role: user, content: When?}\n      - {role: assistant, content: gold}\n"
+    )
+    (sample,) = made.cases
+    assert isinstance(sample, Sample)
+    assert [turn["content"] for turn in sample.history or ()] == ["Hello", "Hi"]

@@ -89,3 +89,39 @@ def test_answers_in_other_languages_are_unclear(answer: str) -> None:
 @pytest.mark.parametrize("answer", ["1889", "Wien", "Jane Austen", "€ 5", "A-17"])
 def test_a_number_or_a_name_is_in_any_language(answer: str) -> None:
     assert fits(answer, ("en",))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '"I don\'t know."',
+        "“I don’t know.”",
+        "「无法回答。」",
+        "I DON'T KNOW.",
+        "I donʼt know",
+        "I dont know.",
+        "I do not know." + "\n" * 20_000,
+    ],
+)
+def test_a_refusal_is_known_however_it_is_written(answer: str) -> None:
+    assert kind_of(answer) == "refused"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Refunds are outside the 30 day window.",
+        "It is not possible to give a refund after 30 days.",
+        "There is no information desk; ask at the bar.",
+        "The ticket does not include the museum.",
+        "The shop is beyond the bridge.",
+        "该保单没有覆盖水损。",
+    ],
+)
+def test_an_answer_about_what_there_is_not_answers(answer: str) -> None:
+    assert kind_of(answer) == "answered"
+
+
+@pytest.mark.parametrize("answer", ["Ich weiß es nicht.", "Je ne sais pas.", "No lo sé."])
+def test_a_short_refusal_in_another_language_is_no_answer(answer: str) -> None:
+    assert kind_of(answer) == "unclear"

@@ -262,3 +262,80 @@ def test_a_judge_says_whether_the_contexts_suffice(
 ) -> None:
     found, _ = by_judge(0.0, suffices, answer="Paris", answerable=None)
     assert found.scores["missed_refusal"] == missed
+
+
+@pytest.mark.parametrize("answer", ["[1]", ".", "\u200b", "…"])
+def test_an_answer_without_a_word_is_empty(
+    scored: Callable[..., SampleResult], answer: str
+) -> None:
+    found = scored(answer=answer, answerable=True)
+    assert found.scores["refusal"] == 0.0
+    assert found.scores["over_refusal"] == 1.0
+
+
+CITES = """
+name: s
+citations: {citations}
+metrics: [citation_validity, citation_coverage, source_precision, source_recall]
+dataset:
+  - {row}
+"""
+
+
+@pytest.mark.parametrize(
+    ("citations", "row", "scores"),
+    [
+        # Ids are names: [9] is the second id, [1] is none.
+        (
+            "{style: brackets, of: ids}",
+            "{answer: 'It opened in 1889 [9].', retrieved_ids: ['7', '9'], reference_ids: ['9']}",
+            [1.0, 1.0, 1.0, 1.0],
+        ),
+        (
+            "{style: brackets, of: ids}",
+            "{answer: 'It opened in 1889 [1].', retrieved_ids: ['7', '9'], reference_ids: ['9']}",
+            [0.0, 0.0, 0.0, 0.0],
+        ),
+        # Numbers of fields begin where those of the text do.
+        (
+            "{style: brackets, base: 0}",
+            "{answer: It opened in 1889 [0]., contexts: [a, b], reference_citations: [0]}",
+            [1.0, 1.0, 1.0, 1.0],
+        ),
+        (
+            "{style: brackets, base: 0}",
+            "{answer: It opened in 1889., citations: [0, 1], contexts: [a, b], "
+            "reference_citations: [0, 1]}",
+            [1.0, None, 1.0, 1.0],
+        ),
+        # A field that cites nothing cites nothing: the worst, not a row without a score.
+        (
+            "{style: brackets}",
+            "{answer: It opened in 1889., citations: [], contexts: [a], reference_citations: [1]}",
+            [0.0, 0.0, 0.0, 0.0],
+        ),
+        # TREC's form of an empty answer.
+        (
+            "{style: brackets}",
+            "{answer: [{text: ' ', citations: [0]}], contexts: [a], reference_citations: [1]}",
+            [0.0, 0.0, 0.0, 0.0],
+        ),
+    ],
+)
+def test_citations_are_those_that_the_row_means(
+    run: RunOf, citations: str, row: str, scores: list[float | None]
+) -> None:
+    (sample,) = run(CITES.format(citations=citations, row=row)).samples
+    assert list(sample.scores.values()) == scores
+
+
+def test_the_share_that_may_leave_is_one_of_weights(run: RunOf) -> None:
+    """The one answer that cites nothing weighs 99 of 100."""
+    result = run(
+        "name: s\ncitations: {style: brackets}\nmetrics: [citation_validity]\n"
+        "gates: {citation_validity: {mean: 0.9, not_applicable: 0.5}}\n"
+        "doc_weights: {big: 99, small: 1}\ndataset:\n"
+        "  - {answer: It opened in 1889., contexts: [a], doc_name: big}\n"
+        "  - {answer: 'It opened in 1889 [1].', contexts: [a], doc_name: small}\n"
+    )
+    assert result.gates[0].outcome == "failed"
