@@ -14,6 +14,7 @@ from pytest_rageval.datasets.answer_fields import ANSWERABLE, CONVERSATION, read
 from pytest_rageval.datasets.cells import BadValueError, parse_contexts
 from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.propose import Mapped
+from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import OF_ANSWERS
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
@@ -53,12 +54,18 @@ class OfAnswers:
 NOTHING: Final = OfAnswers()
 
 
-def of_answers(table: Table, mapped: Mapped, *, is_answered: bool) -> OfAnswers:
-    """Return what to write; ``is_answered``: the data, or a target, give answers."""
+def of_answers(
+    table: Table, mapped: Mapped, *, is_answered: bool, is_asked: bool = False
+) -> OfAnswers:
+    """Return what to write.
+
+    ``is_answered``: the data, or a target, give answers; ``is_asked``: a target does.
+    """
     found = NOTHING
     if is_answered:
         found += _refusals(table, mapped) + _citations(table, mapped)
-    return found + _conversation(table, mapped) + OfAnswers(comments=tuple(_numbers(table, mapped)))
+    found += _conversation(table, mapped, is_asked=is_asked)
+    return found + OfAnswers(comments=tuple(_numbers(table, mapped)))
 
 
 def _refusals(table: Table, mapped: Mapped) -> OfAnswers:
@@ -127,7 +134,7 @@ def _count(cell: Any) -> int | None:
         return None
 
 
-def _conversation(table: Table, mapped: Mapped) -> OfAnswers:
+def _conversation(table: Table, mapped: Mapped, *, is_asked: bool) -> OfAnswers:
     columns = [column for column in _named(table, mapped, "history") if column.is_list]
     if not columns:
         return NOTHING
@@ -136,6 +143,9 @@ def _conversation(table: Table, mapped: Mapped) -> OfAnswers:
     if _values(columns[0], "history") is None:
         return _asked("not all cells are lists of messages", columns, "history")
     lines = [f"# {one_line(columns[0].name)!r} holds what came before the question."]
+    if is_asked:  # what the user's system takes is not known
+        lines.append("# Give the target a parameter 'history', and write:  conversation: true")
+        return OfAnswers(comments=tuple(lines))
     lines.append("conversation: true")
     columns, comments = columns[:1], []
     ids = table[CONVERSATION]
@@ -180,7 +190,9 @@ def _numbers(table: Table, mapped: Mapped) -> Iterator[str]:
     for column in _named(table, mapped, "confidence"):
         if column.is_number and _values(column, "confidence") is not None:
             name = one_line(column.name)
-            yield f"# {name!r}: a gate may ask how good the most confident answers are (selective)."
+            yield f"# {name!r} may be how sure the answers are. A gate on the surest four fifths:"
+            gate = {"selective": {"coverage": 0.8, "min": 0.9}}
+            yield f"# {pair_text('gates', {WEIGHTED_SCORE: gate})}"
     served = {found.column for found in mapped.fields.values()}
     for column in table.columns:
         is_named = _FEWER_IS_BETTER.search(snake_case(column.name)) is not None

@@ -90,7 +90,8 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     """Return what to measure: what the data suffice for, else what a target suffices for."""
     found = _without_answers_own(table, mapped)
     is_answered = "answer" in mapped.fields or "answer" in found.asks
-    return _with(found, of_answers(table, mapped, is_answered=is_answered))
+    more = of_answers(table, mapped, is_answered=is_answered, is_asked=bool(found.asks))
+    return _with(found, more)
 
 
 def _with(found: Measures, more: OfAnswers) -> Measures:
@@ -103,7 +104,7 @@ def _with(found: Measures, more: OfAnswers) -> Measures:
     if not more.metrics:
         return found
     if found.judged:
-        later = (*found.later, (found.metrics, A_JUDGE))
+        later = (*found.later, *([(found.metrics, A_JUDGE)] if found.metrics else []))
         return replace(found, metrics=more.metrics, later=later, judged=False)
     weights = found.weights or tuple((name, 1.0) for name in found.metrics)
     weights += tuple((name, 0.0) for name in more.metrics)

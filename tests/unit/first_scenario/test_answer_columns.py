@@ -135,5 +135,29 @@ def test_figures_of_the_rows_are_offered(tmp_path: Path) -> None:
     offer = "{column: latency_s, range: [0, null], lower_is_better: true}"
     assert offer in found.text
     assert "column: cost_usd" not in found.text  # texts
-    assert "'confidence'" in found.text
+    assert "# gates: {weighted_score: {selective: {coverage: 0.8, min: 0.9}}}" in found.text
     assert all(isinstance(name, str) for name in data["metrics"])
+
+
+def test_a_target_is_not_sent_turns_unasked(tmp_path: Path) -> None:
+    """Whether its function takes them is not known."""
+    file = tmp_path / "data.json"
+    data = [{"question": f"Who pays {at}?", "reference": "you", "history": TURNS} for at in (1, 2)]
+    file.write_text(json.dumps(data), encoding="utf-8")
+    found = propose(file, tmp_path, {})
+    assert found.measures.asks == ("answer",)
+    assert "Give the target a parameter 'history', and write:  conversation: true" in found.text
+    assert "conversation" not in parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+
+
+@pytest.mark.parametrize(("given", "refused"), [(CITED, REFUSED), (ZH_CITED, ZH_REFUSED)])
+def test_refusals_are_judged_without_gold(tmp_path: Path, given: str, refused: str) -> None:
+    data = rows(given, refused, is_impossible=["no", "yes"])
+    for row in data:
+        del row["reference"], row["retrieved_contexts"]
+    found, scenario = proposed(tmp_path, data)
+    assert scenario["metrics"] == ["refusal", "over_refusal", "missed_refusal"]
+    assert scenario["gates"] == {"refusal": 0.5}
+    assert "judge" not in scenario
+    assert found.tried is not None
+    assert found.tried.mean_of("refusal") == 1.0
