@@ -161,3 +161,24 @@ def test_refusals_are_judged_without_gold(tmp_path: Path, given: str, refused: s
     assert "judge" not in scenario
     assert found.tried is not None
     assert found.tried.mean_of("refusal") == 1.0
+
+
+def test_a_history_with_the_question_holds_its_answer(tmp_path: Path) -> None:
+    """Its last turns are the row's own then; one that ends before the question has no answer."""
+    data = [
+        {
+            "question": f"Who pays {at}?",
+            "reference": "you",
+            "chat_history": [
+                *TURNS,
+                {"role": "user", "content": f"Who pays {at}?"},
+                {"role": "assistant", "content": "you"},
+            ],
+        }
+        for at in (1, 2)
+    ]
+    found, scenario = proposed(tmp_path, data)
+    assert scenario["dataset"]["key_map"] == {"answer": "chat_history[-1].content"}
+    assert scenario["conversation"] is True
+    assert found.tried is not None
+    assert found.tried.mean_of("em") == 1.0
