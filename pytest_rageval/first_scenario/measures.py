@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from pytest_rageval.datasets.cells import BadValueError, parse_contexts
 from pytest_rageval.datasets.proposer.columns import Column, Table, texts_in
 from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
 from pytest_rageval.datasets.proposer.propose import Mapped
+from pytest_rageval.first_scenario.answer_columns import NOTHING, OfAnswers, of_answers
 from pytest_rageval.text.tokenize import (
     has_cjk,
     normalize_ultrarag,
@@ -69,10 +70,14 @@ class Measures:
     """The rows, from 1, with a reference that no answer can be searched for."""
     are_sentences: bool = False
     """Whether short references are looked for in the answers, which are, or may be, sentences."""
+    of_answers: OfAnswers = NOTHING
+    """What is written for citations, refusals and conversations."""
 
     @property
     def gates(self) -> tuple[tuple[str, float], ...]:
         """What to gate, and the least mean: every check of a row has to pass."""
+        if {*self.metrics} <= {*self.of_answers.metrics}:
+            return ((self.metrics[0], 0.5),)
         checks = tuple((name, 1.0) for name in self.metrics if name in _CHECKS)
         is_all = len(checks) == len(self.metrics)
         return checks if is_all else (("weighted_score", 0.5), *checks)
@@ -83,22 +88,44 @@ A_JUDGE: Final = "a model that judges, which first has to tell good rows from ba
 
 def measures_for(table: Table, mapped: Mapped) -> Measures:
     """Return what to measure: what the data suffice for, else what a target suffices for."""
+    found = _without_answers_own(table, mapped)
+    is_answered = "answer" in mapped.fields or "answer" in found.asks
+    more = of_answers(table, mapped, is_answered=is_answered, is_asked=bool(found.asks))
+    return _with(found, more)
+
+
+def _with(found: Measures, more: OfAnswers) -> Measures:
+    """Return the measures with those of refusals and citations, which count in no other figure.
+
+    Where only a model could measure anything else, it is left for later.
+    """
+    groups = (*more.groups, *(name for name in found.groups if name not in more.columns))
+    found = replace(found, of_answers=more, groups=groups[:_SHOWN_GROUPS])
+    if not more.metrics:
+        return found
+    if found.judged:
+        later = (*found.later, *([(found.metrics, A_JUDGE)] if found.metrics else []))
+        return replace(found, metrics=more.metrics, later=later, judged=False)
+    weights = found.weights or tuple((name, 1.0) for name in found.metrics)
+    weights += tuple((name, 0.0) for name in more.metrics)
+    return replace(found, metrics=(*found.metrics, *more.metrics), weights=weights)
+
+
+def _without_answers_own(table: Table, mapped: Mapped) -> Measures:
     has = mapped.fields.keys()
-    of_answers = _of_answers(mapped)
+    of_gold = _of_answers(mapped)
     of_search = _SEARCH if has & {"reference_ids", "reference_contexts"} else ()
     found = _searched(mapped)
-    answers_now = of_answers if "answer" in has else ()
+    answers_now = of_gold if "answer" in has else ()
     search_now = of_search if found else ()
     metrics = (*answers_now, *search_now)
-    later = (
-        [] if answers_now or not metrics else [(of_answers, "answers: in each row, or a target")]
-    )
+    later = [] if answers_now or not metrics else [(of_gold, "answers: in each row, or a target")]
     asks: tuple[str, ...] = ()
-    is_judged = not metrics and not _of_target(mapped, of_answers, of_search)
+    is_judged = not metrics and not _of_target(mapped, of_gold, of_search)
     if is_judged:
         metrics, asks = _judged(mapped), () if "answer" in has else ("answer",)
     elif not metrics:
-        metrics, asks = _asked(mapped, of_answers, of_search)
+        metrics, asks = _asked(mapped, of_gold, of_search)
     if of_search and not search_now and metrics != of_search:
         later.append((of_search, f"{_needed(mapped)}: in each row, or from a target"))
     if not is_judged:
@@ -129,10 +156,11 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
 
 def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str, int]]:
     """Return for each metric how many rows have what it needs, but for what a target gives."""
-    needs = {name: (name, "answer") for name in CHECK_FIELDS}
+    needs: dict[str, tuple[str, ...]] = {name: (name, "answer") for name in CHECK_FIELDS}
     needs |= dict.fromkeys(_SEARCH, (_gold_of_search(mapped), _needed(mapped)))
     needs |= {"faithfulness": ("contexts", "answer"), "context_recall": ("contexts", "references")}
     counts = []
+    needs |= dict.fromkeys(measures.of_answers.metrics, ("answer",))
     for name in measures.metrics:
         fields = [one for one in needs.get(name, ("references", "answer")) if one in mapped.fields]
         cells = [table[mapped.fields[one].column].cells for one in fields]

@@ -15,6 +15,7 @@ from pytest_rageval.datasets.proposer.draft import AS_SAID, Way
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
 from pytest_rageval.datasets.proposer.propose import Mapped, could_be
 from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.first_scenario.answer_columns import of_answers
 from pytest_rageval.scenario.column_names import kinds_of, snake_case
 
 _SHOWN: Final = 20
@@ -72,7 +73,8 @@ def ask_if_open(
         ways = [] if other else ways
         what = other or "no column looks like questions"
         raise undecided(shown, what, *ways, columns)
-    if not mapped.has_gold and not {"answer", "contexts"} <= mapped.fields.keys():
+    has_both = {"answer", "contexts"} <= mapped.fields.keys()
+    if not mapped.has_gold and not has_both and not _says_answerable(table, mapped):
         if "answer" in mapped.fields and mapped.fields["answer"].why == OF_TRACES:
             message = (
                 "these traces have answers, but neither what a search found nor what is right: "
@@ -95,6 +97,12 @@ def ask_if_open(
             f"Found: {_found(mapped)}",
             columns,
         )
+
+
+def _says_answerable(table: Table, mapped: Mapped) -> bool:
+    """Return whether rows with answers say which questions can be answered: refusals are judged."""
+    is_answered = "answer" in mapped.fields
+    return bool(of_answers(table, mapped, is_answered=is_answered).metrics)
 
 
 def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool) -> Iterator[str]:

@@ -38,6 +38,11 @@ _MEANS: Final = {
     "context_recall": "the share of the reference's claims that the contexts support",
     "answer_correctness": "the answer says what the reference says",
     "must_satisfy": "the answer meets what its row asks for",
+    "refusal": "answers where there is an answer, refuses where there is none",
+    "over_refusal": "refuses where there is an answer",
+    "missed_refusal": "answers where there is none",
+    "citation_validity": "the share of citations that point to a context",
+    "citation_coverage": "the share of sentences that cite",
 }
 _OF_SENTENCES: Final = (
     "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
@@ -116,7 +121,11 @@ def _dataset(draft: Draft) -> list[str]:
     if known:
         lines.append(f"  # Found by their own names: {', '.join(known)}.")
     served = {found.column for found in draft.mapped.fields.values()}
-    rest = [column.name for column in draft.table.columns if column.name not in served]
+    read = draft.measures.of_answers.columns
+    served |= {*read}
+    turns = tuple(f"{name}[" for name in read)
+    names = [column.name for column in draft.table.columns if column.name not in served]
+    rest = [name for name in names if not name.startswith(turns)]
     return [*lines, *_wrapped("  # Metadata", rest)]
 
 
@@ -202,6 +211,7 @@ def _metrics(draft: Draft) -> list[str]:
         options = {"normalizer": "unicode"}
         options |= {"tokenizer": "char"} if measures.script != "punctuation" else {}
         lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {inline_text(options)}"]
+    lines += [*measures.of_answers.lines, *measures.of_answers.comments]
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
         if needed == A_JUDGE:
@@ -292,6 +302,8 @@ def rows_in_words(result: ScenarioResult) -> str:
 def _values(draft: Draft, name: str) -> tuple[str, ...]:
     found = draft.mapped.fields.get(name)
     column = found.column if found is not None else name
+    if name in draft.measures.of_answers.groups:
+        return ("true", "false")
     return tuple(one_line(value) for value in draft.table[column].distinct)
 
 

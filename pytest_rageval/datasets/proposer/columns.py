@@ -13,6 +13,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import BrokenRow
 from pytest_rageval.datasets.cells import PASSAGE_KEYS, is_missing, is_nan, value_or_text
 from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.fields import FIELD_ALIASES, LIKELY_NAMES
 from pytest_rageval.text.json_value import LostPathError, path_in
 from pytest_rageval.text.printable import one_line
 
@@ -172,7 +173,28 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
     for name in dict.fromkeys(name for row in flat for name in row):
         column = Column(name, tuple(row.get(name) for row in flat))
         yield column
-        yield from _turns_of(column)
+        turns = tuple(_turns_of(column))
+        if not _came_before(column, turns, flat):
+            yield from turns
+
+
+def _came_before(column: Column, turns: Iterable[Column], rows: list[dict[str, Any]]) -> bool:
+    """Return whether a history ends before the question, which another column has in each row.
+
+    Its last turn is no answer to that question then.
+    """
+    if "history" not in column.name.lower():
+        return False
+    said = next((turn.cells for turn in turns if turn.turn == "question"), ())
+    asked = [name for name in dict.fromkeys(key for row in rows for key in row) if _asks(name)]
+    pairs = [
+        (text, [row.get(name) for name in asked]) for text, row in zip(said, rows, strict=False)
+    ]
+    return bool(asked) and not any(text in texts for text, texts in pairs if text is not None)
+
+
+def _asks(name: str) -> bool:
+    return name.lower() in (*FIELD_ALIASES["question"], *LIKELY_NAMES["question"])
 
 
 _ROLES: Final = ("role", "speaker", "from", "type")

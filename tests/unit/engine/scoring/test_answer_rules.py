@@ -299,7 +299,7 @@ dataset:
         # Numbers of fields begin where those of the text do.
         (
             "{style: brackets, base: 0}",
-            "{answer: It opened in 1889 [0]., contexts: [a, b], reference_citations: [0]}",
+            "{answer: 'It opened in 1889 [0].', contexts: [a, b], reference_citations: [0]}",
             [1.0, 1.0, 1.0, 1.0],
         ),
         (
