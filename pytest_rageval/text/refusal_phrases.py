@@ -342,7 +342,7 @@ _HINTS: Final = (
     "not no none neither nor never nowhere nothing unable unknown unclear unspecified unstated "
     "unanswered unanswerable uncertain unmentioned undefined unaware unsure unavailable unnamed "
     "unreported insufficient inadequate cannot fail fails failed silent lack lacks lacked "
-    "lacking blank beyond outside reach empty guess guesswork speculation n/a na ends end only "
+    "lacking blank beyond outside reach empty guess guesswork speculation n/a na ends end "
     "idk missing absent incomplete decline pass luck drew drawing loss need impossible hard "
     "difficult stumped little yet goes lies falls beats dont dunno"
 )

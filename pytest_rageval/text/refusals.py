@@ -44,8 +44,12 @@ PHRASES: Final = RefusalRule()
 _MARKERS: Final = CitationRule()
 
 
-def kind_of(answer: str, rule: RefusalRule = PHRASES) -> Kind:
+def kind_of(
+    answer: str, rule: RefusalRule = PHRASES, sentences: Sequence[str] | None = None
+) -> Kind:
     """Return the kind of an answer that is not empty.
+
+    ``sentences`` are those of the answer without citations, where they are known.
 
     >>> kind_of("I don't know."), kind_of("No, you cannot."), kind_of("无法回答。")
     ('refused', 'answered', 'refused')
@@ -53,8 +57,12 @@ def kind_of(answer: str, rule: RefusalRule = PHRASES) -> Kind:
     answer = _plain(answer)
     if not rule.also and not _may_refuse(answer):
         return "answered" if fits(answer, rule.languages) else "unclear"
-    sentences = _sentences(answer)
-    said = [_said(sentence, rule) for sentence in sentences]
+    sentences = _sentences(answer) if sentences is None else list(map(_bare, sentences))
+    last = len(sentences) - _AT_EACH_END
+    said = [
+        _said(sentence, rule) if at < _AT_EACH_END or at >= last else "answered"
+        for at, sentence in enumerate(sentences)
+    ]
     refuses = "refused" in said or "partial" in said
     if not refuses:
         return "answered" if fits(answer, rule.languages) else "unclear"
@@ -94,6 +102,10 @@ def _may_refuse(text: str) -> bool:
 
 
 _WORD: Final = re.compile(r"[a-z/]+")
+
+
+_AT_EACH_END: Final = 2
+"""How many sentences at the beginning and at the end are looked at: there an answer refuses."""
 
 
 def fits(answer: str, languages: Sequence[str]) -> bool:
@@ -148,6 +160,12 @@ _FOREIGN: Final = frozenset(_FOREIGN_WORDS.split())
 
 def _is_kana_or_hangul(char: str) -> bool:
     return "\u3040" <= char <= "\u30ff" or "\uac00" <= char <= "\ud7a3"
+
+
+def _bare(sentence: str) -> str:
+    """Return a sentence without markup, quotations, and blanks between characters."""
+    plain = _SPACED_OUT.sub("", _plain(sentence))
+    return _QUOTED.sub("X", _MARKUP.sub("", plain))
 
 
 def _sentences(answer: str) -> list[str]:

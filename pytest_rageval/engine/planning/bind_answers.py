@@ -78,6 +78,8 @@ def _rule(
                 "citations",
             )
         return written
+    if spec.style != "auto" and spec.base is not None:
+        return written
     texts = [sample.answer or "" for sample in samples]
     counts = [None if s.contexts is None else len(s.contexts) for s in samples]
     found = find_style(texts, counts, written, base_is_written=spec.base is not None)

@@ -7,7 +7,7 @@ less; the figure without such answers stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
@@ -34,6 +34,8 @@ from pytest_rageval.text.citations import (
 from pytest_rageval.text.refusals import PHRASES, kind_of
 
 REFUSED = "refused"
+_MAY_BE_BARE = 200
+"""Shorter answers may hold nothing but markers."""
 
 
 def scores_by_rules(
@@ -93,19 +95,27 @@ def read_answer(
 
     ``judged`` are the replies of a judge to the questions that the scenario has asked first.
     """
-    kind, rule = _kind(rules, sample, judged), rules.citations
+    rule = rules.citations
     if rule is None or not with_citations:
-        return AnswerReading(kind)
-    return AnswerReading(kind, _cited(rule, sample), rule.base, rule.of)
+        return AnswerReading(_kind(rules, sample, judged))
+    cited = _cited(rule, sample)
+    sentences = [sentence.text for sentence in cited.sentences]
+    kind = _kind(rules, sample, judged, sentences)
+    return AnswerReading(kind, cited, rule.base, rule.of)
 
 
 def _kind(
-    rules: AnswerRules, sample: Sample, judged: Mapping[str, Score] | None = NOTHING
+    rules: AnswerRules,
+    sample: Sample,
+    judged: Mapping[str, Score] | None = NOTHING,
+    sentences: Sequence[str] | None = None,
 ) -> AnswerKind:
     """Return the kind of an answer; ``judged`` None: the judge is still to be asked."""
     if sample.answer is None or is_empty(sample):
         return "refused" if rules.empty_is_refused else "empty"
-    if not any(map(str.isalnum, strip_citations(sample.answer, CitationRule()))):
+    if len(sample.answer) < _MAY_BE_BARE and not any(
+        map(str.isalnum, strip_citations(sample.answer, CitationRule()))
+    ):
         return "empty"
     if rules.asks(ANSWER_KIND):
         if judged is None:
@@ -114,7 +124,10 @@ def _kind(
         if said is None or said.value is None:
             return "failed"
         return "refused" if said.value >= 2.0 else "partial" if said.value > 0.0 else "answered"
-    return kind_of(sample.answer, rules.refusals or PHRASES)
+    # A refusal that is one quotation is told by the answer, not by its sentences.
+    is_short = len(sample.answer) < _MAY_BE_BARE
+    given = None if is_short else sentences
+    return kind_of(sample.answer, rules.refusals or PHRASES, given)
 
 
 def _cited(rule: CitationRule, sample: Sample) -> CitedText:
