@@ -121,19 +121,21 @@ def find_style(
     """Decide from all answers, each with its number of contexts, how ``auto`` reads them.
 
     Superscripts are read only if they are the one style in a tenth of the answers. ``problem``
-    asks what cannot be told: the base, or which of two styles that occur equally often is meant.
+    asks what cannot be told: the base, or which of two styles is meant that stand in the same
+    answers and occur equally often.
     """
     rule = rule or CitationRule()
     everything = replace(rule, superscripts=True)
     rows: dict[str, int] = {}
     total = begin_at_zero = holding_others = 0
-    reaches_count = False
+    reaches_count = meets = False
     for text, count in zip(texts, counts, strict=True):
         total += 1
         markers = find_markers(_without_lists(text), everything, count)
         styles = {marker.style for marker in markers}
         for style in styles:
             rows[style] = rows.get(style, 0) + 1
+        meets |= len(styles - {"superscript"}) > 1
         holding_others += bool(styles - {"superscript"})
         numbers = {
             source
@@ -149,7 +151,8 @@ def find_style(
     if rule.style == "auto":
         rule = replace(rule, superscripts=frequent == {"superscript"})
     problem = ""
-    if rule.style == "auto":
+    # Brackets of two kinds in different answers are read together: they are of two languages.
+    if rule.style == "auto" and (meets or "superscript" in frequent):
         problem = _asked_style({style: rows[style] for style in frequent})
     if begin_at_zero >= 2 and not reaches_count and not base_is_written:
         problem = problem or (

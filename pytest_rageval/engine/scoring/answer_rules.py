@@ -209,11 +209,14 @@ def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) 
     if _is_conditioned(rules, column, info):
         reason = "the documents hold no answer"
         if not is_refused:
-            return worst_of(column, f"{'empty' if kind == 'empty' else 'answered'}, and {reason}")
+            return worst_of(column, f"{_NOT_REFUSED.get(kind, 'answered')}, and {reason}")
         return Score(column.name, _best(column), f"refused, and {reason}")
     if is_refused and {"answer", "contexts"} <= info.needs:
         return _left_out(column, REFUSED)
     return None
+
+
+_NOT_REFUSED = {"empty": "empty", "unclear": "in a language whose refusals are not known"}
 
 
 def _left_out(column: MetricColumn, reason: str) -> Score:

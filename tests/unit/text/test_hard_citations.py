@@ -128,7 +128,9 @@ def test_a_table_of_contents_is_not_cut_where_text_follows() -> None:
 def test_two_styles_in_as_many_answers_are_asked_about() -> None:
     found = find_style(["It is [1].", "It is [2].", "It is.¹", "It is.²"], [3] * 4)
     assert "which one is meant" in found.problem
+    assert "which one is meant" in find_style(["It is [1]【2】."], [3]).problem
     assert not find_style(["It is [1].", "It is [2].", "It is.¹"], [3] * 3).problem
+    assert not find_style(["It is [1].", "很高【2】。"], [3] * 2).problem
     assert not find_style(["It is [1]."] * 30 + ["It is.¹"], [3] * 31).problem
 
 
