@@ -151,8 +151,9 @@ class AnswerRules(Value, frozen=True):
 
 
 NOT_SENT: Final = (
-    "the target is not sent the history of the rows: write {history} where it belongs, or give the "
-    "function a parameter 'history'; conversation: {send: false} asks without it"
+    "it is not sent the history of the rows: write {history} in what it is sent (url, body, "
+    "prompt), or give a function the parameter 'history'; to ask without it, write "
+    "conversation: {send: false} at the top level"
 )
 
 

@@ -158,7 +158,9 @@ def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
     if not bare:
         return Score(name, 1.0)
     texts = "; ".join(f'"{shorten(sentence.text, _SHOWN)}"' for sentence in bare[:_LISTED])
-    reason = f"{len(bare)} of {len(counted)} sentences cite no source that exists: {texts}"
+    reason = (
+        f"{len(bare)} of {len(counted)} sentences cite nothing, or nothing that exists: {texts}"
+    )
     return Score(name, 1.0 - len(bare) / len(counted), reason)
 
 
@@ -182,7 +184,9 @@ def _precision(name: str, sources: Sources, cited: CitedText) -> Score:
     if not wrong:
         return Score(name, 1.0)
     wanted = ", ".join(map(str, sorted(map(str, sources.gold))))
-    reason = f"{_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} not among the expected: "
+    reason = (
+        f"{_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} not among the expected sources: "
+    )
     reason += f"{shorten(wanted, _SHOWN)}{_documents(sources, wrong[0])}"
     return Score(name, 1.0 - len(wrong) / len(distinct), reason)
 
@@ -221,7 +225,7 @@ def _documents(sources: Sources, source: Source) -> str:
     """Return of which document a cited place is, in words; "" where that is not known."""
     places = sources.places(source)
     document = sources.documents[places[0] - 1] if places else None
-    return f" ([{source}] is of {document})" if document is not None and places else ""
+    return f" ([{source}] is from {document})" if document is not None and places else ""
 
 
 def _definition(name: str, count: Callable[[str, Sources, CitedText], Score]) -> MetricDefinition:

@@ -336,7 +336,7 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
         if metric.unscored:
             yield from _of_metric(result, name, metric)
         if left := applicable(result.samples, name):
-            yield Missing(f"{name}: {left}; they count as worst")
+            yield Missing(f"{name}: {left}")
         if counts := reply_counts(result.samples, name):
             yield Missing(f"{name}: {replies_text(counts)}")
 

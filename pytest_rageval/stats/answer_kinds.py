@@ -26,7 +26,7 @@ class Applicable:
 
     def __str__(self) -> str:
         mean = "" if self.mean is None else f"{self.mean:.4f} without "
-        return f"{mean}{self.left_out} of {self.n} to which it does not apply: {self.why}"
+        return f"{mean}{self.left_out} of {self.n} that count as the worst: {self.why}"
 
 
 def applicable(samples: Iterable[SampleResult], name: str) -> Applicable | None:

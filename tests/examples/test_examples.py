@@ -275,7 +275,7 @@ def test_each_fault_of_an_answer_is_named(run_example: RunExample) -> None:
     for named in (
         "[7] points to nothing (2 contexts)",
         '"The shop pays the postage."',
-        "warranty.pdf ([1] is of prices.pdf)",
+        "warranty.pdf ([1] is from prices.pdf)",
         "refused, though the documents hold an answer",
         '"Jane Austen founded it in 1962 [1]."',
     ):

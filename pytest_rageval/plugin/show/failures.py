@@ -166,6 +166,8 @@ def _reason(sample: SampleResult, targets: Iterable[str]) -> str:
     """Return why the one metric of a gate has this score, "" where it does not say."""
     names = list(targets)
     reason = sample.reasons.get(names[0], "") if len(names) == 1 else ""
+    if reason and sample.left_out.get(names[0]) == "answer":
+        reason = f"{reason}: counts as the worst"
     return shorten(one_line(reason), _TEXT_WIDTH)
 
 
