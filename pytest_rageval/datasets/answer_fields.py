@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.cells import BadValueError, is_missing, list_in_text, value_in_text
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Case, Sample, value_text
+from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
 from pytest_rageval.scenario.fields import SAYS_NO
 from pytest_rageval.text.citations import structured_answer, structured_citations
 from pytest_rageval.text.json_value import head_of
@@ -30,7 +30,6 @@ _TASK: Final = "input"
 CONVERSATION: Final = "conversation_id"
 TURN: Final = "turn"
 LAST_TURN: Final = "last_turn"
-ANSWERABLE: Final = "answerable"
 
 
 def read_answer_fields(

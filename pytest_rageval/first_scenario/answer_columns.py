@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.datasets.answer_fields import ANSWERABLE, CONVERSATION, read_answer_fields
+from pytest_rageval.datasets.answer_fields import CONVERSATION, read_answer_fields
 from pytest_rageval.datasets.cells import BadValueError, parse_contexts
 from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.propose import Mapped
-from pytest_rageval.model import WEIGHTED_SCORE
+from pytest_rageval.model import ANSWERABLE, WEIGHTED_SCORE
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import OF_ANSWERS
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text

@@ -108,6 +108,14 @@ class ConversationSpec(Spec):
     evidence: bool = Field(False, description="true: earlier turns may support what an answer says")
 
 
+SECTIONS: Final = {
+    "citations": CitationsSpec,
+    "refusals": RefusalsSpec,
+    "conversation": ConversationSpec,
+}
+"""The keys, each with the form of its value."""
+
+
 def true_or_keys(value: Any) -> Any:
     """Return the mapping that ``true`` stands for, None for ``false``."""
     if isinstance(value, bool):

@@ -6,26 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.scenario.fields import OF_ANSWERS, SECTION_OF
-from pytest_rageval.scenario.schema import Scenario
-
-_SECTION_OF_METRIC: Final = {
-    **dict.fromkeys(("refusal", "over_refusal", "missed_refusal", "crag_score"), "refusals"),
-    **dict.fromkeys(("citation_validity", "citation_coverage"), "citations"),
-    **dict.fromkeys(("source_precision", "source_recall"), "citations"),
-}
 
 
-def read_of_answers(scenario: Scenario) -> frozenset[str]:
+def read_of_answers(binding: Binding) -> frozenset[str]:
     """Return the fields of ``OF_ANSWERS`` that are read: by a section, a metric, a gate.
 
     Those that the ``key_map`` names are read in any case.
     """
+    scenario, known = binding.scenario, binding.known_metrics
     sections = {name for name in SECTION_OF.values() if getattr(scenario, name) is not None}
+    names = [spec.metric for spec in scenario.metrics if spec.use is None and spec.metric]
     sections |= {
         section
-        for spec in scenario.metrics
-        if (section := _SECTION_OF_METRIC.get(spec.metric)) is not None
+        for name in names
+        if known.canonical(name) is not None
+        and (section := known.get(name).info.section) is not None
     }
     found = {name for name, section in SECTION_OF.items() if section in sections}
     gated = (part for part in scenario.gates.values() if isinstance(part, Mapping))
@@ -38,9 +35,9 @@ _BY_CONFIDENCE: Final = frozenset({"selective", "aurc"})
 _OFFERED: Final = {"refusals": "phrases", "citations": "auto", "conversation": "true"}
 
 
-def offers(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
+def offers(binding: Binding, dataset: Dataset) -> Iterator[str]:
     """Yield a line for each section that a column is there for, and the scenario has not."""
-    on = read_of_answers(scenario) | scenario.dataset.key_map.keys()
+    on = read_of_answers(binding) | binding.scenario.dataset.key_map.keys()
     for name, section in SECTION_OF.items():
         columns = [c for c in OF_ANSWERS[name] if c in dataset.metadata_columns and c != "input"]
         if name not in on and columns and name != "reference_citations":

@@ -44,7 +44,7 @@ def bind_dataset(binding: Binding) -> Dataset | None:
     else:
         binding.warnings += dataset.warnings
         binding.remarks += _read_by_likely_names(dataset)
-        binding.remarks += offers(binding.scenario, dataset)
+        binding.remarks += offers(binding, dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
 
@@ -91,7 +91,7 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         answers=binding.scenario.answers,
         answers_at=binding.loaded.where("answers"),
         kept=_named_columns(binding.scenario),
-        of_answers=read_of_answers(binding.scenario),
+        of_answers=read_of_answers(binding),
     )
 
 

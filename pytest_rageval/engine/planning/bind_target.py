@@ -137,7 +137,7 @@ def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | 
 def _check_history(binding: Binding, spec: TargetSpec) -> None:
     """Note a place for the history where none is read from the data: it would always be empty."""
     scenario = binding.scenario
-    read = read_of_answers(scenario) | scenario.dataset.key_map.keys()
+    read = read_of_answers(binding) | scenario.dataset.key_map.keys()
     if HISTORY not in read and any(place["name"] == HISTORY for place in places(spec.options)):
         message = "the data's history is not read: write conversation: true"
         binding.problem(f"target: {{{HISTORY}}}: {message}", "target")

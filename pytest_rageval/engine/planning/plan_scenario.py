@@ -55,6 +55,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.answer_specs import SECTIONS
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 from pytest_rageval.scenario.loader import (
     LoadedScenario,
@@ -298,8 +299,10 @@ def _measured(
         "on_invalid": scenario.dataset.on_invalid,
         "tolerate": scenario.tolerate,
     }
-    for section in ("citations", "refusals", "conversation"):
-        spec = getattr(scenario, section)
+    named = {metric.info.section for metric in metrics}
+    for section, kind in SECTIONS.items():
+        # A metric of its own switches a section on for all: scores depend on it as if written.
+        spec = getattr(scenario, section) or (kind() if section in named else None)
         if spec is not None:
             found[section] = spec.model_dump(mode="json")
     own = [metric for metric in metrics if not metric.is_ours]

@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     ANSWERABLE,
     EMPTY_ANSWER,
     NOTHING,
+    REPEATS,
     MetricColumn,
     Sample,
     Score,
@@ -54,7 +55,7 @@ def scores_by_rules(
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
         name, column = metric.column.name, metric.column
         score = _ruled(rules, metric, sample, reading.kind) or judged.get(name)
-        if rules.asks(ANSWERABLE) and sample.answerable is None and metric.info.of_row:
+        if rules.asks(ANSWERABLE) and sample.answerable is None:
             score = _unknown(rules, metric, judged) or score
         if score is None:
             shown = _stripped(rules, metric, sample)
@@ -68,12 +69,18 @@ def _reads_citations(plan: Plan) -> bool:
 
 
 def _unknown(rules: AnswerRules, metric: BoundMetric, judged: Mapping[str, Score]) -> Score | None:
-    """Return the error of a metric whose row nobody said to be answerable, though it was asked."""
-    asked = judged.get(ANSWERABLE)
-    if metric.info.section != "refusals" or asked is None:
+    """Return the error of a metric that depends on whether the row can be answered.
+
+    None for any other metric. The error of the judge is kept: a spent budget is told as such.
+    """
+    column, info = metric.column, metric.info
+    if info.section != "refusals" and not _is_conditioned(rules, column, info):
         return None
-    why = asked.error or asked.reason or "no reply"
-    return Score(metric.column.name, None, error=f"whether it can be answered is not known: {why}")
+    asked = judged.get(ANSWERABLE)
+    why = (
+        "the row has no question, or no contexts" if asked is None else asked.error or asked.reason
+    )
+    return Score(column.name, None, error=why or "no reply whether it can be answered")
 
 
 def with_answerable(sample: Sample, judged: Mapping[str, Score]) -> Sample:
@@ -81,7 +88,20 @@ def with_answerable(sample: Sample, judged: Mapping[str, Score]) -> Sample:
     said = judged.get(ANSWERABLE)
     if sample.answerable is not None or said is None or said.value is None:
         return sample
-    return replace(sample, answerable=said.value >= 1.0)
+    return replace(sample, answerable=_level(said) >= 1.0)
+
+
+def _level(said: Score) -> float:
+    """Return the level that a judge chose; of repeats the middle one, the lower of two.
+
+    Their mean is none: two of three that see a refusal are no answer in part.
+    """
+    assert said.value is not None
+    repeats = (said.details or {}).get(REPEATS)
+    if not isinstance(repeats, Mapping):
+        return said.value
+    values = sorted(value for value in repeats["values"] if value is not None)
+    return float(values[(len(values) - 1) // 2])
 
 
 def read_answer(
@@ -123,7 +143,8 @@ def _kind(
         said = judged.get(ANSWER_KIND)
         if said is None or said.value is None:
             return "failed"
-        return "refused" if said.value >= 2.0 else "partial" if said.value > 0.0 else "answered"
+        level = _level(said)
+        return "refused" if level >= 2.0 else "partial" if level >= 1.0 else "answered"
     # A refusal that is one quotation is told by the answer, not by its sentences.
     is_short = len(sample.answer) < _MAY_BE_BARE
     given = None if is_short else sentences

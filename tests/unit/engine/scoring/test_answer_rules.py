@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,16 @@ from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.engine.verdict.sample_verdict import judged as with_verdict
 from pytest_rageval.metrics.base import MetricInfo, Models
-from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, MetricColumn, Sample, SampleResult, Score
+from pytest_rageval.model import (
+    ANSWER_KIND,
+    ANSWERABLE,
+    REPEATS,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    Score,
+)
+from pytest_rageval.model.measured import SETTINGS, setting_differences
 
 PlanOf = Callable[..., Plan]
 RunOf = Callable[..., ScenarioResult]
@@ -180,14 +189,15 @@ def test_without_that_share_they_count_as_the_worst(run: RunOf) -> None:
 class Judge:
     """A judge that says what it was told to say, and counts how often it was asked."""
 
-    def __init__(self, name: str, says: float | None) -> None:
+    def __init__(self, name: str, says: float | None, repeats: Sequence[float] = ()) -> None:
         self._name, self._says = name, says
+        self._details = {REPEATS: {"values": list(repeats)}} if repeats else None
         self.calls = 0
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
         self.calls += 1
         error = None if self._says is not None else "ClientError: no reply"
-        return Score(self._name, self._says, error=error)
+        return Score(self._name, self._says, details=self._details, error=error)
 
 
 def asked(name: str, judge: Judge, *needs: str) -> BoundMetric:
@@ -205,11 +215,18 @@ def asked(name: str, judge: Judge, *needs: str) -> BoundMetric:
 def by_judge(plan: PlanOf) -> Callable[..., tuple[SampleResult, Judge]]:
     """Return a function: result by a judge of kinds, and the judge of a metric on contexts."""
 
-    def score(kind: float | None, suffices: float | None = None, **fields: Any) -> Any:
+    def score(
+        kind: float | None,
+        suffices: float | None = None,
+        *,
+        repeats: Sequence[float] = (),
+        fails: bool = False,
+        **fields: Any,
+    ) -> Any:
         made = plan(SCENARIO.format(refusals="phrases"))
         assert made.answers is not None
-        questions = [asked(ANSWER_KIND, Judge(ANSWER_KIND, kind), "question", "answer")]
-        if suffices is not None:
+        questions = [asked(ANSWER_KIND, Judge(ANSWER_KIND, kind, repeats), "question", "answer")]
+        if suffices is not None or fails:
             judge = Judge(ANSWERABLE, suffices)
             questions.insert(0, asked(ANSWERABLE, judge, "question", "contexts"))
         faithful = Judge("faithful", 2.0)
@@ -339,3 +356,31 @@ def test_the_share_that_may_leave_is_one_of_weights(run: RunOf) -> None:
         "  - {answer: 'It opened in 1889 [1].', contexts: [a], doc_name: small}\n"
     )
     assert result.gates[0].outcome == "failed"
+
+
+def test_of_repeats_the_middle_one_counts(by_judge: Callable[..., Any]) -> None:
+    """Two of three see a refusal: their mean, 4/3, would be an answer in part."""
+    found, _ = by_judge(4 / 3, repeats=(2.0, 0.0, 2.0), answer="Ask others.", answerable=True)
+    assert found.scores["over_refusal"] == 1.0
+    found, _ = by_judge(4 / 3, repeats=(1.0, 1.0, 2.0), answer="Ask others.", answerable=True)
+    assert found.scores["over_refusal"] == 0.0
+
+
+def test_nothing_is_scored_where_nobody_said_whether_it_can_be_answered(
+    by_judge: Callable[..., Any],
+) -> None:
+    """The answer equals the reference, and may be one to a question that has none."""
+    found, _ = by_judge(0.0, fails=True, answer="Paris", answerable=None)
+    assert found.scores["em"] is None
+    assert found.errors["em"] == found.errors["refusal"] == "ClientError: no reply"
+    assert found.outcome == "error"
+
+
+def test_a_metric_that_switches_a_section_on_is_on_record(plan: PlanOf) -> None:
+    """Scores of em depend on it: a run without must not be its baseline in silence."""
+    row = "dataset: [{answer: a, references: [a], answerable: true}]\n"
+    without = plan(f"name: s\nmetrics: [em]\n{row}").info.measured
+    named = plan(f"name: s\nmetrics: [em, refusal]\n{row}").info.measured
+    differing = [setting.name for setting, _ in setting_differences(without, named)]
+    assert differing == ["refusals"]
+    assert [setting.name for setting in SETTINGS if setting.name in differing and setting.refuses]
