@@ -29,6 +29,10 @@ for _module in pkgutil.walk_packages(pytest_rageval.__path__, "pytest_rageval.")
     importlib.import_module(_module.name)
 for _name in ("ir_measures", "pytrec_eval", "rouge_score.rouge_scorer", "yaml"):
     importlib.import_module(_name)
+# A second resource tracker would not know the semaphores of the first; and one that is collected
+# while its module is taken away cannot be released.
+for _name in ("queues", "resource_tracker", "synchronize"):
+    importlib.import_module(f"multiprocessing.{_name}")
 # Nor may the first inner run that asks be the one whose environment decides what there is.
 for _registry in (READER_REGISTRY, GATE_REGISTRY, METRIC_REGISTRY, REPORT_REGISTRY):
     _registry.names()
