@@ -50,6 +50,9 @@ TRANSLATED = {
 # Chinese pages that are shorter than the English ones, and told in their own way.
 RETOLD = {
     "docs/how-to/citations-and-refusals.md": "docs/zh/citations-and-refusals.md",
+    "docs/how-to/coming-from.md": "docs/zh/coming-from.md",
+    "docs/how-to/dbgpt-endpoint.md": "docs/zh/dbgpt-endpoint.md",
+    "docs/how-to/ultrarag-pipeline.md": "docs/zh/ultrarag-pipeline.md",
 }
 IN_CHINESE = TRANSLATED | RETOLD
 ENGLISH = {chinese: name for name, chinese in IN_CHINESE.items()}
