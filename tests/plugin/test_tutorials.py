@@ -52,6 +52,8 @@ RETOLD = {
     "docs/how-to/citations-and-refusals.md": "docs/zh/citations-and-refusals.md",
     "docs/how-to/coming-from.md": "docs/zh/coming-from.md",
     "docs/how-to/dbgpt-endpoint.md": "docs/zh/dbgpt-endpoint.md",
+    "docs/how-to/html-report.md": "docs/zh/html-report.md",
+    "docs/how-to/judge.md": "docs/zh/judge.md",
     "docs/how-to/ultrarag-pipeline.md": "docs/zh/ultrarag-pipeline.md",
 }
 IN_CHINESE = TRANSLATED | RETOLD
