@@ -461,6 +461,19 @@ def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
     assert len(lines) == 8 + 10
 
 
+@pytest.mark.parametrize("example", sorted(NAMES))
+def test_the_tables_of_a_readme_are_what_its_command_prints(
+    run_example: RunExample, example: str
+) -> None:
+    """Each row of means that a README shows, but for the space between its columns."""
+    folder = example.partition("/")[0]
+    readme = (EXAMPLES / folder / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\S+(?: by people)? +\d\.\d{4} .+$", readme, re.MULTILINE)
+    runs = [run_example(name) for name in NAMES if name.partition("/")[0] == folder]
+    printed = {tuple(line.split()) for run in runs for line in run.output.splitlines()}
+    assert [row for row in rows if tuple(row.split()) not in printed] == []
+
+
 @pytest.mark.full
 def test_results_are_the_same_with_two_workers(run_example: RunExample, tmp_path: Path) -> None:
     """All commands of the READMEs as one, which is red, for three of them are."""
