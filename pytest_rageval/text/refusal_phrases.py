@@ -60,9 +60,7 @@ _GIVES_NO: Final = (
     r"|names?|lists?)\s+no\b"
 )
 _ENDS: Final = r"[^.;:,]{0,30}\bends? before\b"
-_IS_SILENT: Final = (
-    r"(?:[^.;:,]{0,60}?)\b(?:is|are|was|were|remains?|stays?)\s+(?:\w+\s+)?silent\b"
-)
+_IS_SILENT: Final = r"(?:[^.;:,]{0,60}?)\b(?:is|are|was|were|remains?|stays?)\s+(?:\w+\s+)?silent\b"
 _SAYS_NOTHING: Final = (
     r"(?:[^.;:,]{0,60}?)\b(?:says?|said|tells? (?:us|you|me)|states?|mentions?|contains?|offers?"
     r"|has|have|includes?|provides?|reveals?)\s+nothing\b(?!\s+but)"
