@@ -131,7 +131,7 @@ def _environment(folder: Path, *, has_network: bool) -> dict[str, str]:
         if not name.startswith(("PYTEST_", "RAGEVAL_", "COV_")) and not name.endswith("_API_KEY")
     }
     path = os.pathsep.join(filter(None, [str(without), kept.get("PYTHONPATH")]))
-    # The README shows a comparison as wide as it may be.
+    # The documentation shows a comparison as wide as it may be.
     return {**kept, "COLUMNS": "120", "PYTHONPATH": path, "PYTHONUTF8": "1"}
 
 
@@ -327,8 +327,8 @@ def test_the_worse_run_fails_no_regression_and_names_the_p_value(run_example: Ru
     assert found["method"] == "permutation, exact"
     assert found["n_nonzero"] == 20
     assert found["p_value"] == 2 / 2**20
-    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
-    picture = re.search(r"^A this run, B bm25\.run.*?(?=^```$)", readme, re.MULTILINE | re.DOTALL)
+    page = (EXAMPLES.parent / "docs" / "how-to" / "compare-runs.md").read_text(encoding="utf-8")
+    picture = re.search(r"^metric +A_mean.*?(?=^```$)", page, re.MULTILINE | re.DOTALL)
     assert picture is not None
     assert picture.group() in run.output
 
