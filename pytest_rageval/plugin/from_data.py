@@ -139,7 +139,7 @@ def _asked(config: pytest.Config) -> _Asked:
             f"pytest --rag-init --rag-from={named}"
         )
     if asked.service not in (None, *SERVICES):
-        others = "docs/how-to/show-results-in-ci.md has what to copy for GitLab and Jenkins"
+        others = "docs/how-to/gates-in-ci.md has what to copy for GitLab and Jenkins"
         raise _misused(f"--rag-ci={asked.service}: expected {', '.join(SERVICES)}; {others}")
     return asked
 

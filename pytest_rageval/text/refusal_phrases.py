@@ -50,10 +50,37 @@ _OF_DOC: Final = (
     rf"(?:in|by|within|from|under|anywhere in|among)\s+(?:\w+\s+){{0,4}}?(?:{_DOC}|{_RULES}|"
     r"what (?:i|we|you|was)|here\b|them\b|it\b|either\b|any\b)|there\b|here\b"
 )
+# What follows a document, a rule, or a word for either, in a sentence that says: it is not there.
+_DOES_NOT_HOLD: Final = (
+    rf"(?:[^.;:]{{0,60}}?)\b{_NOT}{_ADVERB}\s+{_HOLD}\b(?!\s+to\s+(?:pay|be|do|wait))"
+)
+_DOES_NOT_TELL: Final = rf"(?:[^.;:,]{{0,40}}?)\b{_NOT}{_ADVERB}\s+{_TELL}\b"
+_GIVES_NO: Final = (
+    r"[^.;:,]{0,40}\b(?:gives?|provides?|contains?|offers?|includes?|reports?|states?|supplies"
+    r"|names?|lists?)\s+no\b"
+)
+_ENDS: Final = r"[^.;:,]{0,30}\bends? before\b"
+_IS_SILENT: Final = r"(?:[^.;:,]{0,60}?)\b(?:is|are|was|were|remains?|stays?)\s+(?:\w+\s+)?silent\b"
+_SAYS_NOTHING: Final = (
+    r"(?:[^.;:,]{0,60}?)\b(?:says?|said|tells? (?:us|you|me)|states?|mentions?|contains?|offers?"
+    r"|has|have|includes?|provides?|reveals?)\s+nothing\b(?!\s+but)"
+)
+_HAS_NO: Final = (
+    r"(?:[^.;:,]{0,60}?)\b(?:contains?|ha(?:s|ve|d)|provides?|gives?|offers?|includes?|makes?|holds?"
+    rf"|found|finds?|sees?|see|with)\s+no\s+(?:\w+\s+){{0,3}}?{_WHAT}\b"
+)
+_LACKS: Final = r"[^.;:,]{0,40}\black(?:s|ed|ing)?\b"
+_ANY_RULE: Final = f"{_IS_SILENT}|{_SAYS_NOTHING}|{_HAS_NO}|{_LACKS}"
 _EN: Final = (
-    # The documents do not say.
-    rf"\b{_DOC}\b(?:[^.;:]{{0,60}}?)\b{_NOT}{_ADVERB}\s+{_HOLD}\b(?!\s+to\s+(?:pay|be|do|wait))",
-    rf"\b{_RULES}\b(?:[^.;:,]{{0,40}}?)\b{_NOT}{_ADVERB}\s+{_TELL}\b",
+    # The documents do not say. Each word for a document stands once here: a search tries all of
+    # them at each word of a sentence.
+    (
+        rf"\b(?:{_DOC}\b(?:{_DOES_NOT_HOLD}|{_GIVES_NO}|{_ENDS}|{_ANY_RULE})"
+        rf"|{_RULES}\b(?:{_DOES_NOT_TELL}|{_ANY_RULE})"
+        rf"|(?:it|they)\b(?:{_IS_SILENT}|{_SAYS_NOTHING}|{_HAS_NO})"
+        rf"|and\b(?:{_IS_SILENT}|{_SAYS_NOTHING})"
+        rf"|(?:them|which)\b{_IS_SILENT}|(?:i|we)\b{_HAS_NO})"
+    ),
     (
         rf"\b(?:it|they|that|these|this|nothing|neither)\b\s+(?:\w+\s+)?{_NOT}{_ADVERB}\s+"
         rf"{_TELL}\b"
@@ -67,33 +94,12 @@ _EN: Final = (
         r"specified|named|included|recorded)\b"
     ),
     rf"\bneither\b[^.;:]{{0,80}}\bnor\b[^.;:]{{0,40}}\b{_HOLD}(?:s|es)?\b",
-    (
-        rf"\b{_DOC}\b[^.;:,]{{0,40}}\b(?:gives?|provides?|contains?|offers?|includes?"
-        rf"|reports?|states?|"
-        r"supplies|names?|lists?)\s+no\b"
-    ),
     r"\bthere(?:'s| is| are) no\b[^.;:]{0,40}\b(?:among|in) (?:them|these|those|it)\b",
     rf"\b(?:is|are|was|were)(?:n't| not) (?:part of|among|within)\s+(?:\w+ ){{0,4}}?(?:{_DOC})\b",
     r"\bout of (?:my )?reach\b|\bcame up empty\b|\bwould be (?:a guess|guesswork|speculation)\b",
     r"\bleft blank\b|\b(?:field|entry|cell|column|line|box)s? (?:is |are )?(?:left )?blank\b",
     r"\bgoes (?:unnamed|unmentioned|unstated|unreported|unspecified)\b",
     r"\bi(?:'ve)? only (?:have|got)\b[^.;:]{0,80}\b(?:on hand|to hand|available)\b",
-    rf"\b{_DOC}\b[^.;:,]{{0,30}}\bends? before\b",
-    (
-        rf"\b(?:{_DOC}|{_RULES}|it|they|them|which|and)\b(?:[^.;:,]{{0,60}}?)\b(?:is|are|was|were|"
-        r"remains?|stays?)\s+(?:\w+\s+)?silent\b"
-    ),
-    (
-        rf"\b(?:{_DOC}|{_RULES}|it|they|and)\b(?:[^.;:,]{{0,60}}?)\b(?:says?|said|tells? (?:us"
-        rf"|you|me)|"
-        r"states?|mentions?|contains?|offers?|has|have|includes?|provides?|reveals?)\s+nothing\b"
-        r"(?!\s+but)"
-    ),
-    (
-        rf"\b(?:{_DOC}|{_RULES}|i|we|they|it)\b(?:[^.;:,]{{0,60}}?)\b(?:contains?|ha(?:s|ve|d)|"
-        r"provides?|gives?|offers?|includes?|makes?|holds?|found|finds?|sees?|see|with)\s+no\s+"
-        rf"(?:\w+\s+){{0,3}}?{_WHAT}\b"
-    ),
     (
         rf"\b(?:none|neither) of\b(?:[^.;:,]{{0,50}}?)\b{_DOC}\b(?:[^.;:,]{{0,40}}?)\b"
         rf"{_HOLD}(?:s|es|d|ed)?\b"
@@ -105,7 +111,6 @@ _EN: Final = (
         r"|gives?|"
         r"provides?|contains?|lists?|reports?|names?)|\bnothing here\b"
     ),
-    rf"\b(?:{_DOC}|{_RULES})\b[^.;:,]{{0,40}}\black(?:s|ed|ing)?\b",
     # It is not mentioned.
     (
         r"\b(?:is|are|was|were|been|'s|being)\s*(?:n't|not|never|nowhere)"
@@ -348,10 +353,8 @@ _HINTS: Final = (
 )
 HINTS: Final = frozenset(_HINTS.split())
 """Words of which each English sentence that refuses has one; so has none that is contracted."""
-REFUSALS: Final = {
-    "en": re.compile("|".join(_EN), re.IGNORECASE),
-    "zh": re.compile("|".join(_ZH)),
-}
+REFUSALS: Final = {"en": re.compile("|".join(_EN)), "zh": re.compile("|".join(_ZH))}
+"""English ones are for texts in small letters: to ignore the case costs half as much again."""
 COURTESY: Final = re.compile(
     r"(?:(?:i'm |i am |we're |we are |i |we |my |please accept my |our )?(?:very |so |really "
     r"|sincere )?"

@@ -651,7 +651,7 @@ def test_readme_shows_what_the_quickstart_prints(page: str, example: str) -> Non
     readme = (ROOT / page).read_text(encoding="utf-8")
     path = f"examples/{example}/{example}.rageval.yaml"
     result = evaluate(ROOT / path)
-    assert f"/pytest --rag-scenario={path}\n" in readme
+    assert f"pytest --rag-scenario={path}\n" in readme
     names = [*result.metrics, "weighted_score"]
     shown = [
         re.search(rf"^{name} +([\d.]+) +([\d.]+)\.\.([\d.]+) ", readme, re.MULTILINE)

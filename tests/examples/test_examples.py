@@ -131,7 +131,7 @@ def _environment(folder: Path, *, has_network: bool) -> dict[str, str]:
         if not name.startswith(("PYTEST_", "RAGEVAL_", "COV_")) and not name.endswith("_API_KEY")
     }
     path = os.pathsep.join(filter(None, [str(without), kept.get("PYTHONPATH")]))
-    # The README shows a comparison as wide as it may be.
+    # The documentation shows a comparison as wide as it may be.
     return {**kept, "COLUMNS": "120", "PYTHONPATH": path, "PYTHONUTF8": "1"}
 
 
@@ -327,8 +327,8 @@ def test_the_worse_run_fails_no_regression_and_names_the_p_value(run_example: Ru
     assert found["method"] == "permutation, exact"
     assert found["n_nonzero"] == 20
     assert found["p_value"] == 2 / 2**20
-    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
-    picture = re.search(r"^A this run, B bm25\.run.*?(?=^```$)", readme, re.MULTILINE | re.DOTALL)
+    page = (EXAMPLES.parent / "docs" / "how-to" / "compare-runs.md").read_text(encoding="utf-8")
+    picture = re.search(r"^metric +A_mean.*?(?=^```$)", page, re.MULTILINE | re.DOTALL)
     assert picture is not None
     assert picture.group() in run.output
 
@@ -459,6 +459,19 @@ def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
     replies = (EXAMPLES / "judge" / "cache").glob("*.reply.jsonl")
     lines = [line for path in replies for line in path.read_text("utf-8").splitlines()]
     assert len(lines) == 8 + 10
+
+
+@pytest.mark.parametrize("example", sorted(NAMES))
+def test_the_tables_of_a_readme_are_what_its_command_prints(
+    run_example: RunExample, example: str
+) -> None:
+    """Each row of means that a README shows, but for the space between its columns."""
+    folder = example.partition("/")[0]
+    readme = (EXAMPLES / folder / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\S+(?: by people)? +\d\.\d{4} .+$", readme, re.MULTILINE)
+    runs = [run_example(name) for name in NAMES if name.partition("/")[0] == folder]
+    printed = {tuple(line.split()) for run in runs for line in run.output.splitlines()}
+    assert [row for row in rows if tuple(row.split()) not in printed] == []
 
 
 @pytest.mark.full

@@ -180,7 +180,7 @@ def test_the_same_command_again_keeps_all(project: Project) -> None:
         (["--rag-init=bare.csv", "--rag-from=bare.csv"], "*bare.csv is no folder*"),
         (
             ["--rag-init", "--rag-from=bare.csv", "--rag-ci=gitlab"],
-            "*: expected github; docs/how-to/show-results-*",
+            "*: expected github; docs/how-to/gates-in-ci*",
         ),
         (["--rag-init", "--rag-from=bare.csv", "--rag-set", "name=x"], "*only keys of 'dataset'*"),
         (["--rag-init", "--rag-from=full.csv"], "*full.rageval.yaml exists already*"),

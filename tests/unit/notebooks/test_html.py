@@ -223,7 +223,7 @@ def test_runs_side_by_side_show_what_they_know() -> None:
 
 
 def test_a_comparison_with_a_baseline_is_shown() -> None:
-    """As README.md prints it."""
+    """As docs/how-to/compare-runs.md prints it."""
     result = evaluate(Path(__file__).parents[3] / "examples/retrieval/worse.rageval.yaml")
     text = shown(result).text
     assert "compared with bm25.run|" in text
