@@ -100,7 +100,7 @@ def test_page_about_own_data_shows_what_is_printed_and_written(
     """[E22] The table, the scenario, a green run, and the function for data without answers."""
     blocks = BLOCKS.findall((ROOT / name).read_text("utf-8"))
     shown = {word: text for word, text in reversed(blocks) if word}
-    _, init, run = blocks[0][1].splitlines()
+    init, run = blocks[0][1].splitlines()
     stem = init.partition("--rag-from=")[2].partition(".csv")[0]
     Path(f"{stem}.csv").write_text(OWN_DATA[name], "utf-8")
     assert shown["text"] == pytester.runpytest(*init.split()[1:]).stdout.str().lstrip() + "\n"
