@@ -46,6 +46,7 @@ TRANSLATED = {
     "docs/tutorial.md": "docs/zh/tutorial.md",
     "docs/how-to/first-scenario.md": "docs/zh/first-scenario.md",
     "docs/how-to/data-formats.md": "docs/zh/data-formats.md",
+    "docs/features.md": "docs/zh/features.md",
 }
 # Chinese pages that are shorter than the English ones, and told in their own way.
 RETOLD = {
