@@ -69,6 +69,7 @@ class MetricInfo(Value, frozen=True):
     comes_last: bool = False
     needs_pool: bool = False
     column: str = ""
+    summary: str = ""
 
     @property
     def is_judged(self) -> bool:
