@@ -1,6 +1,6 @@
 """Makes the tables of ``docs/reference`` from the code: run it after a description has changed.
 
-A table stands between ``<!-- made: NAME -->`` and ``<!-- end -->``; whatever is there is replaced.
+A table stands below ``<!-- made: NAME -->``; whatever table is there is replaced.
 Its words are the descriptions of the code, which editors and ``--help`` show as well.
 """
 
@@ -30,7 +30,7 @@ from pytest_rageval.targets.base import TARGET_REGISTRY
 
 REFERENCE: Final = Path(__file__).parents[2] / "docs" / "reference"
 COMMAND: Final = "python tests/examples/make_reference.py"
-MADE: Final = re.compile(r"(<!-- made: (.+) -->\n)(?s:.*?)(<!-- end -->)")
+MADE: Final = re.compile(r"(<!-- made: (.+) -->\n)\n(?:\|.*\n)*")
 
 Row = tuple[str, ...]
 
@@ -57,6 +57,30 @@ MORE: Final[Mapping[str, str]] = {
     "gates.selective": "#confidence",
     "gates.aurc": "#confidence",
     "gates.compare_fail": "#no_regression",
+    "options.--rag-variant": "scenario-file.md#variants",
+    "options.--rag-save": "#baselines",
+    "options.--rag-save-failed": "#baselines",
+    "options.--rag-compare": "scenario-file.md#compare",
+    "options.--rag-compare-fail": "scenario-file.md#no_regression",
+    "options.--rag-labels": "files.md#labels",
+    "options.--rag-judge-model": "scenario-file.md#models",
+    "options.--rag-save-answers": "../how-to/online.md#keep-the-answers",
+    "options.--rag-cache": "#modes-of-the-cache",
+    "options.--rag-report": "files.md#reports-on-request",
+    "options.--rag-keep": "files.md#how-many-runs-are-kept",
+    "options.--rag-engine": "../how-to/several-machines.md#an-engine-scores",
+    "options.--rag-no-fast": "../how-to/fast-start.md#many-samples",
+    "options.--rag-strict": "../explanation/when-is-a-run-green.md#all-cases",
+    "options.--rag-shard": "../how-to/several-machines.md#shards-in-ci",
+    "commands.--rag-merge": "../how-to/several-machines.md#shards-in-ci",
+    "commands.--rag-from": "../how-to/first-scenario.md",
+    "commands.--rag-import": "../how-to/coming-from-promptfoo.md",
+    "commands.--rag-label": "files.md#labels",
+    "commands.--rag-dry-run": "../how-to/judge.md#before-you-pay",
+    "commands.--rag-serve": "../how-to/web-app.md",
+    "commands.--rag-mcp": "../how-to/coding-agents.md",
+    "ini values.rageval_fast": "../how-to/fast-start.md#many-samples",
+    "ini values.rageval_github": "../how-to/show-results-in-ci.md#github-actions",
 }
 """By table and row, where more is said; a heading of the same page needs no entry."""
 
@@ -80,23 +104,24 @@ IN_WORDS: Final = ("thresholds", "models")
 
 def with_tables(text: str) -> str:
     """Return a page with its tables made anew."""
-    headings = set(re.findall(r"^#+ (\w+)$", text, re.MULTILINE))
-    order = re.findall(r"^## (\S+)$", text, re.MULTILINE)
+    headings = set(re.findall(r"^#+ (\S+)$", text, re.MULTILINE))
 
     def make(found: re.Match[str]) -> str:
         head, *rows = TABLES[found[2]]()
-        rows.sort(key=lambda row: order.index(row[0]) if row[0] in order else -1)
         lines = [(_name(found[2], row[0], headings), *row[1:]) for row in rows]
         table = "".join(f"| {' | '.join(line)} |\n" for line in [head, *lines])
         table = table.replace("\n", f"\n|{'---|' * len(head)}\n", 1).replace("  ", " ")
-        return f"{found[1]}\n{table}\n{found[3]}"
+        return f"{found[1]}\n{table}"
 
     return MADE.sub(make, text)
 
 
 def _name(table: str, name: str, headings: set[str]) -> str:
     """Return the first cell of a row: a name, as a link if more is said of it elsewhere."""
-    link = MORE.get(f"{table}.{name}") or (f"#{name.lower()}" if name in headings else "")
+    key = re.split(r"[ \[]", name)[0]
+    link = MORE.get(f"{table}.{key}") or (
+        f"#{name.lower().replace('.', '')}" if name in headings else ""
+    )
     return f"[`{name}`]({link})" if link else _names(name.split(" ") if table in SPECS else [name])
 
 
@@ -123,14 +148,16 @@ def _is_same(name: str, model: type[BaseModel], like: type[BaseModel]) -> bool:
 
 def _key(name: str, form: Mapping[str, Any], definitions: Mapping[str, Any]) -> Row:
     key = form["properties"][name]
-    kinds = list(dict.fromkeys(_values(key, definitions)))
     default = _default(key.get("default"))
+    kinds = list(dict.fromkeys(_values(key, definitions)))
     if default and {"type": "null"} in key.get("anyOf", ()):
         kinds.append("`null`")
     value = " or ".join([", ".join(kinds[:-1]), kinds[-1]] if kinds[1:] else kinds)
-    if _is_required(name, form):
-        value += ", required"
-    return name, f"{value} ({default})" if default else value, _cell(key.get("description", ""))
+    if default:
+        marked = re.sub(f"(?<!\\S){re.escape(default)}(?!\\S)", f"**{default}**", value)
+        value = marked if marked != value else f"{value} ({default})"
+    value += ", required" if _is_required(name, form) else ""
+    return name, value, _cell(key.get("description", ""))
 
 
 def _is_required(name: str, form: Mapping[str, Any]) -> bool:
@@ -168,7 +195,7 @@ def _kind(form: Mapping[str, Any]) -> Iterator[str]:
     types = form.get("type", [])
     types = [types] if isinstance(types, str) else types
     if "boolean" in types:
-        yield "true or false" if "pattern" in form else "`true`"
+        yield "`true` `false`" if "pattern" in form else "`true`"
     elif "integer" in types:
         yield f"whole number{_bounds(form)}"
     elif "number" in types and ("pattern" in form or types == ["number"]):
@@ -249,8 +276,8 @@ def metrics(family: str) -> list[Row]:
     infos = [info for info in map(_info, METRIC_REGISTRY) if family_of(info) == family]
     head: Row = ("metric", "also called", "what it is")
     if family == "judged":
-        head = (*head, "needs", "asks", "score")
-    return [head, *(_metric(info)[: len(head)] for info in infos)]
+        return [(*head, "needs"), *((*_metric(info), _names(sorted(info.needs))) for info in infos)]
+    return [head, *map(_metric, infos)]
 
 
 def _info(metric: MetricDefinition) -> MetricInfo:
@@ -258,18 +285,12 @@ def _info(metric: MetricDefinition) -> MetricInfo:
 
 
 def _metric(info: MetricInfo) -> Row:
-    names = " ".join(f"`{name}`" for name in info.aliases)
-    needs = " ".join(f"`{name}`" for name in sorted(info.needs))
-    score = f"{info.range[0]:g} to {info.range[1]:g}"
-    score += "" if info.higher_is_better else ", lower is better"
-    return (
-        info.name,
-        names,
-        _cell(info.summary),
-        needs,
-        ", ".join(sorted(info.asks, reverse=True)),
-        score,
-    )
+    low, high = info.range
+    ends = f"; {low:g} to {high:g}" if info.range != (0.0, 1.0) else ""
+    asks = " and ".join(sorted(info.asks, reverse=True))
+    asked = f"; asks {asks}" if "embedding" in info.asks else ""
+    text = info.summary + asked + ends + ("" if info.higher_is_better else "; lower is better")
+    return info.name, _names(info.aliases), _cell(text)
 
 
 def metric_options(family: str) -> list[Row]:
@@ -382,7 +403,7 @@ TABLES: Final[Mapping[str, Table]] = {
     **{f"metrics: {family}": partial(metrics, family) for family in FAMILIES},
     **{f"options: {family}": partial(metric_options, family) for family in FAMILIES},
     "gates": gates,
-    "options of a run": command_line,
+    "options": command_line,
     "commands": commands,
     "ini values": ini_values,
     "reports": reports,

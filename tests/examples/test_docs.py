@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from make_reference import COMMAND, with_tables
+from make_reference import COMMAND, MADE, TABLES, with_tables
 from saved_file import saved_file
 
 from pytest_rageval import (
@@ -35,8 +35,7 @@ from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.editor_schema import editor_schema
 from pytest_rageval.engine.planning.bind_metrics import said_of_metrics
 from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
-from pytest_rageval.metrics.lexical import Tokenizer
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.model import (
     FAULTS,
     NO_CONTROLS,
@@ -51,7 +50,7 @@ from pytest_rageval.model import (
     RunInfo,
     SampleResult,
 )
-from pytest_rageval.plugin import hookspecs, options
+from pytest_rageval.plugin import hookspecs
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.results.layout import (
     comparison_dict,
@@ -143,8 +142,18 @@ def test_tables_of_the_reference_are_what_the_code_says(page: Path) -> None:
     assert text == with_tables(text), f"run: {COMMAND}"
 
 
-def test_scenario_page_names_everything_that_can_be_said_of_ones_own_metric() -> None:
-    assert undocumented("scenario-file.md", said_of_metrics()) == []
+def test_every_table_has_its_place_in_the_reference() -> None:
+    places = [
+        name for page in REFERENCE.glob("*.md") for _, name in MADE.findall(page.read_text("utf-8"))
+    ]
+    assert sorted(places) == sorted(TABLES), "write <!-- made: NAME --> where it belongs"
+
+
+def test_every_metric_says_what_it_is() -> None:
+    assert [metric.name for metric in METRIC_REGISTRY if not metric.info.summary] == []
+
+
+def test_page_about_ones_own_metrics_names_everything_that_can_be_said_of_one() -> None:
     page = ROOT / "docs" / "how-to" / "custom-metrics.md"
     said = set(re.findall(r"^\| `(\w+)` \|", prose(page), re.MULTILINE))
     assert set(said_of_metrics()) <= said
@@ -182,22 +191,6 @@ def test_scenario_page_names_every_provider_of_models() -> None:
     assert undocumented("scenario-file.md", names) == []
 
 
-def test_command_line_page_has_a_row_for_every_option_and_no_other() -> None:
-    """With its variable; commands have none."""
-    text = prose(REFERENCE / "command-line.md")
-    rows = re.findall(r"^\| `(--rag-[a-z-]+)[^`|]*` \| (?:`(\w+)`)? ?\| ", text, re.MULTILINE)
-    expected = {(option.flag, option.variable) for option in options.ALL_OPTIONS}
-    commands = (*options.COMMANDS, *options.WITH_COMMANDS)
-    assert set(rows) == expected | {(command.flag, "") for command in commands}
-
-
-def test_command_line_page_names_every_ini_value() -> None:
-    ini = re.findall(r'addini\(\s*"(\w+)"', inspect.getsource(options))
-    ini += [option.ini for option in options.ALL_OPTIONS if option.ini]
-    assert len(ini) >= 10
-    assert undocumented("command-line.md", ini) == []
-
-
 def test_command_line_page_names_every_mode_of_the_cache() -> None:
     assert undocumented("command-line.md", get_args(CacheMode)) == []
 
@@ -206,39 +199,6 @@ def test_page_about_judges_has_a_remedy_for_every_kind_of_error() -> None:
     text = (ROOT / "docs" / "how-to" / "judge.md").read_text("utf-8")
     remedies = dict(re.findall(r"^\|.*\| `(\w+)` \|.*\| (.+?) \|$", text, re.MULTILINE))
     assert set(remedies) == {error.__name__ for error in ClientError.__subclasses__()}
-
-
-def test_metrics_page_has_a_section_for_every_metric_and_names_its_aliases() -> None:
-    text = prose(REFERENCE / "metrics.md")
-    sections = re.findall(r"^## (\S+)$", text, flags=re.MULTILINE)
-    assert [name for name in METRIC_REGISTRY.names() if name not in sections] == []
-    aliases = [alias for metric in METRIC_REGISTRY for alias in metric.aliases]
-    assert undocumented("metrics.md", aliases) == []
-
-
-def test_metrics_page_names_every_option_normalizer_and_tokenizer() -> None:
-    fields = [name for metric in METRIC_REGISTRY for name in metric.options.model_fields]
-    assert undocumented("metrics.md", [*fields, *NORMALIZERS, *get_args(Tokenizer)]) == []
-
-
-def test_metrics_page_says_what_judged_metrics_need_and_whom_they_ask() -> None:
-    rows = re.findall(
-        r"^\| `(\w+)` \| ((?:`\w+` ?)+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \| (ragas)? ?\|$",
-        _metrics_page(),
-        re.MULTILINE,
-    )
-    said = {
-        name: (set(re.findall(r"\w+", needs)), set(asks.split(", ")), extra or None)
-        for name, needs, asks, extra in rows
-    }
-    infos = [_default_info(metric) for metric in METRIC_REGISTRY]
-    assert said == {
-        info.name: (set(info.needs), set(info.asks), info.extra) for info in infos if info.asks
-    }
-
-
-def _default_info(metric: MetricDefinition) -> MetricInfo:
-    return metric.options().adapt(metric.info)
 
 
 def test_metrics_page_shows_what_the_normalizers_do() -> None:
