@@ -63,11 +63,16 @@ class RegressionSpec(Spec):
         Field(
             (0.0, False),
             description="the fall of the mean that is allowed; 5% is a share of the other mean",
+            json_schema_extra={"default": 0},
         )
     )
-    alpha: Share | None = Field(None, description="of 'compare' when absent, as the next four")
+    alpha: Share | None = Field(
+        None, description="two-sided; intervals have the confidence 1 - alpha"
+    )
     test: TestName | None = Field(None, description="of significance; t and wilcoxon need scipy")
-    n_resamples: Resamples | None = Field(None, description="where the test is not exact")
+    n_resamples: Resamples | None = Field(
+        None, description="for bootstrap, and for permutation where it is not exact"
+    )
     seed: Seed | None = Field(None, description="of the resamples")
     correction: Correction | None = Field(
         None, description="how p-values of several metrics are adjusted"
@@ -82,7 +87,11 @@ class RegressionSpec(Spec):
         description="the outcome if that share, or the number of pairs, is too small to know",
     )
     mode: Mode = Field("significant", description="when it fails, see below")
-    anyway: bool = Field(False, description="as in 'compare'")
+    anyway: bool = Field(
+        False,
+        description="compare also with a run that measured something else; each difference is "
+        "then a warning",
+    )
     corrected: bool = Field(
         False, description="the difference that people would see decides; max_drop is then a number"
     )

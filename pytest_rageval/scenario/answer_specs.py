@@ -45,8 +45,8 @@ class CitationsSpec(Spec):
 
     style: _Style = Field(
         "auto",
-        description="how a citation is spelt; auto reads all of them. Or a regular expression "
-        "with one group, around the number or name",
+        description=f"how a citation is spelt: {', '.join(STYLES)}, or a regular expression with one "
+        "group around the number or name",
     )
     base: Annotated[Literal[0, 1], BeforeValidator(int)] | None = Field(
         None, description="the number of the first source; 1 when absent, 0 in TREC's answers"
@@ -108,9 +108,7 @@ class ConversationSpec(Spec):
 
     other_forms = ({"type": "boolean"},)
 
-    turns: Annotated[Whole, Field(ge=0)] = Field(
-        6, description="how many messages before the question a judge sees"
-    )
+    turns: Whole = Field(6, ge=0, description="how many messages before the question a judge sees")
     send: bool = Field(True, description="false: the system under test is not sent the history")
     evidence: bool = Field(False, description="true: earlier turns may support what an answer says")
 

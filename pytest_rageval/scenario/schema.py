@@ -224,8 +224,8 @@ class Scenario(Spec):
     name: Name = Field(description="the scenario's name; its runs are kept under it")
     description: Text = Field("", description="shown in metadata.json and on the page")
     dataset: DatasetSpec = Field(
-        description="where the rows come from: a path, rows, or a mapping; none with qrels_path"
-        " and run_path at the top level"
+        description="where the rows come from: a path, rows, or a mapping; not needed with "
+        "qrels_path and run_path"
     )
     answers: AnswersSpec | None = Field(
         None, description="a second file, whose columns the rows get"

@@ -80,7 +80,7 @@ MORE: Final[Mapping[str, str]] = {
     "commands.--rag-serve": "../how-to/web-app.md",
     "commands.--rag-mcp": "../how-to/coding-agents.md",
     "ini values.rageval_fast": "../how-to/fast-start.md#many-samples",
-    "ini values.rageval_github": "../how-to/show-results-in-ci.md#github-actions",
+    "ini values.rageval_github": "../how-to/gates-in-ci.md#github-actions",
 }
 """By table and row, where more is said; a heading of the same page needs no entry."""
 
@@ -119,10 +119,12 @@ def with_tables(text: str) -> str:
 def _name(table: str, name: str, headings: set[str]) -> str:
     """Return the first cell of a row: a name, as a link if more is said of it elsewhere."""
     key = re.split(r"[ \[]", name)[0]
-    link = MORE.get(f"{table}.{key}") or (
-        f"#{name.lower().replace('.', '')}" if name in headings else ""
-    )
-    return f"[`{name}`]({link})" if link else _names(name.split(" ") if table in SPECS else [name])
+    link = MORE.get(f"{table}.{key}", "")
+    if not link and name in headings and re.match("scenario|judge|gates|metrics:", table):
+        link = f"#{name.lower().replace('.', '')}"
+    if link:
+        return f"[`{name}`]({link})"
+    return f"`{name}`" if name.startswith("--") else _names(name.split(" "))
 
 
 # Keys of a scenario.
@@ -182,6 +184,8 @@ def _values(form: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
         yield from _values(definitions[form["$ref"].rpartition("/")[2]], definitions)
     elif "const" in form:
         yield f"`{form['const']}`"
+    elif len(form.get("enum", ())) > _MANY:
+        yield "text"
     elif "enum" in form:
         yield " ".join(f"`{value}`" for value in form["enum"] if value is not False)
     elif "anyOf" in form and "properties" not in form:
@@ -221,6 +225,7 @@ def _bounds(form: Mapping[str, Any]) -> str:
 
 
 _HUGE: Final = 2**31 - 1
+_MANY: Final = 6
 
 
 def _cell(text: str) -> str:
