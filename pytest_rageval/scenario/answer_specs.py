@@ -45,8 +45,8 @@ class CitationsSpec(Spec):
 
     style: _Style = Field(
         "auto",
-        description=f"how a citation is spelt: {', '.join(STYLES)}, or a regular expression with one "
-        "group around the number or name",
+        description=f"how a citation is spelt: {', '.join(STYLES)}, or a regular expression with "
+        "one group around the number or name",
     )
     base: Annotated[Literal[0, 1], BeforeValidator(int)] | None = Field(
         None, description="the number of the first source; 1 when absent, 0 in TREC's answers"
