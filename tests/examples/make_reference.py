@@ -181,7 +181,9 @@ def _default(value: Any) -> str:
 def _values(form: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
     """Yield the kinds of values that a schema takes, in words."""
     if "$ref" in form:
-        yield from _values(definitions[form["$ref"].rpartition("/")[2]], definitions)
+        named = definitions[form["$ref"].rpartition("/")[2]]
+        is_bound = {"min", "max"} <= mapping_form(named).get("properties", {}).keys()
+        yield from ["bound"] if is_bound else _values(named, definitions)
     elif "const" in form:
         yield f"`{form['const']}`"
     elif len(form.get("enum", ())) > _MANY:
