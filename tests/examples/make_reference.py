@@ -98,20 +98,21 @@ AS_IN: Final[Mapping[str, tuple[str, type[BaseModel]]]] = {
     "no_regression": ("compare", CompareSpec),
 }
 """By table, what says the same of some keys."""
-IN_WORDS: Final = ("thresholds", "models")
-"""Mappings that need no table: a bound, and a profile of models."""
+IN_WORDS: Final = ("thresholds", "models", "xfail")
+"""Mappings that need no table: a bound, a profile of models, and a mark as under ``skip``."""
 
 
 def with_tables(text: str) -> str:
     """Return a page with its tables made anew."""
     headings = set(re.findall(r"^#+ (\S+)$", text, re.MULTILINE))
 
-    def make(found: re.Match[str]) -> str:
-        head, *rows = TABLES[found[2]]()
-        lines = [(_name(found[2], row[0], headings), *row[1:]) for row in rows]
+    def make(place: re.Match[str]) -> str:
+        marker, name = place.groups()
+        head, *rows = TABLES[name]()
+        lines = [(_name(name, row[0], headings), *row[1:]) for row in rows]
         table = "".join(f"| {' | '.join(line)} |\n" for line in [head, *lines])
         table = table.replace("\n", f"\n|{'---|' * len(head)}\n", 1).replace("  ", " ")
-        return f"{found[1]}\n{table}"
+        return f"{marker}\n{table}"
 
     return MADE.sub(make, text)
 
@@ -144,8 +145,8 @@ def keys_of(table: str, model: type[BaseModel]) -> list[Row]:
 
 
 def _is_same(name: str, model: type[BaseModel], like: type[BaseModel]) -> bool:
-    known = like.model_fields.get(name)
-    return known is not None and known.description == model.model_fields[name].description
+    field = like.model_fields.get(name)
+    return field is not None and field.description == model.model_fields[name].description
 
 
 def _key(name: str, form: Mapping[str, Any], definitions: Mapping[str, Any]) -> Row:
@@ -239,14 +240,14 @@ def _cell(text: str) -> str:
 Specs = dict[str, type[BaseModel]]
 
 
-def _specs(model: type[BaseModel], found: Specs) -> Specs:
-    """Return the mappings of a scenario by the key that they are under, from the top down."""
+def _specs(model: type[BaseModel]) -> Specs:
+    """Return the mappings inside of a mapping by the key that they are under."""
+    specs: Specs = {}
     for key, field in model.model_fields.items():
         inner = model_in(field.annotation)
-        if inner is not None and inner not in found.values():
-            found[key] = inner
-            _specs(inner, found)
-    return found
+        if inner is not None:
+            specs |= {key: inner, **_specs(inner)}
+    return specs
 
 
 # Gates.
@@ -280,11 +281,17 @@ def family_of(info: MetricInfo) -> str:
 
 def metrics(family: str) -> list[Row]:
     """Return the table of a family of metrics."""
-    infos = [info for info in map(_info, METRIC_REGISTRY) if family_of(info) == family]
+    infos = [_info(metric) for metric in _members(family)]
     head: Row = ("metric", "also called", "what it is")
     if family == "judged":
         return [(*head, "needs"), *((*_metric(info), _names(sorted(info.needs))) for info in infos)]
     return [head, *map(_metric, infos)]
+
+
+def _members(family: str) -> list[MetricDefinition]:
+    """Return the metrics of a family, without those of other distributions."""
+    ours = [metric for metric in METRIC_REGISTRY if not metric.source]
+    return [metric for metric in ours if family_of(_info(metric)) == family]
 
 
 def _info(metric: MetricDefinition) -> MetricInfo:
@@ -302,24 +309,21 @@ def _metric(info: MetricInfo) -> Row:
 
 def metric_options(family: str) -> list[Row]:
     """Return the table of the options of a family: each with the metrics that have it."""
-    users: dict[Row, list[str]] = {}
-    for metric in METRIC_REGISTRY:
-        if family_of(_info(metric)) == family:
-            for row in keys_of(metric.name, metric.options)[1:]:
-                users.setdefault(row, []).append(f"`{metric.name}`")
+    members, users = _members(family), dict[Row, list[str]]()
+    for metric in members:
+        for row in keys_of(metric.name, metric.options)[1:]:
+            users.setdefault(row, []).append(metric.name)
+    everyone = [metric.name for metric in members]
     head = ("option", "value (default)", "meaning", "of")
-    return [head, *((*row, _listed(names, family)) for row, names in sorted(users.items()))]
+    return [head, *((*row, _users(names, everyone)) for row, names in sorted(users.items()))]
 
 
-def _listed(names: list[str], family: str) -> str:
+def _users(names: list[str], everyone: list[str]) -> str:
     """Return the metrics that have an option; those that have not, where these are fewer."""
-    everyone = {
-        f"`{metric.name}`" for metric in METRIC_REGISTRY if family_of(_info(metric)) == family
-    }
-    others = sorted(everyone - {*names})
+    others = [name for name in everyone if name not in names]
     if not others:
         return "all"
-    return f"all but {', '.join(others)}" if len(others) < len(names) else ", ".join(names)
+    return f"all but {_names(others)}" if len(others) < len(names) else _names(names)
 
 
 # The command line, reports and columns.
@@ -395,7 +399,7 @@ def _names(names: Iterable[str]) -> str:
 
 Table = Callable[[], list[Row]]
 SPECS: Final[Specs] = {
-    **{key: spec for key, spec in _specs(Scenario, {}).items() if key not in IN_WORDS},
+    **{key: spec for key, spec in _specs(Scenario).items() if key not in IN_WORDS},
     "no_regression": RegressionSpec,
     "agreement": AgreementSpec,
 }

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from make_reference import COMMAND, MADE, TABLES, with_tables
+from make_reference import COMMAND, MADE, MORE, TABLES, with_tables
 from saved_file import saved_file
 
 from pytest_rageval import (
@@ -149,8 +149,19 @@ def test_every_table_has_its_place_in_the_reference() -> None:
     assert sorted(places) == sorted(TABLES), "write <!-- made: NAME --> where it belongs"
 
 
+def test_every_link_of_a_table_is_at_one_of_its_rows() -> None:
+    rows = {
+        f"{name}.{row[0].partition(' ')[0].partition('[')[0]}"
+        for name, table in TABLES.items()
+        for row in table()
+    }
+    assert set(MORE) <= rows
+
+
 def test_every_metric_says_what_it_is() -> None:
-    assert [metric.name for metric in METRIC_REGISTRY if not metric.info.summary] == []
+    assert [
+        metric.name for metric in METRIC_REGISTRY if not (metric.info.summary or metric.source)
+    ] == []
 
 
 def test_page_about_ones_own_metrics_names_everything_that_can_be_said_of_one() -> None:
