@@ -120,8 +120,7 @@ class ModelSpec(Spec):
     model: Name = Field(description="the server's, or the package's, name for it")
     provider: Name = Field(
         "openai",
-        description="openai is any server with OpenAI's API, for instance; others are for "
-        "embeddings",
+        description="openai: any server with OpenAI's API; the others are for embeddings",
     )
     base_url: Url | None = Field(
         None,
@@ -138,7 +137,7 @@ class ModelSpec(Spec):
     extra_body: dict[str, Any] = Field(
         {},
         description="added to each request, for other parameters of a server; part of the cache"
-        " key",
+        " key, as a digest",
     )
     concurrency: Whole = Field(
         32, ge=1, le=1024, description="calls in flight at most, over all workers and scenarios"
