@@ -160,7 +160,7 @@ def _key(name: str, form: Mapping[str, Any], definitions: Mapping[str, Any]) -> 
         marked = re.sub(f"(?<!\\S){re.escape(default)}(?!\\S)", f"**{default}**", value)
         value = marked if marked != value else f"{value} ({default})"
     value += ", required" if _is_required(name, form) else ""
-    return name, value, _cell(key.get("description", ""))
+    return name, value, cell(key.get("description", ""))
 
 
 def _is_required(name: str, form: Mapping[str, Any]) -> bool:
@@ -231,10 +231,20 @@ _HUGE: Final = 2**31 - 1
 _MANY: Final = 6
 
 
-def _cell(text: str) -> str:
-    """Return a description as the text of a cell: signs of Markdown are escaped."""
-    parts = re.split(r"(`[^`]+`)", text.replace("|", r"\|"))
-    return "".join(part if part[:1] == "`" else re.sub(r"([*<])", r"\\\1", part) for part in parts)
+CODE: Final = re.compile(
+    r"(?<!\S)'(?P<quoted>[^']+)'(?=[\s,.;:)]|$)"  # in quotes
+    r"|\$?\{(?:[^{}]|\{[^{}]*\})*\}"  # in braces
+    r"|--[a-z][a-z-]*"  # options
+    r"|\b\w+://[\w:./]*\w|\b[\w.]+(?:[=:](?=\w)[\w.]*\w)+"  # addresses, values, objects of modules
+    r"|\b\w[\w.]*(?:_|\[|\*)[\w.\[\]*]*(?<!\.)"  # names and paths
+    r"|(?<!\S)\.?[a-z]+(?:\.[a-z]+)+\b|(?<!\S)\.[a-z]+\b"  # files
+)
+"""What is code in a description, which has no signs of Markdown."""
+
+
+def cell(text: str) -> str:
+    """Return a description as the text of a cell, with its code in back quotes."""
+    return CODE.sub(lambda code: f"`{code['quoted'] or code[0]}`", text.replace("|", r"\|"))
 
 
 Specs = dict[str, type[BaseModel]]
@@ -260,7 +270,7 @@ def gates() -> list[Row]:
 
 def _gate(kind: GateKind) -> Row:
     under = "`gates`" if kind.scope == "scenario" else "a metric"
-    return kind.name, under, _cell(kind.description)
+    return kind.name, under, cell(kind.description)
 
 
 # Metrics.
@@ -282,10 +292,7 @@ def family_of(info: MetricInfo) -> str:
 def metrics(family: str) -> list[Row]:
     """Return the table of a family of metrics."""
     infos = [_info(metric) for metric in _members(family)]
-    head: Row = ("metric", "also called", "what it is")
-    if family == "judged":
-        return [(*head, "needs"), *((*_metric(info), _names(sorted(info.needs))) for info in infos)]
-    return [head, *map(_metric, infos)]
+    return [("metric", "what it is", "also called"), *map(_metric, infos)]
 
 
 def _members(family: str) -> list[MetricDefinition]:
@@ -304,7 +311,9 @@ def _metric(info: MetricInfo) -> Row:
     asks = " and ".join(sorted(info.asks, reverse=True))
     asked = f"; asks {asks}" if "embedding" in info.asks else ""
     text = info.summary + asked + ends + ("" if info.higher_is_better else "; lower is better")
-    return info.name, _names(info.aliases), _cell(text)
+    if family_of(info) == "judged":
+        return info.name, f"{cell(text)}; needs {_names(sorted(info.needs))}", _names(info.aliases)
+    return info.name, cell(text), _names(info.aliases)
 
 
 def metric_options(family: str) -> list[Row]:
@@ -347,7 +356,7 @@ def _option(row: options.Option[Any] | options.Command) -> Row:
     elif value:
         value = f" {value}"
     several = "; repeatable" if (row.metavar or "").endswith("...") else ""
-    return f"{row.flag}{value}", _cell(row.help.replace("%%", "%")) + several
+    return f"{row.flag}{value}", cell(row.help.replace("%%", "%")) + several
 
 
 class _IniValues:
@@ -360,7 +369,7 @@ class _IniValues:
         value = (
             f"`{' '.join(default)}`" if isinstance(default, list) and default else _default(default)
         )
-        self.rows.append((name, kind, value, _cell(text.replace("%%", "%"))))
+        self.rows.append((name, kind, value, cell(text.replace("%%", "%"))))
 
 
 def ini_values() -> list[Row]:

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from make_reference import COMMAND, MADE, MORE, TABLES, with_tables
+from make_reference import COMMAND, MADE, MORE, TABLES, cell, with_tables
 from saved_file import saved_file
 
 from pytest_rageval import (
@@ -156,6 +156,23 @@ def test_every_link_of_a_table_is_at_one_of_its_rows() -> None:
         for row in table()
     }
     assert set(MORE) <= rows
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the system's, as 'a b' is", "the system's, as `a b` is"),
+        ("see hits[*].text, meta.source.", "see `hits[*].text`, `meta.source`."),
+        ("{a: {b: 1}} or ${NAME}; --rag-save", "`{a: {b: 1}}` or `${NAME}`; `--rag-save`"),
+        (
+            "f1=0.5, dask://host:8786: no_regression",
+            "`f1=0.5`, `dask://host:8786`: `no_regression`",
+        ),
+        ("name: 3 to 4; a|b", r"name: 3 to 4; a\|b"),
+    ],
+)
+def test_code_in_a_description_has_back_quotes(text: str, shown: str) -> None:
+    assert cell(text) == shown
 
 
 def test_every_metric_says_what_it_is() -> None:
