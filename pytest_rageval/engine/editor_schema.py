@@ -44,9 +44,10 @@ def _in_short(info: MetricInfo) -> str:
     >>> _in_short(MetricInfo("em", frozenset({"answer", "references"})))
     'needs answer, references; 0 to 1'
     """
-    parts = [f"needs {', '.join(sorted(info.needs))}"]
+    needs = f"needs {', '.join(sorted(info.needs))}"
     if info.or_needs:
-        parts[0] += f" (or {', '.join(sorted(info.or_needs))})"
+        needs += f" (or {', '.join(sorted(info.or_needs))})"
+    parts = [info.summary, needs] if info.summary else [needs]
     parts += [f"asks {', '.join(sorted(info.asks))}"] if info.asks else []
     parts.append(f"{info.range[0]:g} to {info.range[1]:g}")
     parts += [] if info.higher_is_better else ["lower is better"]

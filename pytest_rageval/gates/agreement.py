@@ -139,29 +139,46 @@ class CoefficientSpec(BoundSpec):
             super()._check_ends()
 
 
-_COEFFICIENT: Final[Any] = Field(None, description="a bound, or {lower_bound: x}")
+def _coefficient(description: str) -> Any:
+    return Field(None, description=description)
 
 
 class AgreementSpec(Spec):
-    """How well a metric agrees with people."""
+    """How well a metric agrees with people; each coefficient has a bound, or ``lower_bound``."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    kappa: CoefficientSpec | None = _COEFFICIENT
-    weighted_kappa: CoefficientSpec | None = _COEFFICIENT
-    ac1: CoefficientSpec | None = _COEFFICIENT
-    ac2: CoefficientSpec | None = _COEFFICIENT
-    sensitivity: CoefficientSpec | None = _COEFFICIENT
-    specificity: CoefficientSpec | None = _COEFFICIENT
-    spearman: CoefficientSpec | None = _COEFFICIENT
-    kendall: CoefficientSpec | None = _COEFFICIENT
-    auc: CoefficientSpec | None = _COEFFICIENT
-    alpha: CoefficientSpec | None = _COEFFICIENT
-    ceiling: CoefficientSpec | None = _COEFFICIENT
-    bias: BoundSpec | None = Field(
-        None, description="the most that judge minus people may be, in either direction"
+    kappa: CoefficientSpec | None = _coefficient("Cohen's: agreement beyond chance, -1 to 1")
+    weighted_kappa: CoefficientSpec | None = _coefficient(
+        "the same; a difference of two levels counts four times one of a single level"
     )
-    min_labels: Whole = Field(FEW, ge=FEW, description=f"fewer labels fail; {FEW} when absent")
+    ac1: CoefficientSpec | None = _coefficient(
+        "Gwet's, -1 to 1: steadier if nearly all answers have one level"
+    )
+    ac2: CoefficientSpec | None = _coefficient("the same, weighted as weighted_kappa")
+    sensitivity: CoefficientSpec | None = _coefficient(
+        "of the samples with the higher of two levels by people, the share that the judge gives it"
+    )
+    specificity: CoefficientSpec | None = _coefficient("the same of the lower level")
+    spearman: CoefficientSpec | None = _coefficient(
+        "rank correlation of scores and levels, -1 to 1"
+    )
+    kendall: CoefficientSpec | None = _coefficient("the same, Kendall's tau-b")
+    auc: CoefficientSpec | None = _coefficient(
+        "how often a sample of the higher of two levels has the higher score"
+    )
+    alpha: CoefficientSpec | None = _coefficient(
+        "of two or more people among themselves: Krippendorff's, -1 to 1"
+    )
+    ceiling: CoefficientSpec | None = _coefficient(
+        "the same: the mean kappa of pairs of annotators"
+    )
+    bias: BoundSpec | None = Field(
+        None, description="the most that the mean of judge minus people may be, in either direction"
+    )
+    min_labels: Whole = Field(
+        FEW, ge=FEW, description="with fewer labelled samples, each of these gates fails"
+    )
 
 
 def _make(options: AgreementSpec, location: Location) -> list[Gate]:
@@ -209,7 +226,7 @@ GATES = (
         "metric",
         AgreementSpec,
         _make,
-        description="coefficient: bound, of the agreement with people",
+        description="coefficient: bound; the metric agrees with people so well",
         example=_EXAMPLE,
     ),
 )

@@ -124,7 +124,7 @@ def _scored(
 class LowerBoundSpec(MeanSpec):
     """A bound of one end of the interval of a mean."""
 
-    confidence: Share = Field(0.95, description="of the interval; 0.95 when absent")
+    confidence: Share = Field(0.95, description="of the interval")
 
 
 def _make_lower_bound(options: LowerBoundSpec, location: Location) -> list[Gate]:
@@ -185,14 +185,16 @@ GATES = (
         "metric",
         LowerBoundSpec,
         _make_lower_bound,
-        description="bound of the lower end of the mean's interval; {max: x} bounds the upper end",
+        description="minimum of the lower end of the mean's interval; {max: x} bounds the upper"
+        " end",
     ),
     GateKind(
         "quantile",
         "metric",
         _Quantiles,
         _make_quantile,
-        description="{q: bound}: a share 1 - q of the samples reaches the bound",
+        description="{0.1: 0.3}: nine of ten samples, by weight, reach 0.3; with {0.1: {max: "
+        "2}} a share of 0.1 does not exceed 2",
         example="{0.1: 0.3}",
     ),
 )

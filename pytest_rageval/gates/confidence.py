@@ -194,7 +194,8 @@ GATES = (
         "metric",
         SelectiveSpec,
         _make_selective,
-        description="bound of the mean over the most confident share of the samples",
+        description="{coverage: 0.8, min: 0.9}: bound of the mean over the most confident 80 % "
+        "of the samples, by weight; equal confidences stay together",
         example="{coverage: 0.8, min: 0.9}",
     ),
     GateKind(
@@ -202,7 +203,9 @@ GATES = (
         "metric",
         BoundSpec,
         _make_aurc,
-        description="largest mean risk over all shares of the most confident samples, 0 to 1",
+        description="maximum of the area under the curve of risk over coverage, 0 to 1: the "
+        "mean, over all shares of the most confident samples, of 1 minus their mean"
+        " score. For scores in a closed range",
     ),
 )
 """Both are written under a metric or ``weighted_score``, and read the field ``confidence``."""

@@ -59,6 +59,6 @@ GATES = (
         "scenario",
         ShareSpec,
         _make,
-        description="largest share of rows that are no samples",
+        description="maximum of the share of invalid rows, whatever on_invalid says",
     ),
 )

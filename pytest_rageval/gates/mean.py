@@ -130,7 +130,7 @@ class MeanSpec(BoundSpec):
     """A bound of a mean."""
 
     corrected: bool = Field(
-        False, description="true: the mean that people would give, by the labels of 'human'"
+        False, description="the mean that people would give, by the labels of 'human'"
     )
 
 
@@ -139,8 +139,9 @@ class OwnMeanSpec(MeanSpec):
 
     not_applicable: Portion | None = Field(
         None,
-        description="the largest share of answers that may leave the mean because the metric does "
-        "not apply to them (they refuse, they cite nothing); they count as worst when absent",
+        description="the share of answers that may leave the mean because the metric does not "
+        "apply to them (they refuse, they cite nothing); when absent they count as "
+        "worst",
     )
 
 
@@ -175,7 +176,7 @@ GATES = (
         "scenario",
         ShareSpec,
         _make_fail_under,
-        description="a second bound of the mean weighted_score, for --rag-fail-under",
+        description="a second minimum of the mean weighted_score, which --rag-fail-under sets",
     ),
 )
 """``--rag-fail-under`` adds ``fail_under`` to the scenario's own gates."""

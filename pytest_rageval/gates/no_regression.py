@@ -51,25 +51,50 @@ def _drop_of(value: Any) -> tuple[float, bool]:
 class RegressionSpec(Spec):
     """What is compared, and how; what is absent is as ``compare`` has it."""
 
-    baseline: Name | None = Field(None, description="the name of a saved run")
+    baseline: Name | None = Field(
+        None, description="a saved run, by name or path; the run that 'compare' names when absent"
+    )
     metrics: list[Name] = Field(
-        [WEIGHTED_SCORE], min_length=1, description="a list of metrics; weighted_score when absent"
+        [WEIGHTED_SCORE],
+        min_length=1,
+        description="what must not fall (or rise, where lower is better)",
     )
     max_drop: Annotated[tuple[float, bool], BeforeValidator(_drop_of), WithJsonSchema(DROP)] = (
-        Field((0.0, False), description="a number >= 0, or per cent like 5%")
+        Field(
+            (0.0, False),
+            description="the fall of the mean that is allowed; 5% is a share of the other mean",
+            json_schema_extra={"default": 0},
+        )
     )
-    alpha: Share | None = Field(None, description="a number between 0 and 1")
+    alpha: Share | None = Field(
+        None, description="two-sided; intervals have the confidence 1 - alpha"
+    )
     test: TestName | None = Field(None, description="of significance; t and wilcoxon need scipy")
-    n_resamples: Resamples | None = Field(None, description="where the test is not exact")
-    seed: Seed | None = Field(None, description="where the test is not exact")
-    correction: Correction | None = Field(None, description="of p-values, for being several")
-    min_pairs: Portion = Field(
-        0.9, description="a share of the baseline's samples, from 0 to 1, that must be compared"
+    n_resamples: Resamples | None = Field(
+        None, description="for bootstrap, and for permutation where it is not exact"
     )
-    undecided: Undecided = Field("fail", description="the verdict where nothing can be shown")
-    mode: Mode = Field("significant", description="what a regression is")
-    anyway: bool = Field(False, description="also when metrics or questions differ")
-    corrected: bool = Field(False, description="true: by the difference that people would see")
+    seed: Seed | None = Field(None, description="of the resamples")
+    correction: Correction | None = Field(
+        None, description="how p-values of several metrics are adjusted"
+    )
+    min_pairs: Portion = Field(
+        0.9,
+        description="the share of the baseline's samples, scored or not, that must have a score"
+        " in both runs",
+    )
+    undecided: Undecided = Field(
+        "fail",
+        description="the outcome if that share, or the number of pairs, is too small to know",
+    )
+    mode: Mode = Field("significant", description="when it fails, see below")
+    anyway: bool = Field(
+        False,
+        description="compare also with a run that measured something else; each difference is "
+        "then a warning",
+    )
+    corrected: bool = Field(
+        False, description="the difference that people would see decides; max_drop is then a number"
+    )
 
 
 class FallSpec(RegressionSpec):
@@ -188,7 +213,8 @@ GATES = (
         "scenario",
         _Falls,
         _make_short,
-        description="metric: its largest fall against the run that 'compare' names",
+        description="metric: its largest fall against the run that 'compare' names, or a "
+        "mapping as in no_regression; one gate for each, tested alone",
         example="{f1: 0.02}",
         keys="metrics",
     ),

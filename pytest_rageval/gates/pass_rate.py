@@ -78,6 +78,7 @@ GATES = (
         "scenario",
         ShareSpec,
         _make,
-        description="bound of the share of samples that keep all thresholds",
+        description="minimum of the share of samples that keep all thresholds, of those that "
+        "can be judged; not weighted",
     ),
 )

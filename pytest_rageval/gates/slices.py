@@ -257,7 +257,8 @@ GATES = (
         "scenario",
         Annotated[dict[str, Any], Field(min_length=1)],
         _make,
-        description="field: the gates that hold for every value of it",
+        description="field: the gates that hold for every value of it; one gate for each check,"
+        " which names the values that fail",
         example="{doc_name: {f1: 0.5}}",
         keys="fields",
     ),

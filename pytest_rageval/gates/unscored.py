@@ -252,7 +252,8 @@ GATES = (
         "scenario",
         _Shares,
         _make,
-        description="largest share of samples without weighted_score; or metric: share without it",
+        description="maximum of the share of samples without weighted_score; or metric: the "
+        "share in which it alone may be missing, which are then xfailed",
         keys="metrics",
     ),
 )

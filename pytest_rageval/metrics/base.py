@@ -47,7 +47,7 @@ class MetricInfo(Value, frozen=True):
     in the answer, a refusal or citations, and decides itself what an empty answer is worth.
     ``comes_last``: it makes its score of those of other metrics of the scenario. ``needs_pool``: it
     estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of the
-    data which it is, empty for all other metrics.
+    data which it is, empty for all other metrics. ``summary``: what it is, in short.
     """
 
     name: str
@@ -69,6 +69,7 @@ class MetricInfo(Value, frozen=True):
     comes_last: bool = False
     needs_pool: bool = False
     column: str = ""
+    summary: str = ""
 
     @property
     def is_judged(self) -> bool:

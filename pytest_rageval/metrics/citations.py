@@ -228,14 +228,26 @@ def _documents(sources: Sources, source: Source) -> str:
     return f" ([{source}] is from {document})" if document is not None and places else ""
 
 
-def _definition(name: str, count: Callable[[str, Sources, CitedText], Score]) -> MetricDefinition:
-    info = MetricInfo(name, frozenset({"answer"}), section="citations")
+def _definition(
+    name: str, count: Callable[[str, Sources, CitedText], Score], *, summary: str
+) -> MetricDefinition:
+    info = MetricInfo(name, frozenset({"answer"}), section="citations", summary=summary)
     return MetricDefinition(info, lambda shown, _: CitationMetric(shown, count), NoOptions)
 
 
 METRICS = (
-    _definition("citation_validity", _validity),
-    _definition("citation_coverage", _coverage),
-    _definition("source_precision", _precision),
-    _definition("source_recall", _recall),
+    _definition(
+        "citation_validity",
+        _validity,
+        summary="the share of citations, by occurrence, that point to something",
+    ),
+    _definition(
+        "citation_coverage",
+        _coverage,
+        summary="the share of sentences with a citation that points to something",
+    ),
+    _definition(
+        "source_precision", _precision, summary="the share of the sources cited that are gold"
+    ),
+    _definition("source_recall", _recall, summary="the share of the gold sources that are cited"),
 )

@@ -116,6 +116,7 @@ METRICS = (
             of_row=frozenset({"must_satisfy"}),
             asks=frozenset({"judge"}),
             empty_is_worst=True,
+            summary="a judge says that the answer meets each criterion; a call for each",
         ),
         MustSatisfy,
     ),

@@ -96,8 +96,19 @@ def _not_judged(name: str) -> Score:
 
 
 METRICS = (
-    MetricDefinition(MetricInfo("judged", _NEEDS), JudgedMetric, JudgedOptions),
     MetricDefinition(
-        MetricInfo("rbp", _NEEDS, ("rank_biased_precision",)), RankBiasedPrecision, RbpOptions
+        MetricInfo("judged", _NEEDS, summary="the share of the results that is judged"),
+        JudgedMetric,
+        JudgedOptions,
+    ),
+    MetricDefinition(
+        MetricInfo(
+            "rbp",
+            _NEEDS,
+            ("rank_biased_precision",),
+            summary="what a reader finds who goes on to the next result with probability p",
+        ),
+        RankBiasedPrecision,
+        RbpOptions,
     ),
 )

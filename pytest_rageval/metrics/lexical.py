@@ -145,21 +145,43 @@ class StringEm:
         return Score(self._name, hits / len(groups))
 
 
-def _definition(name: str, compare: Compare, *aliases: str) -> MetricDefinition:
+def _definition(name: str, compare: Compare, *aliases: str, summary: str) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, NEEDS, aliases),
+        MetricInfo(name, NEEDS, aliases, summary=summary),
         lambda shown, options: LexicalMetric(shown, options, compare),
         LexicalOptions,
     )
 
 
 METRICS = (
-    _definition("em", exact_match, "exact_match"),
-    _definition("acc", contains, "accuracy"),
-    _definition("coverem", covers, "cover_exact_match"),
-    _definition("f1", token_f1, "token_f1"),
+    _definition(
+        "em", exact_match, "exact_match", summary="1 if the answer equals a reference, else 0"
+    ),
+    _definition(
+        "acc",
+        contains,
+        "accuracy",
+        summary="1 if a reference is a part of the answer (art of start), else 0",
+    ),
+    _definition(
+        "coverem",
+        covers,
+        "cover_exact_match",
+        summary="1 if all tokens of a reference are in the answer, in any order, else 0",
+    ),
+    _definition(
+        "f1",
+        token_f1,
+        "token_f1",
+        summary="tokens in common: the harmonic mean of precision and recall",
+    ),
     MetricDefinition(
-        MetricInfo("stringem", NEEDS, ("string_em", "str_em")),
+        MetricInfo(
+            "stringem",
+            NEEDS,
+            ("string_em", "str_em"),
+            summary="the share of references, or groups of them, that are met",
+        ),
         StringEm,
         LexicalOptions,
     ),

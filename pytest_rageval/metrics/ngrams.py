@@ -105,6 +105,23 @@ def _ngrams(sequence: Sequence[str], order: int) -> Counter[Sequence[str] | tupl
 
 
 METRICS = (
-    MetricDefinition(MetricInfo("bleu", NEEDS, ("bleu_score", "BleuScore")), Bleu, BleuOptions),
-    MetricDefinition(MetricInfo("chrf", NEEDS, ("chrf_score", "CHRFScore", "chrf2")), Chrf),
+    MetricDefinition(
+        MetricInfo(
+            "bleu",
+            NEEDS,
+            ("bleu_score", "BleuScore"),
+            summary="n-grams of the answer that a reference has",
+        ),
+        Bleu,
+        BleuOptions,
+    ),
+    MetricDefinition(
+        MetricInfo(
+            "chrf",
+            NEEDS,
+            ("chrf_score", "CHRFScore", "chrf2"),
+            summary="n-grams of characters in common, for every script",
+        ),
+        Chrf,
+    ),
 )

@@ -48,6 +48,7 @@ METRICS = (
             "quoted_spans_alignment",
             needs=frozenset({"answer", "contexts"}),
             aliases=("QuotedSpansAlignment", "quoted_spans"),
+            summary="the share of the answer's quotations that the contexts hold",
         ),
         QuotedSpans,
         QuotationOptions,

@@ -368,16 +368,18 @@ def _whole(
 
 
 def _definition(
-    name: str,
+    names: str,
+    summary: str,
     make_measure: Callable[[Any], _Measure],
     options: type[NoOptions],
-    aliases: tuple[str, ...],
     of_hits: Callable[[Hits, int | None], float] | None = None,
     *,
     needs_pool: bool = False,
 ) -> MetricDefinition:
+    """Return a metric; ``names`` is its own and its aliases."""
+    name, *aliases = names.split()
     return MetricDefinition(
-        MetricInfo(name, _IDS, aliases, needs_pool=needs_pool),
+        MetricInfo(name, _IDS, tuple(aliases), needs_pool=needs_pool, summary=summary),
         lambda shown, chosen: RankingMetric(shown, chosen, make_measure, of_hits),
         options,
         score_rankings,
@@ -386,38 +388,57 @@ def _definition(
 
 METRICS = (
     _definition(
-        "hit_rate",
+        "hit_rate hit success RetrieverHitRateMetric",
+        "1 if any result is relevant, else 0",
         _hit_rate,
         HitOptions,
-        ("hit", "success", "RetrieverHitRateMetric"),
         Hits.hit_rate,
     ),
     _definition(
-        "mrr",
+        "mrr rr recip_rank reciprocal_rank RetrieverMRRMetric",
+        "1 / the rank of the first relevant result, 0 without one",
         _reciprocal_rank,
         HitOptions,
-        ("rr", "recip_rank", "reciprocal_rank", "RetrieverMRRMetric"),
         Hits.reciprocal_rank,
     ),
     _definition(
-        "precision",
+        "precision p id_based_context_precision IDBasedContextPrecision",
+        "the share of the results that is relevant",
         _precision,
         HitOptions,
-        ("p", "id_based_context_precision", "IDBasedContextPrecision"),
         Hits.precision,
     ),
     _definition(
-        "recall",
+        "recall r id_based_context_recall IDBasedContextRecall",
+        "the share of the relevant documents that was found",
         _recall,
         HitOptions,
-        ("r", "id_based_context_recall", "IDBasedContextRecall"),
         Hits.recall,
     ),
-    _definition("map", _average_precision, RankingOptions, ("ap", "average_precision")),
-    _definition("ndcg", _ndcg, GainOptions, ()),
     _definition(
-        "rprec", _whole("Rprec", r_precision_between), WholeRankingOptions, ("r_precision",)
+        "map ap average_precision",
+        "average precision: recall and order in one",
+        _average_precision,
+        RankingOptions,
     ),
-    _definition("bpref", _whole("Bpref"), WholeRankingOptions, ()),
-    _definition("infap", _whole("infAP"), WholeRankingOptions, (), needs_pool=True),
+    _definition("ndcg", "graded relevance, discounted by rank", _ndcg, GainOptions),
+    _definition(
+        "rprec r_precision",
+        "precision at as many results as there are relevant documents",
+        _whole("Rprec", r_precision_between),
+        WholeRankingOptions,
+    ),
+    _definition(
+        "bpref",
+        "order of the judged documents only, for incomplete judgements",
+        _whole("Bpref"),
+        WholeRankingOptions,
+    ),
+    _definition(
+        "infap",
+        "average precision, estimated from a pool of which a part is judged",
+        _whole("infAP"),
+        WholeRankingOptions,
+        needs_pool=True,
+    ),
 )

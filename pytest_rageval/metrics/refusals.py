@@ -171,6 +171,8 @@ def _definition(
     name: str,
     decide: Callable[[bool, AnswerKind], tuple[float | None, str]],
     higher_is_better: bool = False,
+    *,
+    summary: str,
 ) -> MetricDefinition:
     info = MetricInfo(
         name,
@@ -178,14 +180,24 @@ def _definition(
         of_row=frozenset({"answerable"}),
         higher_is_better=higher_is_better,
         section="refusals",
+        summary=summary,
     )
     return MetricDefinition(info, lambda shown, _: RefusalMetric(shown, decide))
 
 
 METRICS = (
-    _definition("refusal", _refusal, higher_is_better=True),
-    _definition("over_refusal", _over_refusal),
-    _definition("missed_refusal", _missed_refusal),
+    _definition(
+        "refusal",
+        _refusal,
+        higher_is_better=True,
+        summary="1 if it answers an answerable question, or refuses another one",
+    ),
+    _definition("over_refusal", _over_refusal, summary="1 if an answerable question is refused"),
+    _definition(
+        "missed_refusal",
+        _missed_refusal,
+        summary="1 if a question without an answer in the documents is answered",
+    ),
     MetricDefinition(
         MetricInfo(
             "crag_score",
@@ -193,6 +205,7 @@ METRICS = (
             range=(-1.0, 1.0),
             section="refusals",
             comes_last=True,
+            summary="1 if right, 0 if refused, -1 if wrong or empty",
         ),
         CragScore,
         CragOptions,

@@ -113,19 +113,31 @@ def _backend(module: str) -> ModuleType:
     return import_module(f"{package}.{module}")
 
 
-def _definition(name: str, measure: str, *aliases: str) -> MetricDefinition:
+def _definition(name: str, measure: str, *aliases: str, summary: str) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, NEEDS, aliases),
+        MetricInfo(name, NEEDS, aliases, summary=summary),
         lambda shown, options: RougeMetric(shown, options, measure),
         LexicalOptions,
     )
 
 
 METRICS = (
-    _definition("rouge-1", "rouge1", "rouge1", "rouge_1"),
-    _definition("rouge-2", "rouge2", "rouge2", "rouge_2"),
-    _definition("rouge-l", "rougeL", "rougeL", "rouge_l"),
+    _definition(
+        "rouge-1", "rouge1", "rouge1", "rouge_1", summary="unigrams in common, words stemmed"
+    ),
+    _definition(
+        "rouge-2",
+        "rouge2",
+        "rouge2",
+        "rouge_2",
+        summary="bigrams in common; 0 for texts of one token",
+    ),
+    _definition(
+        "rouge-l", "rougeL", "rougeL", "rouge_l", summary="longest common subsequence of tokens"
+    ),
     MetricDefinition(
-        MetricInfo("rouge_score", NEEDS, ("RougeScore",)), RougeScoreMetric, RougeScoreOptions
+        MetricInfo("rouge_score", NEEDS, ("RougeScore",), summary="ROUGE as ragas computes it"),
+        RougeScoreMetric,
+        RougeScoreOptions,
     ),
 )

@@ -74,9 +74,11 @@ def _definition(
     name: str,
     checks: Callable[[Sample, bool], Sequence[Check]],
     options: type[NoOptions] = CaseOptions,
+    *,
+    summary: str,
 ) -> MetricDefinition:
     fields = frozenset({name})
-    info = MetricInfo(name, needs=fields | {"answer"}, of_row=fields)
+    info = MetricInfo(name, needs=fields | {"answer"}, of_row=fields, summary=summary)
     return MetricDefinition(info, partial(RowChecks, checks=checks), options)
 
 
@@ -86,17 +88,26 @@ METRICS = (
         lambda row, ignore_case: included(
             row.must_include or (), is_not=False, ignore_case=ignore_case
         ),
+        summary="the answer has each text; of a list among them, one",
     ),
     _definition(
         "must_not_include",
         lambda row, ignore_case: included(
             row.must_not_include or (), is_not=True, ignore_case=ignore_case
         ),
+        summary="the answer has none of the texts",
     ),
     _definition(
-        "must_match", lambda row, _: [Check("regex", pattern) for pattern in row.must_match or ()]
+        "must_match",
+        lambda row, _: [Check("regex", pattern) for pattern in row.must_match or ()],
+        summary="each regular expression is found in the answer",
     ),
-    _definition("answer_checks", lambda row, _: checks_of(row.answer_checks or ()), NoOptions),
+    _definition(
+        "answer_checks",
+        lambda row, _: checks_of(row.answer_checks or ()),
+        NoOptions,
+        summary="checks of several kinds hold",
+    ),
 )
 
 

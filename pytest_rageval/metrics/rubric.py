@@ -287,15 +287,21 @@ def _json_number(number: float) -> float | int:
     return int(number) if number.is_integer() else number
 
 
-def _definition(name: str, *aliases: str) -> MetricDefinition:
+def _definition(name: str, *aliases: str, summary: str) -> MetricDefinition:
     asks: frozenset[Role] = frozenset({"judge"})
-    info = MetricInfo(name, _NEEDS, aliases, range=(0.0, 5.0), asks=asks, empty_is_worst=True)
+    info = MetricInfo(
+        name, _NEEDS, aliases, (0.0, 5.0), asks=asks, empty_is_worst=True, summary=summary
+    )
     return MetricDefinition(info, RubricMetric, RubricOptions)
 
 
 METRICS = (
-    _definition("rubric"),
-    _definition("llm_answer_relevancy", "AnswerRelevancyMetric"),
+    _definition("rubric", summary="a level of your own; 1 call"),
+    _definition(
+        "llm_answer_relevancy",
+        "AnswerRelevancyMetric",
+        summary="a level of how well it answers the question; 1 call",
+    ),
 )
 
 

@@ -18,9 +18,9 @@ import pytest
 from pytest_rageval.collector import garbage_kept
 from pytest_rageval.plugin.exit_status import keep_verdict
 from pytest_rageval.plugin.names import NAMED, UNCLEAR, matching, note_named_scenarios
-from pytest_rageval.plugin.options import SCENARIO, add_options, refuse_pairs
+from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
-from pytest_rageval.plugin.settings import SETTINGS, Settings, is_controller
+from pytest_rageval.plugin.settings import SETTINGS, Settings, is_controller, refuse_pairs
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:

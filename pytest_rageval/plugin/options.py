@@ -6,9 +6,7 @@ Help, environment, ini values, settings, overrides, refusals and the docs' table
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -44,8 +42,7 @@ DEFAULT_PORT = 8760
 AGENTS, ULTRARAG = MCP_PROFILES = ("agents", "ultrarag")
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
 
-_SEVERAL = "..."
-_ADDOPTS = "PYTEST_ADDOPTS"
+SEVERAL = "..."
 
 Touched = Literal[
     "how", "cases", "samples", "scores", "scenario", "gates", "baseline", "answers", "files"
@@ -124,7 +121,7 @@ class Option(Generic[T]):
 
     @property
     def _expected(self) -> str:
-        return (self.metavar or "true or false").removesuffix(_SEVERAL)
+        return (self.metavar or "true or false").removesuffix(SEVERAL)
 
     def texts(self, config: pytest.Config) -> list[str]:
         """Return the texts that the user gave; raises UsageError for an empty one."""
@@ -140,7 +137,7 @@ class Option(Generic[T]):
         text = os.environ.get(self.variable)
         if text is None:
             return []
-        is_several = self.metavar is not None and self.metavar.endswith(_SEVERAL)
+        is_several = self.metavar is not None and self.metavar.endswith(SEVERAL)
         parts = [part.strip() for part in text.split(";")] if is_several else [text]
         if not all(part.strip() for part in parts):
             where = "" if len(parts) == 1 else " before, after or between ';'"
@@ -163,7 +160,7 @@ SCENARIO = Option(
     "scenario",
     "FILE[::ID]...",
     scenario_files,
-    "run this scenario, or all that match 'eval/**/*.yaml'",
+    "run this scenario, or one sample of it; 'eval/**/*.yaml' in quotes: all such files",
     "cases",
 )
 METRIC_WEIGHT = Overriding(
@@ -173,14 +170,22 @@ DOC_WEIGHT = Overriding(
     "doc-weight", "D=W...", number_in("doc_weights"), "weight of a document's samples", "scores"
 )
 THRESHOLD = Overriding(
-    "threshold", "M=X...", number_in("thresholds"), "least score of a sample", "scores"
+    "threshold",
+    "M=X...",
+    number_in("thresholds"),
+    "least score of a sample, for a metric or weighted_score",
+    "scores",
 )
 GATE = Overriding(
-    "gate", "M=X...", number_in("gates"), "bound of a gate, as f1=0.5 or pass_rate=0.9", "gates"
+    "gate",
+    "M=X...",
+    number_in("gates"),
+    "bound of a gate: f1=0.5, pass_rate=0.9, by.doc_name.f1=0.4",
+    "gates",
 )
 _FALL = (
-    "fail when a metric fell by more than DROP (0.02, 5%%) and more than chance; "
-    "METRIC:DROP:any to ignore chance"
+    "fail when a metric fell by more than DROP (0.02, 5%%), and significantly; "
+    "METRIC:DROP:MODE for another mode of no_regression"
 )
 COMPARE_FAIL = Overriding(
     "compare-fail", "METRIC:DROP...", parsed_by("compare_fail_override"), _FALL, "gates"
@@ -189,35 +194,52 @@ FAIL_UNDER = Overriding(
     "fail-under",
     "X",
     parsed_by("fail_under_override"),
-    "fail when the mean weighted score is below X",
+    "fail when the mean weighted score is below X, besides the scenario's own gates",
     "gates",
 )
 SET = Overriding(
     "set",
     "PATH=VALUE...",
     parsed_by("set_override"),
-    "any value of the scenario, as dataset.limit=10",
+    "any value of the scenario, read as YAML: dataset.limit=10; null takes it away",
     "scenario",
 )
 COMPARE = Overriding(
-    "compare", "NAME", value_at("compare.baseline", run_name), "compare with a saved run", "scores"
+    "compare",
+    "NAME",
+    value_at("compare.baseline", run_name),
+    "compare with a saved run: its name, or a path",
+    "scores",
 )
 JUDGE_MODEL = Overriding(
-    "judge-model", "NAME", value_at("judge.model"), "the model (or profile) that judges", "scenario"
+    "judge-model",
+    "NAME",
+    value_at("judge.model"),
+    "the model, or the profile of 'models', that judges",
+    "scenario",
 )
 CONCURRENCY = Overriding(
     "concurrency",
     "N",
     calls_of("judge", "embedding"),
-    "calls in flight to a judge, over all workers",
+    "calls in flight to judge and embedding model, over all workers",
 )
 TARGET_CONCURRENCY = Overriding(
-    "target-concurrency", "N", calls_of("target"), "questions in flight to the system under test"
+    "target-concurrency",
+    "N",
+    calls_of("target"),
+    "questions in flight to the system under test, over all workers",
 )
 LIMIT = Overriding(
-    "limit", "N", value_at("dataset.limit", whole), "use the first N rows; -1 for all", "samples"
+    "limit",
+    "N",
+    value_at("dataset.limit", whole),
+    "use only the first N rows; -1 for all",
+    "samples",
 )
-LABELS = Option("labels", "FILE...", as_path, "labels of people, besides human.file", "scores")
+LABELS = Option(
+    "labels", "FILE...", as_path, "labels of people, besides those of 'human'", "scores"
+)
 WHERE = Option(
     "where",
     "FIELD=VALUE...",
@@ -225,35 +247,55 @@ WHERE = Option(
     "run only samples whose field is (=), is not (!=) or contains (~) the value",
     "samples",
 )
-VARIANT = Option("variant", "NAME...", as_text, "run only this variant of a scenario", "samples")
+VARIANT = Option(
+    "variant",
+    "NAME...",
+    as_text,
+    "run only this variant of a scenario; also a,b and patterns such as 'short-*'",
+    "samples",
+)
 OUTPUT = Option("output", "DIR", as_path, "base folder of the run folders", ini="rageval_output")
 SAVE = Option(
-    "save", "NAME", run_name, "save this run as a baseline (a name, or a .json file)", "baseline"
+    "save",
+    "NAME",
+    run_name,
+    "save this run as a baseline, if it is complete and green: a name, or a .json file",
+    "baseline",
 )
 SAVE_FAILED = Option(
     "save-failed", "NAME", run_name, "in place of --rag-save: even if the run is red", "baseline"
 )
 SAVE_ANSWERS = Option(
-    "save-answers", "FILE", answer_file, "write the answers as .jsonl, .json or .csv", "answers"
+    "save-answers",
+    "FILE",
+    answer_file,
+    "write the rows with the target's answers as a data set: .jsonl, .json or .csv",
+    "answers",
 )
 CACHE = Option(
     "cache",
     "MODE",
     cache_mode,
-    "cache of replies and answers: off, read, readwrite (default), refresh, replay",
+    "stored replies, vectors and answers: readwrite (default), read, refresh, replay, off",
 )
 CACHE_DIR = Option(
-    "cache-dir", "DIR", as_path, "folder of the reply cache", ini="rageval_cache_dir"
+    "cache-dir",
+    "DIR",
+    as_path,
+    "folder of the stored replies; when absent .cache in the base folder",
+    ini="rageval_cache_dir",
 )
-BUDGET = Option("budget", "USD", dollars, "stop asking models before a run costs more than this")
+BUDGET = Option(
+    "budget", "USD", dollars, "stop asking models before the whole run costs more than this: 0.50"
+)
 REPORT = Option(
-    "report", "NAME...", as_text, "also write this report, for instance html, or a,b", "files"
+    "report", "NAME...", as_text, "also write this report: html, badge, dbgpt; also a,b", "files"
 )
 KEEP = Option(
     "keep",
     "N",
     runs_to_keep,
-    "keep the newest N runs of a scenario, remove older ones",
+    "after writing a run keep the newest N of its scenario, remove older ones",
     "files",
     "rageval_keep",
 )
@@ -264,9 +306,22 @@ ENGINE = Option(
     "compute metrics in other processes: processes://4, dask://host:8786",
     ini="rageval_engine",
 )
-NO_FAST = Option("no-fast", None, true_or_false, "run each case through all of pytest's hooks")
-STRICT = Option("strict", None, true_or_false, "fail gates that are left undecided", "gates")
-SHARD = Option("shard", "I/N", part, "run the I-th of N parts of the cases; see --rag-merge")
+NO_FAST = Option(
+    "no-fast",
+    None,
+    true_or_false,
+    "every case goes through all of pytest's hooks: slower, with the same results",
+)
+STRICT = Option(
+    "strict",
+    None,
+    true_or_false,
+    "fail gates that are not decided, and judges that fail their control rows",
+    "gates",
+)
+SHARD = Option(
+    "shard", "I/N", part, "run the I-th of N parts of the cases, for --rag-merge to judge"
+)
 
 ALL_OPTIONS: tuple[Option[Any], ...] = tuple(
     row for row in list(globals().values()) if isinstance(row, Option)
@@ -296,17 +351,33 @@ class Command:
 
 
 COMMANDS = (
-    Command("merge", "DIR...", "judge the shards in DIR, write their run, and exit"),
+    Command(
+        "merge", "DIR...", "bring together the shards in DIR, decide gates, write the run, and exit"
+    ),
     Command(
         "init", "DIR", "write a scenario to start from into DIR (default: here), and exit", "."
     ),
-    Command("import", "FILE", "write a scenario from a promptfoo configuration, beside it"),
-    Command("schema", None, "print the JSON Schema of a scenario file"),
-    Command("history", "SCENARIO", "list the runs of a scenario (default: of each)", ""),
     Command(
-        "label", "N", "draw N answers of the newest complete run of each scenario to label", ""
+        "import",
+        "FILE",
+        "write a scenario and its rows from a promptfoo configuration, beside it, and exit",
     ),
-    Command("dry-run", None, "say what a run would ask, and what that costs; ask nobody"),
+    Command("schema", None, "print the JSON Schema of a scenario file, and exit"),
+    Command(
+        "history",
+        "SCENARIO",
+        "list the runs of a scenario (default: of each, the ten newest), and exit",
+        "",
+    ),
+    Command(
+        "label",
+        "N",
+        "draw N answers of the newest complete run of each scenario to label, and exit",
+        "",
+    ),
+    Command(
+        "dry-run", None, "say what a run would ask, and what that costs; ask nobody, run no test"
+    ),
     Command(
         "serve",
         "PORT",
@@ -324,64 +395,17 @@ COMMANDS = (
 WITH_COMMANDS = (
     Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
     Command("ci", "SERVICE", "with --rag-from: also write a workflow of this service: github"),
-    Command("merge-commits", None, "with --rag-merge: also merge shards of different commits"),
+    Command(
+        "merge-commits",
+        None,
+        "with --rag-merge: also merge shards of different commits or runs of CI",
+    ),
 )
 
 
 def touching(*kinds: Touched) -> list[Option[Any]]:
     """Return the options that touch these."""
     return [option for option in ALL_OPTIONS if option.touches in kinds]
-
-
-def refuse_pairs(config: pytest.Config) -> None:
-    """Raise UsageError for options that cannot be given together, or not there."""
-    commands = [command for command in COMMANDS if command.is_given(config)]
-    if len(commands) > 1:
-        names = " and ".join(command.flag for command in commands)
-        raise pytest.UsageError(f"{names} are two commands: run one after the other")
-    for command in commands:
-        _refuse_left_over(config, command)
-    if SAVE.is_given(config) and SAVE_FAILED.is_given(config):
-        raise pytest.UsageError(f"{SAVE.flag} and {SAVE_FAILED.flag}: give one of them")
-    for shard in SHARD.entries(config):
-        late = touching("baseline", "answers", "files")
-        sources = [option.source(config) for option in late if option.is_given(config)]
-        if sources:
-            message = "a shard is a part of a run; give it to pytest --rag-merge"
-            raise pytest.UsageError(f"{', '.join(sources)}: {message}")
-        if config.getoption("rag_merge"):
-            raise shard.refused("a merge runs no cases; leave it out")
-
-
-def _refuse_left_over(config: pytest.Config, command: Command) -> None:
-    """Raise UsageError for a command in addopts: every run would be green, and judge nothing."""
-    if _has(_typed(config), command.flag):
-        return
-    variable = os.environ.get(_ADDOPTS, "")
-    is_of_variable = _has(shlex.split(variable), command.flag)
-    where = _ADDOPTS if is_of_variable else f"addopts in {config.inipath}"
-    if variable and "@" in variable:
-        where = f"a file that {_ADDOPTS} names"
-    value = f"={command.metavar.removesuffix(_SEVERAL)}" if command.metavar else ""
-    raise pytest.UsageError(
-        f"{command.flag}: found in {where}: every run would judge nothing, and be green. Take it "
-        f"out, and write it on the command line: pytest {command.flag}{value}"
-    )
-
-
-def _typed(config: pytest.Config) -> Iterator[str]:
-    """Yield the words of the command line, and of the files that it names as ``@file``."""
-    for word in config.invocation_params.args:
-        if word.startswith("@"):
-            with suppress(OSError):
-                file = config.invocation_params.dir / word[1:]
-                yield from file.read_text("utf-8", "replace").split()
-        else:
-            yield str(word)
-
-
-def _has(words: Iterable[str], flag: str) -> bool:
-    return any(word.partition("=")[0] == flag for word in words)
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -402,11 +426,11 @@ def _declare(
 ) -> None:
     how: dict[str, Any] = {"action": "store_true"}
     if row.metavar is not None:
-        how = {"metavar": row.metavar.removesuffix(_SEVERAL)}
+        how = {"metavar": row.metavar.removesuffix(SEVERAL)}
     if alone is not None:
         how |= {"nargs": "?", "const": alone}
     help_text = row.help
-    if row.metavar is not None and row.metavar.endswith(_SEVERAL):
+    if row.metavar is not None and row.metavar.endswith(SEVERAL):
         how, help_text = how | several, f"{row.help} (repeatable)"
     group.addoption(row.flag, default=None, help=help_text, **how)
 
@@ -417,10 +441,10 @@ def _add_ini_values(parser: pytest.Parser) -> None:
             parser.addini(option.ini, f"as {option.flag}: {option.help}")
     patterns = list(DEFAULT_PATTERNS)
     parser.addini("rageval_files", "file name patterns of scenarios", "args", patterns)
-    parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
-    parser.addini("rageval_reports", "reports to write as well", "args", [])
-    short_way = "cases that need nothing of pytest take a short way"
+    parser.addini("rageval_baselines", "folder of the saved runs, for baselines that are committed")
+    parser.addini("rageval_reports", "reports to write as well, as --rag-report", "args", [])
+    short_way = "cases that need nothing of pytest take a short way, unlike with --rag-no-fast"
     parser.addini("rageval_fast", short_way, "bool", default=True)
-    on_github = "step summary and annotations on GitHub Actions"
+    on_github = "on GitHub Actions, append to the step summary and annotate what failed"
     parser.addini("rageval_github", on_github, "bool", default=True)
-    parser.addini("rageval_strict", "undecided gates fail", "bool", default=False)
+    parser.addini("rageval_strict", "as --rag-strict", "bool", default=False)

@@ -5,6 +5,10 @@ The command line wins over the environment, and the environment over the ini fil
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_rageval.shards.part import Part
 
 _FAST_INI = "rageval_fast"
+_ADDOPTS = "PYTEST_ADDOPTS"
 
 
 @dataclass(frozen=True)
@@ -149,3 +154,56 @@ def _overrides(config: pytest.Config) -> list[Override]:
         flag = " ".join([options.LABELS.source(config), *options.LABELS.texts(config)])
         changes.append(Override(("human", "more"), [str(path) for path in files], flag))
     return changes
+
+
+def refuse_pairs(config: pytest.Config) -> None:
+    """Raise UsageError for options that cannot be given together, or not there."""
+    commands = [command for command in options.COMMANDS if command.is_given(config)]
+    if len(commands) > 1:
+        names = " and ".join(command.flag for command in commands)
+        raise pytest.UsageError(f"{names} are two commands: run one after the other")
+    for command in commands:
+        _refuse_left_over(config, command)
+    if options.SAVE.is_given(config) and options.SAVE_FAILED.is_given(config):
+        raise pytest.UsageError(
+            f"{options.SAVE.flag} and {options.SAVE_FAILED.flag}: give one of them"
+        )
+    for shard in options.SHARD.entries(config):
+        late = options.touching("baseline", "answers", "files")
+        sources = [option.source(config) for option in late if option.is_given(config)]
+        if sources:
+            message = "a shard is a part of a run; give it to pytest --rag-merge"
+            raise pytest.UsageError(f"{', '.join(sources)}: {message}")
+        if config.getoption("rag_merge"):
+            raise shard.refused("a merge runs no cases; leave it out")
+
+
+def _refuse_left_over(config: pytest.Config, command: options.Command) -> None:
+    """Raise UsageError for a command in addopts: every run would be green, and judge nothing."""
+    if _has(_typed(config), command.flag):
+        return
+    variable = os.environ.get(_ADDOPTS, "")
+    is_of_variable = _has(shlex.split(variable), command.flag)
+    where = _ADDOPTS if is_of_variable else f"addopts in {config.inipath}"
+    if variable and "@" in variable:
+        where = f"a file that {_ADDOPTS} names"
+    value = f"={command.metavar.removesuffix(options.SEVERAL)}" if command.metavar else ""
+    raise pytest.UsageError(
+        f"{command.flag}: found in {where}: every run would judge nothing, and be green. Take it "
+        f"out, and write it on the command line: pytest {command.flag}{value}"
+    )
+
+
+def _typed(config: pytest.Config) -> Iterator[str]:
+    """Yield the words of the command line, and of the files that it names as ``@file``."""
+    for word in config.invocation_params.args:
+        if word.startswith("@"):
+            with suppress(OSError):
+                file = config.invocation_params.dir / word[1:]
+                yield from file.read_text("utf-8", "replace").split()
+        else:
+            yield str(word)
+
+
+def _has(words: Iterable[str], flag: str) -> bool:
+    return any(word.partition("=")[0] == flag for word in words)

@@ -1,13 +1,15 @@
-"""The keys of a scenario that say what answers look like: citations, refusals, conversations."""
+"""The keys of a scenario about its answers: what they look like, what people say, what is wrong."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from pytest_rageval.scenario.spec import Name, Spec, Whole
+from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.data_specs import Delimiter, TextEncoding
+from pytest_rageval.scenario.spec import TEXT, Name, Number, Spec, Whole
 
 STYLES: Final = (
     "auto",
@@ -43,13 +45,16 @@ class CitationsSpec(Spec):
 
     style: _Style = Field(
         "auto",
-        description=f"{', '.join(STYLES)}, or a regular expression with one group",
+        description=f"how a citation is spelt: {', '.join(STYLES)}, or a regular expression with "
+        "one group around the number or name",
     )
     base: Annotated[Literal[0, 1], BeforeValidator(int)] | None = Field(
-        None, description="the number of the first source; 1 when absent, 0 for TREC's answers"
+        None, description="the number of the first source; 1 when absent, 0 in TREC's answers"
     )
     of: Literal["contexts", "ids", "doc_name"] = Field(
-        "contexts", description="what a citation names: a place in contexts, an id, a document"
+        "contexts",
+        description="what a citation names: a place in contexts, an id of retrieved_ids, or a "
+        "document",
     )
 
     @field_validator("style")
@@ -77,22 +82,24 @@ class RefusalsSpec(Spec):
     other_forms = ({"type": "boolean"},)
 
     detect: Literal["phrases", "judge"] = Field(
-        "phrases", description="by phrases, without a judge; or by one question to the judge a row"
+        "phrases",
+        description="what tells a refusal; judge asks one question for each row, before the "
+        "metrics",
     )
-    also: Texts = Field([], description="further texts that are refusals, as whole sentences")
+    also: Texts = Field([], description="further sentences that refuse")
     language: Annotated[list[Literal["en", "zh"]], BeforeValidator(_listed)] = Field(
-        ["en", "zh"], description="the languages of the phrases"
+        ["en", "zh"], description="the languages of the phrases; answers in others are unclear"
     )
     empty: Literal["worst", "refused"] = Field(
         "worst", description="what an empty answer is; refused: as in SQuAD"
     )
     conditions: Texts | None = Field(
         None,
-        description="metrics that are 1 where an unanswerable question is refused, else 0; those "
-        "that compare the answer with references when absent",
+        description="metrics that are 1 where an unanswerable question is refused, else 0; when"
+        " absent those that compare the answer with references",
     )
     answerable: Literal["judge"] | None = Field(
-        None, description="judge: it is asked whether the contexts suffice, where rows do not say"
+        None, description="a judge says whether the contexts suffice, where a row does not say it"
     )
 
 
@@ -101,11 +108,95 @@ class ConversationSpec(Spec):
 
     other_forms = ({"type": "boolean"},)
 
-    turns: Annotated[Whole, Field(ge=0)] = Field(
-        6, description="how many messages before the question a judge sees"
-    )
+    turns: Whole = Field(6, ge=0, description="how many messages before the question a judge sees")
     send: bool = Field(True, description="false: the system under test is not sent the history")
     evidence: bool = Field(False, description="true: earlier turns may support what an answer says")
+
+
+class DiagnoseSpec(Spec):
+    """The metrics that tell causes apart; the words of the texts do where one is absent."""
+
+    other_forms = ({"type": "boolean"},)
+
+    retrieval: Name | None = Field(
+        None,
+        description="low where the contexts lack the reference; name one that ignores the "
+        "answer. context_recall when absent",
+    )
+    generation: Name | None = Field(
+        None,
+        description="low where the answer says what the contexts do not; name one that compares"
+        " both. faithfulness when absent",
+    )
+
+
+def true_or_mapping(value: Any) -> Any:
+    """Return the mapping that ``true`` stands for, None for ``false``."""
+    if isinstance(value, bool):
+        return {} if value else None
+    if value is None or isinstance(value, dict | DiagnoseSpec):
+        return value
+    found = shorten(repr(value))
+    raise ValueError(f"expected true or {{retrieval: METRIC, generation: METRIC}}, found {found}")
+
+
+_NAME = {**TEXT, "minLength": 1}
+
+
+_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
+
+
+Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
+"""A name, or a list of them."""
+
+
+class HumanSpec(Spec):
+    """What people say of the answers, in files of labels or in columns of the data."""
+
+    short_form = "file"
+
+    file: Names = Field([], description="label files: CSV, or any format of a data set")
+    more: Names = Field([], description="further label files; --rag-labels sets it")
+    column: Names = Field(
+        [],
+        description="in place of files: columns of the data, one for each annotator; a list in "
+        "a cell is several annotators",
+    )
+    of: Names = Field(
+        [],
+        description="the metrics, or weighted_score, that the labels are about; when absent the"
+        " only one that asks a model, or the only one",
+    )
+    levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
+        None,
+        description="what a label may be, the highest is positive; when absent a rubric's own, "
+        "or 0 and 1 on a scale from 0 to 1",
+    )
+    cut: Number | None = Field(
+        None,
+        description="from this score on the judge gives the higher of two levels; the metric's "
+        "threshold when absent",
+    )
+    annotators: Names = Field([], description="whose labels count; everyone's when absent")
+    drawn: Literal["random", "chosen"] = Field(
+        "chosen",
+        description="how labels were drawn that do not say it. random: uniformly, from all samples",
+    )
+    encoding: TextEncoding = "utf-8"
+    delimiter: Delimiter = None
+
+    @field_validator("levels")
+    @classmethod
+    def _levels_differ(cls, levels: list[float] | None) -> list[float] | None:
+        if levels is not None and len(set(levels)) < len(levels):
+            raise ValueError("names a level twice; each is one of the values that a label may have")
+        return None if levels is None else sorted(levels)
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> HumanSpec:
+        if self.column and (self.file or self.more):
+            raise ValueError("give either 'file' or 'column'")
+        return self
 
 
 SECTIONS: Final = {

@@ -38,6 +38,15 @@ Delimiter = Annotated[
 ]
 
 
+Format = Annotated[
+    Name | None,
+    Field(
+        description="jsonl, json, yaml, csv, tsv, xlsx, parquet, traces; by the suffix when absent"
+    ),
+]
+TextEncoding = Annotated[Encoding, Field(description="of text formats, such as gb18030")]
+
+
 def _is_path(text: str | None) -> str | None:
     if text is not None:
         parse_path(text)
@@ -72,13 +81,15 @@ class DatasetSpec(Spec):
     other_forms = ({"type": "array", "items": {"type": "object"}},)
     one_of = (("path",), ("rows",), ("qrels_path", "run_path"))
 
-    path: Name | None = Field(None, description="data file, relative to the scenario file")
-    rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")
-    format: Name | None = Field(None, description="by the suffix of the path when absent")
-    key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
+    path: Name | None = Field(None, description="the data file, relative to the scenario file")
+    rows: list[Any] | None = Field(None, description="the rows themselves, in place of a path")
+    format: Format = None
+    key_map: dict[str, Name] = Field(
+        {}, description="our field: your column; dots reach into objects, brackets into lists"
+    )
     split: dict[str, Text] = Field(
         {},
-        description="field with a list: the mark that divides a text of it, for instance '/'",
+        description="field with a list: the mark that divides a text of it, such as '/'",
         json_schema_extra={
             "propertyNames": {
                 "enum": [*DIVIDED, *(name for name in FIELD_OF if FIELD_OF[name] in DIVIDED)]
@@ -91,28 +102,42 @@ class DatasetSpec(Spec):
     limit: Whole = Field(
         -1,
         ge=-1,
-        description="how many rows; -1 for all",
+        description="use the first rows, this many; -1 is all",
         json_schema_extra={"not": {"enum": [0, "0"]}},
     )
-    shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
+    shuffle: bool = Field(
+        False, description="random.Random(seed).shuffle of all rows, before the limit"
+    )
     seed: Whole = Field(42, description="for shuffle")
-    on_invalid: OnInvalid = Field("fail", description="how a row that is no sample is reported")
+    on_invalid: OnInvalid = Field(
+        "fail",
+        description="how a row is reported that cannot be read as a sample, unless it is marked"
+        " itself; fail is an ERROR",
+    )
     blank_answer: Literal["missing", "empty"] = Field(
-        "missing", description="what a blank cell of a table in the answer's column is"
+        "missing",
+        description="what a blank cell in a table's column of answers is: no answer, or the "
+        "empty answer",
     )
     rows_at: RowsAt = None
     merge_rows: Name | None = Field(
-        None, description="column: rows with the same value are one, as in one row per passage"
+        None,
+        description="column: rows with the same value are one sample, whose contexts and ids "
+        "become lists",
     )
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
-    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    encoding: TextEncoding = "utf-8"
     delimiter: Delimiter = None
     max_row_mb: Megabytes = Field(16.0, description="a longer row is an invalid row")
     max_mb: MaxMb = None
-    qrels_path: Name | None = Field(None, description="TREC judgements, instead of a path")
+    qrels_path: Name | None = Field(
+        None, description="TREC judgements, in place of a path; here or at the top level"
+    )
     run_path: Name | None = Field(None, description="the TREC run that they judge")
     missing_queries: Literal["zero", "skip", "error"] = Field(
-        "zero", description="judged queries without results in the run"
+        "zero",
+        description="a judged query without results: zero scores it 0, skip skips it, error "
+        "makes it an invalid row",
     )
 
     @model_validator(mode="before")
@@ -191,10 +216,10 @@ class CorpusSpec(Spec):
 
     short_form = "path"
 
-    path: Name = Field(description="data file, relative to the scenario file")
-    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    path: Name = Field(description="the data file")
+    format: Format = None
     rows_at: RowsAt = None
-    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    encoding: TextEncoding = "utf-8"
     delimiter: Delimiter = None
     max_mb: MaxMb = None
 
@@ -204,15 +229,19 @@ class AnswersSpec(Spec):
 
     short_form = "path"
 
-    path: Name = Field(description="data file, relative to the scenario file")
-    key: Name = Field("id", description="the column by which its rows and those of 'dataset' meet")
-    prefix: Text = Field("", description="what its columns are called with, to tell them apart")
+    path: Name = Field(description="the second data file, of any format")
+    key: Name = Field(
+        "id", description="the column where both files meet; without it that of the ids"
+    )
+    prefix: Text = Field(
+        "", description="put before the names of its columns, to tell them from the data set's"
+    )
     merge_rows: bool = Field(False, description="its rows with the same key are one")
     extra_rows: Literal["error", "ignore"] = Field(
-        "error", description="what rows for which 'dataset' has none are"
+        "error", description="what a row that the data set lacks is"
     )
-    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    format: Format = None
     rows_at: RowsAt = None
-    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    encoding: TextEncoding = "utf-8"
     delimiter: Delimiter = None
     max_mb: MaxMb = None

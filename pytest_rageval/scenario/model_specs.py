@@ -108,8 +108,8 @@ class PriceSpec(Spec):
 
     short_form = "input"
 
-    input: Amount = Field(description="of a prompt, or of texts to embed")
-    output: Amount = Field(0.0, description="of a reply")
+    input: Amount = Field(description="of the prompt, or of texts to embed")
+    output: Amount = Field(0.0, description="of the reply")
 
 
 class ModelSpec(Spec):
@@ -117,22 +117,48 @@ class ModelSpec(Spec):
 
     short_form: ClassVar[str | None] = "model"
 
-    model: Name = Field(description="what the server or package calls it")
-    provider: Name = Field("openai", description="who is asked: any server with OpenAI's API")
-    base_url: Url | None = Field(None, description="of an OpenAI-compatible server, with /v1")
-    api_key_env: KeyVariable | None = Field(
-        None, description="the environment variable that holds the key, never the key itself"
+    model: Name = Field(description="the server's, or the package's, name for it")
+    provider: Name = Field(
+        "openai",
+        description="openai: any server with OpenAI's API; the others are for embeddings",
     )
-    headers: dict[str, Text] = Field({}, description="values may say ${NAME} of the environment")
-    extra_body: dict[str, Any] = Field({}, description="added to every request")
-    concurrency: Whole = Field(32, ge=1, le=1024, description="calls in flight, over all workers")
-    rpm: Count | None = Field(None, description="requests per minute")
-    tpm: Count | None = Field(None, description="tokens per minute")
+    base_url: Url | None = Field(
+        None,
+        description="of another server with OpenAI's API, with its /v1; no user or password in it",
+    )
+    api_key_env: KeyVariable | None = Field(
+        None,
+        description="the environment variable that holds the key, never the key itself; "
+        "OPENAI_API_KEY when absent without a base_url",
+    )
+    headers: dict[str, Text] = Field(
+        {}, description="sent along; ${NAME} is an environment variable"
+    )
+    extra_body: dict[str, Any] = Field(
+        {},
+        description="added to each request, for other parameters of a server; part of the cache"
+        " key, as a digest",
+    )
+    concurrency: Whole = Field(
+        32, ge=1, le=1024, description="calls in flight at most, over all workers and scenarios"
+    )
+    rpm: Count | None = Field(None, description="requests that begin in any minute at most")
+    tpm: Count | None = Field(
+        None, description="tokens of requests that begin in any minute at most"
+    )
     timeout_s: Seconds = Field(60.0, description="for one request")
-    retries: Retries = Field(4, description="after failures that may pass")
-    max_wait_s: Amount = Field(120.0, description="for the waits of one call altogether")
-    max_mb: Seconds = Field(8.0, description="a longer reply is an error")
-    price: PriceSpec | None = Field(None, description="USD per million tokens, for the cost")
+    retries: Retries = Field(
+        4,
+        description="how often a request is sent again after a failure that may pass; rate "
+        "limits do not count",
+    )
+    max_wait_s: Amount = Field(
+        120.0, description="longest wait of one call, and longest time without any success"
+    )
+    max_mb: Seconds = Field(8.0, description="a longer reply, unpacked, is an error")
+    price: PriceSpec | None = Field(
+        None, description="US dollars per million tokens; --rag-budget needs it"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -184,41 +210,58 @@ class ControlsSpec(Spec):
                 "enum": ["warn", "require", "off", False],
             }
         ),
-    ] = Field("warn", description="a metric whose judge cannot: marked, unscored, or not asked")
+    ] = Field(
+        "warn",
+        description="warn: control rows are asked beside the samples, and a metric whose judge "
+        "does not tell them apart is marked; require: they are asked first, and "
+        "such a metric fails on each sample without being asked; off: not asked",
+    )
     file: Name | None = Field(
-        None, description="rows for metrics of one's own, relative to the scenario file"
+        None, description="control rows for metrics of your own, relative to the scenario file"
     )
 
 
 class JudgeSpec(ModelSpec):
     """The model that judges."""
 
-    temperature: Amount | None = Field(0.0, description="null: not sent")
+    temperature: Amount | None = Field(
+        0.0, description="null leaves it out, for models that take none"
+    )
     max_tokens: Count | None = Field(
-        None, description="of a reply; one cut off gets twice as many; 2048 if not given"
+        None,
+        description="longest reply; one that is cut off is asked for again with twice as many. "
+        "When absent 2048, then 4096, then no limit",
     )
-    seed: Whole | None = Field(None, description="for servers that take one")
+    seed: Whole | None = Field(None, description="for servers that know it")
     form: Literal["auto", "json_schema", "json_object", "text"] = Field(
-        "auto", description="how JSON is asked for; auto finds what the server can"
+        "auto",
+        description="how JSON is asked for; auto begins with a schema and steps down where the "
+        "server cannot",
     )
-    reasks: Whole = Field(2, ge=0, le=10, description="after replies that cannot be used")
+    reasks: Whole = Field(
+        2, ge=0, le=10, description="how often a reply that cannot be used is asked for again"
+    )
     max_failures: Count | None = Field(
-        20, description="stop when so many replies in a row could not be used; null: never"
+        20,
+        description="after so many unusable replies in a row the rest is not asked; null never "
+        "stops",
     )
     language: Annotated[
         Name, AfterValidator(check_language), Field(json_schema_extra={"type": "string"})
-    ] = Field("auto", description="of the prompts: auto, en, zh")
-    repeats: Whole = Field(1, ge=1, le=100, description="ask each judged metric so often")
+    ] = Field("auto", description="of the prompts: auto, a code, or an English name")
+    repeats: Whole = Field(
+        1, ge=1, le=100, description="each judged metric is asked so often; the score is the mean"
+    )
     controls: ControlsSpec = Field(
         ControlsSpec(),
-        description="rows whose scores are known test the judge",
+        description="whether the judge has to tell good rows from bad ones",
     )
 
 
 class EmbeddingSpec(ModelSpec):
     """The model that turns texts into vectors."""
 
-    batch_size: Whole = Field(64, ge=1, description="texts embedded at once")
+    batch_size: Whole = Field(64, ge=1, description="how many texts are embedded at once")
 
 
 class ProfileSpec(JudgeSpec):
@@ -293,16 +336,20 @@ class MetricSpec(Spec):
     ``OF_COLUMNS`` also a ``column`` of the data.
     """
 
-    metric: Name = Field(description="a built-in metric, or an import path")
-    name: Name | None = Field(None, description="how results call it; its own name when absent")
-    use: Name | None = Field(None, description="import path of one's own metric, pkg.mod:attr")
+    metric: Name = Field(description="name of a metric, or an import path")
+    name: Name | None = Field(
+        None, description="how results, weights, thresholds and gates call it"
+    )
+    use: Name | None = Field(None, description="import path of a metric of your own")
     range: Annotated[tuple[Number | None, Number | None] | None, expected("[lowest, highest]")] = (
-        Field(None, description="lowest and highest score, null for no end; 0 and 1 when absent")
+        Field(None, description="lowest and highest score, null for no end; [0, 1] when absent")
     )
     needs: list[Name] | None = Field(None, description="fields that a row must have")
-    asks: list[Literal["judge", "embedding"]] | None = Field(None, description="models it asks")
+    asks: list[Literal["judge", "embedding"]] | None = Field(
+        None, description="the models that it asks: judge, embedding"
+    )
     higher_is_better: bool | None = Field(None, description="true when absent")
-    version: Count | None = Field(None, description="another one makes saved runs incomparable")
+    version: Count | None = Field(None, description="a change makes saved runs incomparable")
     timeout_s: Seconds | None = Field(None, description="for one sample; async functions only")
     options: dict[str, Any] = Field({}, description="the metric's own")
     column: Name | None = Field(None, description="of the data: its numbers are the scores")

@@ -17,20 +17,20 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    WithJsonSchema,
-    field_validator,
     model_validator,
 )
 
-from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, Correction, TestName, value_text
 from pytest_rageval.scenario.answer_specs import (
     CitationsSpec,
     ConversationSpec,
+    DiagnoseSpec,
+    HumanSpec,
     RefusalsSpec,
     true_or_keys,
+    true_or_mapping,
 )
-from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec, Delimiter
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
     JudgeSpec,
@@ -40,11 +40,9 @@ from pytest_rageval.scenario.model_specs import (
 )
 from pytest_rageval.scenario.short_forms import named_target, type_of_target
 from pytest_rageval.scenario.spec import (
-    TEXT,
     Amount,
     BoundSpec,
     Count,
-    Encoding,
     Name,
     Number,
     Resamples,
@@ -69,7 +67,11 @@ MatchName = Literal["exact", "normalized", "contains", "doc_name"]
 class MarkSpec(Spec):
     """Rows that are skipped or expected to fail, because their fields equal all of ``where``."""
 
-    where: dict[str, Any] = Field(min_length=1, description="field: value, or a list of values")
+    where: dict[str, Any] = Field(
+        min_length=1,
+        description="field: value, or list of values. A row is marked when all fields match: "
+        "id, doc_name, or a metadata column, compared as text",
+    )
     reason: Text = Field("", description="shown with -rs and -rx")
 
 
@@ -78,8 +80,8 @@ class BandsSpec(Spec):
 
     null_is_empty = True
 
-    good: Number = Field(0.8, description="from here upwards a mean is good")
-    warn: Number = Field(0.6, description="from here upwards a warning, below it bad")
+    good: Number = Field(0.8, description="from here upwards a mean is green")
+    warn: Number = Field(0.6, description="from here upwards yellow, below it red")
 
     @model_validator(mode="after")
     def _are_in_order(self) -> BandsSpec:
@@ -98,15 +100,31 @@ class CompareSpec(Spec):
     short_form = "baseline"
     one_of = (("baseline",), ("run_old_path",))
 
-    baseline: Name | None = Field(None, description="name of a saved run, or path of its JSON file")
-    run_old_path: Name | None = Field(None, description="TREC run to compare with")
-    metrics: list[Name] = Field([], description="all metrics and weighted_score when empty")
+    baseline: Name | None = Field(
+        None, description="a saved run: its name, or the path of its .json file"
+    )
+    run_old_path: Name | None = Field(
+        None, description="in place of a baseline: another TREC run over the same qrels"
+    )
+    metrics: list[Name] = Field(
+        [],
+        description="what is compared; when absent all metrics, and weighted_score unless only "
+        "one metric weighs anything",
+    )
     test: TestName = Field("permutation", description="of significance; t and wilcoxon need scipy")
     alpha: Share = Field(0.05, description="two-sided; intervals have the confidence 1 - alpha")
-    n_resamples: Resamples = Field(10_000, description="where the test is not exact")
-    seed: Seed = Field(42, description="where the test is not exact")
-    correction: Correction = Field("max-t", description="of p-values, for being several")
-    anyway: bool = Field(False, description="also when metrics or questions differ")
+    n_resamples: Resamples = Field(
+        10_000, description="for bootstrap, and for permutation where it is not exact"
+    )
+    seed: Seed = Field(42, description="of the resamples")
+    correction: Correction = Field(
+        "max-t", description="how p-values of several metrics are adjusted"
+    )
+    anyway: bool = Field(
+        False,
+        description="compare also with a run that measured something else; each difference is "
+        "then a warning",
+    )
 
     @model_validator(mode="after")
     def _has_one_baseline(self) -> CompareSpec:
@@ -122,89 +140,23 @@ class BestSpec(Spec):
 
     of: Name = Field(WEIGHTED_SCORE, description="the metric by which variants are ranked")
     at_least: Name | None = Field(
-        None, description="the variant that none may be significantly better than: the gate 'best'"
+        None,
+        description="the gate best fails if a variant is significantly better than this one, or"
+        " if that cannot be decided",
     )
     alpha: Share = Field(0.05, description="over all pairs of variants, two-sided")
     min_pairs: Number = Field(
-        0.9, ge=0.0, le=1.0, description="share of the samples that every variant must score"
+        0.9,
+        ge=0.0,
+        le=1.0,
+        description="share of the samples that every variant must score; with fewer there are "
+        "no letters, and best fails",
     )
     n_resamples: Resamples = Field(10_000, description="where the test is not exact")
-    seed: Seed = Field(42, description="where the test is not exact")
-    anyway: bool = Field(False, description="also where metrics, weights or questions differ")
-
-
-class DiagnoseSpec(Spec):
-    """The metrics that tell causes apart; the words of the texts do where one is absent."""
-
-    other_forms = ({"type": "boolean"},)
-
-    retrieval: Name | None = Field(
-        None, description="low where the contexts lack the reference; context_recall when absent"
+    seed: Seed = Field(42, description="of the resamples")
+    anyway: bool = Field(
+        False, description="compare even if metrics, weights, questions or references differ"
     )
-    generation: Name | None = Field(
-        None,
-        description="low where the answer says what the contexts do not; faithfulness when absent",
-    )
-
-
-def true_or_mapping(value: Any) -> Any:
-    """Return the mapping that ``true`` stands for, None for ``false``."""
-    if isinstance(value, bool):
-        return {} if value else None
-    if value is None or isinstance(value, dict | DiagnoseSpec):
-        return value
-    found = shorten(repr(value))
-    raise ValueError(f"expected true or {{retrieval: METRIC, generation: METRIC}}, found {found}")
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str | int | float) else value
-
-
-_NAME = {**TEXT, "minLength": 1}
-_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
-Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
-"""A name, or a list of them."""
-
-
-class HumanSpec(Spec):
-    """What people say of the answers, in files of labels or in columns of the data."""
-
-    short_form = "file"
-
-    file: Names = Field([], description="label files, relative to the scenario file")
-    more: Names = Field([], description="further label files, those of --rag-labels")
-    column: Names = Field([], description="columns of the data, one for each annotator")
-    of: Names = Field(
-        [], description="the metrics that the labels are about; the only judged one when absent"
-    )
-    levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
-        None,
-        description="what a label may be; the highest is positive; those of a rubric, or 0 and 1, "
-        "when absent",
-    )
-    cut: Number | None = Field(
-        None, description="from this score on the higher of two levels is meant; else the threshold"
-    )
-    annotators: Names = Field([], description="whose labels count; everyone's when absent")
-    drawn: Literal["random", "chosen"] = Field(
-        "chosen", description="how the labels were drawn that do not say it themselves"
-    )
-    encoding: Encoding = Field("utf-8", description="of the files, for instance gb18030")
-    delimiter: Delimiter = None
-
-    @field_validator("levels")
-    @classmethod
-    def _levels_differ(cls, levels: list[float] | None) -> list[float] | None:
-        if levels is not None and len(set(levels)) < len(levels):
-            raise ValueError("names a level twice; each is one of the values that a label may have")
-        return None if levels is None else sorted(levels)
-
-    @model_validator(mode="after")
-    def _has_one_source(self) -> HumanSpec:
-        if self.column and (self.file or self.more):
-            raise ValueError("give either 'file' or 'column'")
-        return self
 
 
 class TargetSpec(Spec):
@@ -215,18 +167,26 @@ class TargetSpec(Spec):
 
     other_forms = ({"type": "string", "minLength": 1},)
 
-    type: Name = Field(description="by the other keys when absent")
+    type: Name = Field(
+        description="python, http, fixture, chat, dbgpt or hook; told by the other keys when absent"
+    )
     concurrency: Whole = Field(
-        32, ge=1, le=1024, description="concurrent questions, across all workers"
+        32, ge=1, le=1024, description="questions in flight at most, over all workers"
     )
-    rpm: Count | None = Field(None, description="questions per minute")
-    timeout_s: Seconds = Field(60.0, description="for one answer")
+    rpm: Count | None = Field(None, description="questions that begin in any minute at most")
+    timeout_s: Seconds = Field(60.0, description="for one answer; of a model, for one request")
     retries: Retries | None = Field(
-        None, description="after failures that may pass; by the type when absent"
+        None,
+        description="how often a question is asked again after a failure that may pass; when "
+        "absent 0, with http and dbgpt 2, with chat 4",
     )
-    max_wait_s: Amount = Field(120.0, description="for the waits of one question altogether")
-    cache_answers: bool = Field(False, description="keep answers as replies of models are kept")
-    version: Text = Field("", description="another one makes kept answers void; may say ${NAME}")
+    max_wait_s: Amount = Field(
+        120.0, description="longest wait of one question, all retries together"
+    )
+    cache_answers: bool = Field(False, description="keep answers in the cache")
+    version: Text = Field(
+        "", description="a change makes kept answers void; may say ${NAME} of the environment"
+    )
     options: dict[str, Any] = Field({}, description="the keys of its type")
 
     @model_validator(mode="before")
@@ -263,72 +223,115 @@ class Scenario(Spec):
 
     name: Name = Field(description="the scenario's name; its runs are kept under it")
     description: Text = Field("", description="shown in metadata.json and on the page")
-    dataset: DatasetSpec = Field(description="where the rows come from: a path, rows, or a mapping")
-    answers: AnswersSpec | None = Field(None, description="a second file, joined to the rows")
-    corpus: CorpusSpec | None = Field(None, description="what questions about a document expect")
-    top_k: Count | None = Field(None, description="cuts contexts and retrieved ids")
+    dataset: DatasetSpec = Field(
+        description="where the rows come from: a path, rows, or a mapping; not needed with "
+        "qrels_path and run_path"
+    )
+    answers: AnswersSpec | None = Field(
+        None, description="a second file, whose columns the rows get"
+    )
+    corpus: CorpusSpec | None = Field(
+        None, description="the chunks that contexts are compared with"
+    )
+    top_k: Count | None = Field(
+        None,
+        description="only the first k contexts and retrieved ids of a row are used, kept and "
+        "shown; all when absent",
+    )
     empty_answer: EmptyAnswer | None = Field(
         "worst",
-        description="worst: metrics that ask a model give their worst score, without asking; "
-        "missing: as a row without an answer; error: the case is an ERROR; null: up to the metric",
+        description="what an answer without text is. worst: metrics that ask a model give their"
+        " worst score, without asking; missing: like a row without an answer; "
+        "error: the case is an ERROR; null: up to each metric",
     )
-    match: MatchName | None = Field(None, description="how contexts are found to be expected ones")
-    target: TargetSpec | None = Field(None, description="the system that gives the answers")
+    match: MatchName | None = Field(
+        None,
+        description="when a context is an expected one, for every metric with this option; "
+        "normalized when absent",
+    )
+    target: TargetSpec | None = Field(
+        None, description="the system that gives the answers; without one they come from the data"
+    )
     metrics: list[MetricSpec] = Field(min_length=1, description="what is measured")
-    metric_options: dict[str, Any] = Field({}, description="options of every metric that has them")
+    metric_options: dict[str, Any] = Field(
+        {},
+        description="options for every metric that has them, such as {tokenizer: char}; its own"
+        " come first",
+    )
     metric_weights: dict[str, Weight] = Field(
-        {}, description="what each metric counts in weighted_score; 1.0 when absent"
+        {}, description="metric: what it counts in weighted_score; 1 when absent"
     )
     doc_weights: Annotated[dict[str, Weight], AfterValidator(_documents_named_once)] = Field(
-        {}, description="doc_name: what its samples count in every mean; 1.0 when absent"
+        {}, description="doc_name: what its samples count in every mean; 1 when absent"
     )
-    thresholds: dict[str, BoundSpec] = Field({}, description="per sample: the least a score may be")
+    thresholds: dict[str, BoundSpec] = Field(
+        {}, description="metric or weighted_score: what each sample must reach"
+    )
     gates: Annotated[dict[str, Any], BeforeValidator(refuse_half_characters)] = Field(
-        {}, description="per scenario: what its figures must reach"
+        {}, description="what figures of the whole scenario must reach"
     )
     tolerate: Literal["pass_rate"] | None = Field(
-        None, description="a sample below its threshold is xfailed; the gate pass_rate decides"
+        None,
+        description="a sample below its threshold is xfailed, not FAILED; the gate pass_rate, "
+        "then required, decides",
     )
     stop: Annotated[
         Literal["decided"] | Annotated[float, Field(gt=0.0, lt=0.5)] | None,
         expected("'decided' or an error bound above 0 and below 0.5"),
     ] = Field(
         None,
-        description="ask no more once every gate is decided, or so at this probability of error",
+        description="asks no more once every gate is decided, or is so with at most this "
+        "probability of error",
     )
     skip: list[MarkSpec] = Field([], description="rows that are not run")
-    xfail: list[MarkSpec] = Field([], description="rows that are known to be too low")
-    compare: CompareSpec | None = Field(None, description="with a saved or an older run")
+    xfail: list[MarkSpec] = Field([], description="rows that are known to fail")
+    compare: CompareSpec | None = Field(None, description="another run to compare with")
     group_by: Name | None = Field(
-        None, description="field of the rows; samples with the same value are not independent"
+        None, description="field of the rows: samples with the same value of it are not independent"
     )
-    bands: BandsSpec = Field(BandsSpec(), description="colours and words for means and scores")
-    models: dict[str, ProfileSpec] = Field({}, description="profiles that judge: NAME can name")
-    judge: JudgeSpec | None = Field(None, description="the model that judges")
-    embedding: EmbeddingSpec | None = Field(None, description="turns texts into vectors")
+    bands: BandsSpec = Field(
+        BandsSpec(), description="good, warn, bad: colours and words for means and scores"
+    )
+    models: dict[str, ProfileSpec] = Field(
+        {}, description="name: a profile that judge, embedding and target can name"
+    )
+    judge: JudgeSpec | None = Field(
+        None, description="the language model that judges; required where a metric asks one"
+    )
+    embedding: EmbeddingSpec | None = Field(
+        None,
+        description="the model that turns texts into vectors; required where a metric asks one",
+    )
     human: HumanSpec | None = Field(
-        None, description="labels of people, that a metric is held against: a file, or a mapping"
+        None, description="labels of people, that a metric is held against: files, or a mapping"
     )
     diagnose: Annotated[DiagnoseSpec | None, BeforeValidator(true_or_mapping)] = Field(
-        None, description="why an answer is low: true, or the metrics that tell causes apart"
+        None,
+        description="finds the cause of each low answer: true, or the metrics that tell causes "
+        "apart",
     )
     citations: Annotated[CitationsSpec | None, BeforeValidator(true_or_keys)] = Field(
-        None, description="how answers cite their sources: auto, another style, or a mapping"
+        None, description="how answers cite their sources: true, a style, or a mapping"
     )
     refusals: Annotated[RefusalsSpec | None, BeforeValidator(true_or_keys)] = Field(
-        None, description="how answers that refuse are told: phrases, judge, or a mapping"
+        None, description="how answers that refuse are told: true, phrases, judge, or a mapping"
     )
     conversation: Annotated[ConversationSpec | None, BeforeValidator(true_or_keys)] = Field(
-        None, description="what is done with earlier turns: true, or a mapping"
+        None, description="rows with a history are turns of a conversation: true, or a mapping"
     )
     variants: dict[str, dict[str, Any] | None] = Field(
-        {}, description="name: the keys that this variant lays over the others"
+        {}, description="name: keys that are laid over the others"
     )
     best: BestSpec | None = Field(
         None, description="how variants are ranked, and the one that none may beat"
     )
-    output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
-    save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
+    output_dir: Name | None = Field(
+        None,
+        description="base folder of the runs, relative to pytest's rootdir; .rageval when absent",
+    )
+    save_path: Name | None = Field(
+        None, description="also write UltraRAG's result JSON here, relative to pytest's rootdir"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -39,9 +39,13 @@ class ChatOptions(ModelSpec, TargetOptions):
 
     temperature: Amount | None = Field(None, description="left to the server when absent")
     max_tokens: Count | None = Field(None, description="an answer that is cut off counts as it is")
-    seed: Whole | None = Field(None, description="for servers that take one")
-    system: str | None = Field(None, description="system message; {question} and other fields")
-    prompt: str = Field("{question}", description="user message; {contexts} and other fields")
+    seed: Whole | None = Field(None, description="for servers that know it")
+    system: str | None = Field(None, description="the system message, filled in like prompt")
+    prompt: str = Field(
+        "{question}",
+        description="the user message; {contexts} and other fields are filled in, lists with "
+        "blank lines between their parts",
+    )
 
     @property
     def provides(self) -> frozenset[str]:

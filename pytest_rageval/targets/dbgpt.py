@@ -36,13 +36,19 @@ _MOST_SPACES = 1000
 class DbgptOptions(TargetOptions):
     """The options of ``type: dbgpt``: where it runs, and its space or app."""
 
-    dbgpt: Name = Field(description="URL of DB-GPT's server; may say ${NAME} of the environment")
-    space: Name | None = Field(None, description="knowledge space to search, by its id or name")
-    top_k: Count | None = Field(None, description="chunks to retrieve; left to DB-GPT when absent")
-    app: Name | None = Field(None, description="app to ask, by its code")
-    model: Name | None = Field(None, description="model of the app")
+    dbgpt: Name = Field(description="URL of the server; may say ${NAME} of the environment")
+    space: Name | None = Field(
+        None,
+        description="id or name of the knowledge space that retrieves contexts; this or app is "
+        "required",
+    )
+    top_k: Count | None = Field(
+        None, description="how many chunks a space is asked for; DB-GPT's own when absent"
+    )
+    app: Name | None = Field(None, description="code of the app that answers")
+    model: Name | None = Field(None, description="of the app; required with it")
     api_key_env: KeyVariable | None = Field(
-        None, description="the environment variable that holds the key, never the key itself"
+        None, description="the environment variable that holds the key"
     )
     max_mb: Seconds = Field(8.0, description="a longer reply is an error")
 

@@ -21,7 +21,9 @@ from pytest_rageval.targets.python_callable import CallableTarget
 class FixtureOptions(TargetOptions):
     """The options of ``type: fixture``."""
 
-    fixture: str = Field("rag_target", description="name of the fixture")
+    fixture: str = Field(
+        "rag_target", description="a fixture whose value is called as a function would be"
+    )
 
     @field_validator("fixture")
     @classmethod

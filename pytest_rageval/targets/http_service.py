@@ -48,19 +48,33 @@ class HttpOptions(TargetOptions):
     """
 
     url: str = Field("", description="http or https; with a fixture, the path below its value")
-    fixture: Name | None = Field(None, description="fixture whose value is the server's URL")
+    fixture: Name | None = Field(None, description="a fixture whose value is the URL of the server")
     method: Literal["POST", "GET", "PUT", "PATCH"] = Field("POST", description="of the request")
-    headers: dict[str, Text] = Field({}, description="values may say ${NAME} of the environment")
-    query: dict[str, Any] = Field({}, description="query parameters; {question} and other fields")
-    body: dict[str, Any] | list[Any] | str | None = Field(
-        None, description="JSON with {question} and other fields; {question: ...} when absent"
+    headers: dict[str, Text] = Field({}, description="${NAME} is an environment variable")
+    query: dict[str, Any] = Field(
+        {},
+        description="parameters of the URL; a list is one for each part, null is left out. With"
+        " GET {question: '{question}'} unless a field is named",
     )
-    answer: Name | None = Field(None, description="path of the answer: data.answer")
-    contexts: Name | None = Field(None, description="path of the contexts: hits[*].text")
-    context_docs: Name | None = Field(None, description="path of the documents of the contexts")
-    retrieved_ids: Name | None = Field(None, description="path of the ids, best first")
-    allow_redirects_to: list[Name] = Field([], description="hosts that replies may send us to")
-    max_mb: Seconds = Field(8.0, description="a longer reply is an error")
+    body: dict[str, Any] | list[Any] | str | None = Field(
+        None,
+        description="JSON, or text as it is; {question: '{question}'} when absent. {{question}}"
+        " is the text in braces",
+    )
+    answer: Name | None = Field(
+        None,
+        description="path of it in the reply, such as data.text, hits[0].text, hits[*].text; "
+        "its own name when absent",
+    )
+    contexts: Name | None = Field(None, description="likewise")
+    context_docs: Name | None = Field(
+        None, description="likewise, of the documents of the contexts"
+    )
+    retrieved_ids: Name | None = Field(None, description="likewise, best first")
+    allow_redirects_to: list[Name] = Field(
+        [], description="other hosts (name or name:port) that may be redirected to"
+    )
+    max_mb: Seconds = Field(8.0, description="a longer reply, unpacked, is an error")
 
     @field_validator("method", mode="before")
     @classmethod

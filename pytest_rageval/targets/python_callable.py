@@ -31,7 +31,7 @@ from pytest_rageval.text.json_value import digests
 class PythonOptions(TargetOptions):
     """The options of ``type: python``."""
 
-    use: str = Field(description="import path of the function: pkg.mod:attr")
+    use: str = Field(description="import path of the function: package.module:function")
     options: dict[str, Any] = Field({}, description="keyword arguments of every call")
 
     @property

@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
+from make_reference import COMMAND, MADE, MORE, TABLES, cell, with_tables
 from saved_file import saved_file
 
 from pytest_rageval import (
@@ -34,19 +35,13 @@ from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.editor_schema import editor_schema
 from pytest_rageval.engine.planning.bind_metrics import said_of_metrics
 from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.gates.agreement import AgreementSpec
-from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.gates.no_regression import RegressionSpec
-from pytest_rageval.gates.regression import Mode, Undecided
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
-from pytest_rageval.metrics.lexical import Tokenizer
+from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.model import (
     FAULTS,
     NO_CONTROLS,
     USABLE,
     Agreement,
     Comparison,
-    Correction,
     Counts,
     Diagnosis,
     Disagreement,
@@ -55,7 +50,7 @@ from pytest_rageval.model import (
     RunInfo,
     SampleResult,
 )
-from pytest_rageval.plugin import hookspecs, options
+from pytest_rageval.plugin import hookspecs
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.results.layout import (
     comparison_dict,
@@ -64,19 +59,10 @@ from pytest_rageval.results.layout import (
     sample_dict,
 )
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
-from pytest_rageval.scenario.fields import BESIDE_ANSWERS, BESIDE_GOLD, FIELD_ALIASES, LIKELY_NAMES
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
-from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
-from pytest_rageval.scenario.schema import (
-    BandsSpec,
-    CompareSpec,
-    DiagnoseSpec,
-    HumanSpec,
-    MarkSpec,
-    Scenario,
-    TargetSpec,
-)
+from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.targets.base import TARGET_REGISTRY
 from pytest_rageval.text.tokenize import NORMALIZERS
 
@@ -149,31 +135,53 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 # Reference pages name everything that there is.
 
 
-SPECS = [
-    Scenario,
-    DatasetSpec,
-    AnswersSpec,
-    CorpusSpec,
-    CompareSpec,
-    MarkSpec,
-    BandsSpec,
-    HumanSpec,
-    DiagnoseSpec,
-    JudgeSpec,
-    EmbeddingSpec,
-    PriceSpec,
-    TargetSpec,
-    *(target.options for target in TARGET_REGISTRY),
-]
+@pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=name_of)
+def test_tables_of_the_reference_are_what_the_code_says(page: Path) -> None:
+    """Descriptions in the code are the only source of their words."""
+    text = page.read_text("utf-8")
+    assert text == with_tables(text), f"run: {COMMAND}"
 
 
-@pytest.mark.parametrize("model", SPECS)
-def test_scenario_page_names_every_key(model: Any) -> None:
-    assert undocumented("scenario-file.md", model.model_fields) == []
+def test_every_table_has_its_place_in_the_reference() -> None:
+    places = [
+        name for page in REFERENCE.glob("*.md") for _, name in MADE.findall(page.read_text("utf-8"))
+    ]
+    assert sorted(places) == sorted(TABLES), "write <!-- made: NAME --> where it belongs"
 
 
-def test_scenario_page_names_everything_that_can_be_said_of_ones_own_metric() -> None:
-    assert undocumented("scenario-file.md", said_of_metrics()) == []
+def test_every_link_of_a_table_is_at_one_of_its_rows() -> None:
+    rows = {
+        f"{name}.{row[0].partition(' ')[0].partition('[')[0]}"
+        for name, table in TABLES.items()
+        for row in table()
+    }
+    assert set(MORE) <= rows
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the system's, as 'a b' is", "the system's, as `a b` is"),
+        ("see hits[*].text, meta.source.", "see `hits[*].text`, `meta.source`."),
+        ("{a: {b: 1}} or ${NAME}; --rag-save", "`{a: {b: 1}}` or `${NAME}`; `--rag-save`"),
+        (
+            "f1=0.5, dask://host:8786: no_regression",
+            "`f1=0.5`, `dask://host:8786`: `no_regression`",
+        ),
+        ("name: 3 to 4; a|b", r"name: 3 to 4; a\|b"),
+    ],
+)
+def test_code_in_a_description_has_back_quotes(text: str, shown: str) -> None:
+    assert cell(text) == shown
+
+
+def test_every_metric_says_what_it_is() -> None:
+    assert [
+        metric.name for metric in METRIC_REGISTRY if not (metric.info.summary or metric.source)
+    ] == []
+
+
+def test_page_about_ones_own_metrics_names_everything_that_can_be_said_of_one() -> None:
     page = ROOT / "docs" / "how-to" / "custom-metrics.md"
     said = set(re.findall(r"^\| `(\w+)` \|", prose(page), re.MULTILINE))
     assert set(said_of_metrics()) <= said
@@ -193,14 +201,15 @@ def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
     assert undocumented("scenario-file.md", [*FIELD_ALIASES, *aliases]) == []
 
 
-def test_scenario_page_names_every_name_of_other_tools() -> None:
-    names = [name for found in LIKELY_NAMES.values() for name in found]
-    assert undocumented("scenario-file.md", [*names, *BESIDE_GOLD, *BESIDE_ANSWERS]) == []
-
-
-def test_scenario_page_names_every_gate_and_data_format() -> None:
-    names = [*GATE_REGISTRY.names(), *READER_REGISTRY.names()]
-    assert undocumented("scenario-file.md", names) == []
+@pytest.mark.parametrize(
+    ("registry", "field"),
+    [
+        (READER_REGISTRY, DatasetSpec.model_fields["format"]),
+        (TARGET_REGISTRY, TargetSpec.model_fields["type"]),
+    ],
+)
+def test_a_key_that_takes_a_registered_name_lists_them(registry: Any, field: Any) -> None:
+    assert {*registry.names()} <= {*re.findall(r"\w+", field.description)}
 
 
 def test_scenario_page_names_every_provider_of_models() -> None:
@@ -208,36 +217,6 @@ def test_scenario_page_names_every_provider_of_models() -> None:
     names = [name for provider in providers for name in (provider.name, *provider.aliases)]
     assert {"openai", "sbert"} < set(names)
     assert undocumented("scenario-file.md", names) == []
-
-
-def test_scenario_page_names_every_type_of_target() -> None:
-    assert undocumented("scenario-file.md", TARGET_REGISTRY.names()) == []
-
-
-def test_scenario_page_names_every_option_and_mode_of_no_regression() -> None:
-    words = (Mode, Correction, Undecided)
-    values = [value for kind in words for value in get_args(kind)]
-    assert undocumented("scenario-file.md", [*RegressionSpec.model_fields, *values]) == []
-
-
-def test_scenario_page_names_every_coefficient_of_agreement() -> None:
-    assert undocumented("scenario-file.md", AgreementSpec.model_fields) == []
-
-
-def test_command_line_page_has_a_row_for_every_option_and_no_other() -> None:
-    """With its variable; commands have none."""
-    text = prose(REFERENCE / "command-line.md")
-    rows = re.findall(r"^\| `(--rag-[a-z-]+)[^`|]*` \| (?:`(\w+)`)? ?\| ", text, re.MULTILINE)
-    expected = {(option.flag, option.variable) for option in options.ALL_OPTIONS}
-    commands = (*options.COMMANDS, *options.WITH_COMMANDS)
-    assert set(rows) == expected | {(command.flag, "") for command in commands}
-
-
-def test_command_line_page_names_every_ini_value() -> None:
-    ini = re.findall(r'addini\(\s*"(\w+)"', inspect.getsource(options))
-    ini += [option.ini for option in options.ALL_OPTIONS if option.ini]
-    assert len(ini) >= 10
-    assert undocumented("command-line.md", ini) == []
 
 
 def test_command_line_page_names_every_mode_of_the_cache() -> None:
@@ -248,39 +227,6 @@ def test_page_about_judges_has_a_remedy_for_every_kind_of_error() -> None:
     text = (ROOT / "docs" / "how-to" / "judge.md").read_text("utf-8")
     remedies = dict(re.findall(r"^\|.*\| `(\w+)` \|.*\| (.+?) \|$", text, re.MULTILINE))
     assert set(remedies) == {error.__name__ for error in ClientError.__subclasses__()}
-
-
-def test_metrics_page_has_a_section_for_every_metric_and_names_its_aliases() -> None:
-    text = prose(REFERENCE / "metrics.md")
-    sections = re.findall(r"^## (\S+)$", text, flags=re.MULTILINE)
-    assert [name for name in METRIC_REGISTRY.names() if name not in sections] == []
-    aliases = [alias for metric in METRIC_REGISTRY for alias in metric.aliases]
-    assert undocumented("metrics.md", aliases) == []
-
-
-def test_metrics_page_names_every_option_normalizer_and_tokenizer() -> None:
-    fields = [name for metric in METRIC_REGISTRY for name in metric.options.model_fields]
-    assert undocumented("metrics.md", [*fields, *NORMALIZERS, *get_args(Tokenizer)]) == []
-
-
-def test_metrics_page_says_what_judged_metrics_need_and_whom_they_ask() -> None:
-    rows = re.findall(
-        r"^\| `(\w+)` \| ((?:`\w+` ?)+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \| (ragas)? ?\|$",
-        _metrics_page(),
-        re.MULTILINE,
-    )
-    said = {
-        name: (set(re.findall(r"\w+", needs)), set(asks.split(", ")), extra or None)
-        for name, needs, asks, extra in rows
-    }
-    infos = [_default_info(metric) for metric in METRIC_REGISTRY]
-    assert said == {
-        info.name: (set(info.needs), set(info.asks), info.extra) for info in infos if info.asks
-    }
-
-
-def _default_info(metric: MetricDefinition) -> MetricInfo:
-    return metric.options().adapt(metric.info)
 
 
 def test_metrics_page_shows_what_the_normalizers_do() -> None:

@@ -32,8 +32,8 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.results.draws import DRAWS, known_records, read_records
+from pytest_rageval.scenario.answer_specs import HumanSpec
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.schema import HumanSpec
 from pytest_rageval.stats.labels.strata import is_on_record
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.json_value import LostPathError, head_of, path_in

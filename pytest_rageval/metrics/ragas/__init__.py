@@ -241,7 +241,7 @@ def _make(info: MetricInfo, fields: str, optional: str) -> Callable[[str, Any], 
 def _definition(
     name: str,
     needs: str,
-    aliases: tuple[str, ...],
+    aliases: str,
     chosen: type[RagasOptions] = RagasOptions,
     optional: str = "",
     from_column: str = "",
@@ -250,7 +250,7 @@ def _definition(
     info = MetricInfo(
         name,
         needs=frozenset(needs.split()),
-        aliases=aliases,
+        aliases=tuple(aliases.split()),
         extra="ragas",
         asks=frozenset({"judge"}),
         keeps_scores=True,
@@ -267,6 +267,8 @@ def _of_texts(
     package: str,
     aliases: tuple[str, ...] = (),
     chosen: type[NoOptions] = NoOptions,
+    *,
+    summary: str,
 ) -> MetricDefinition:
     """Return a metric that ragas computes from the answer and a reference, without a model.
 
@@ -279,7 +281,9 @@ def _of_texts(
         return TextMetric(given, options, ragas_class, package)
 
     needs = frozenset({"answer", "references"})
-    info = MetricInfo(name, needs, aliases, extra="ragas-texts", empty_is_worst=True)
+    info = MetricInfo(
+        name, needs, aliases, extra="ragas-texts", empty_is_worst=True, summary=summary
+    )
     return MetricDefinition(info, make, chosen, preload=preload)
 
 
@@ -296,139 +300,151 @@ _WORSE: dict[str, Any] = {"higher_is_better": False}
 
 
 METRICS = (
-    _definition("faithfulness", "question answer contexts", (), VotedOptions),
+    _definition(
+        "faithfulness",
+        "question answer contexts",
+        "",
+        VotedOptions,
+        summary="claims of the answer that the contexts support; 2 calls",
+    ),
     _definition(
         "answer_relevancy",
         "question answer",
-        ("AnswerRelevancy", "response_relevancy", "ResponseRelevancy"),
+        "AnswerRelevancy response_relevancy ResponseRelevancy",
         RelevancyOptions,
         margin=COSINE_MARGIN,
+        summary="whether it is to the point, by questions guessed from it; 3 calls",
         **_SIMILAR,
     ),
     _definition(
         "context_precision",
         "question references contexts",
-        (
-            "ContextPrecision",
-            "context_precision_with_reference",
-            "ContextPrecisionWithReference",
-            "llm_context_precision_with_reference",
-            "LLMContextPrecisionWithReference",
-        ),
+        "ContextPrecision context_precision_with_reference ContextPrecisionWithReference "
+        "llm_context_precision_with_reference LLMContextPrecisionWithReference",
         VotedReferenceOptions,
+        summary="contexts that help to arrive at the reference come first; k calls",
     ),
     _definition(
         "context_utilization",
         "question answer contexts",
-        (
-            "ContextUtilization",
-            "context_precision_without_reference",
-            "ContextPrecisionWithoutReference",
-            "llm_context_precision_without_reference",
-            "LLMContextPrecisionWithoutReference",
-        ),
+        "ContextUtilization context_precision_without_reference "
+        "ContextPrecisionWithoutReference llm_context_precision_without_reference "
+        "LLMContextPrecisionWithoutReference",
         VotedOptions,
+        summary="contexts that help to arrive at the answer come first; k calls",
     ),
     _definition(
         "context_recall",
         "question contexts references",
-        ("ContextRecall", "llm_context_recall", "LLMContextRecall"),
+        "ContextRecall llm_context_recall LLMContextRecall",
         VotedReferenceOptions,
+        summary="claims of the reference that the contexts hold; 1 call",
     ),
     _definition(
         "context_entity_recall",
         "references contexts",
-        ("ContextEntityRecall",),
+        "ContextEntityRecall",
         ReferenceOptions,
+        summary="names and dates of the reference that the contexts have; 2 calls",
     ),
     _definition(
         "answer_correctness",
         "question answer references",
-        ("AnswerCorrectness",),
+        "AnswerCorrectness",
         CorrectnessOptions,
+        summary="right claims, and likeness to the reference; 3 calls",
         **_SIMILAR,
     ),
     _definition(
         "factual_correctness",
         "answer references",
-        ("FactualCorrectness",),
+        "FactualCorrectness",
         FactualOptions,
+        summary="claims that answer and reference share; 4 calls",
     ),
     _definition(
         "noise_sensitivity",
         "question answer references contexts",
-        ("NoiseSensitivity", "noise_sensitivity_relevant"),
+        "NoiseSensitivity noise_sensitivity_relevant",
         NoiseOptions,
+        summary="wrong claims that relevant contexts support; 3 + 2k calls",
         **_WORSE,
     ),
     _definition(
         "noise_sensitivity_irrelevant",
         "question answer references contexts",
-        (),
+        "",
         IrrelevantNoiseOptions,
+        summary="wrong claims that only irrelevant contexts support; 3 + 2k calls",
         **_WORSE,
     ),
     _definition(
         "domain_specific_rubrics",
         "answer",
-        (
-            "DomainSpecificRubrics",
-            "rubrics_score",
-            "RubricsScore",
-            "rubrics_score_without_reference",
-            "RubricsScoreWithoutReference",
-        ),
+        "DomainSpecificRubrics rubrics_score RubricsScore rubrics_score_without_reference"
+        " RubricsScoreWithoutReference",
         RubricsOptions,
+        summary="a mark by levels in words; 1 call",
         **_MARKS,
     ),
     _definition(
         "rubrics_score_with_reference",
         "answer",
-        ("RubricsScoreWithReference",),
+        "RubricsScoreWithReference",
         RubricsWithReferenceOptions,
+        summary="such a mark, with the reference; 1 call",
         **_MARKS,
     ),
     _definition(
         "instance_specific_rubrics",
         "answer",
-        ("InstanceSpecificRubrics", "instance_rubrics", "InstanceRubrics"),
+        "InstanceSpecificRubrics instance_rubrics InstanceRubrics",
         InstanceRubricsOptions,
         from_column="rubrics",
+        summary="such a mark, by levels of the row; 1 call",
         **_MARKS,
     ),
     _definition(
         "answer_accuracy",
         "question answer references",
-        ("AnswerAccuracy", "nv_accuracy"),
+        "AnswerAccuracy nv_accuracy",
         ReferenceOptions,
+        summary="whether answer and reference agree; 2 calls",
     ),
     _definition(
-        "context_relevance", "question contexts", ("ContextRelevance", "nv_context_relevance")
+        "context_relevance",
+        "question contexts",
+        "ContextRelevance nv_context_relevance",
+        summary="how well the contexts fit the question; 2 calls",
     ),
     _definition(
         "response_groundedness",
         "answer contexts",
-        ("ResponseGroundedness", "nv_response_groundedness"),
+        "ResponseGroundedness nv_response_groundedness",
+        summary="how far the contexts support the answer; 2 calls",
     ),
     _definition(
         "summary_score",
         "reference_contexts answer",
-        ("SummaryScore", "summarization_score", "SummarizationScore"),
+        "SummaryScore summarization_score SummarizationScore",
         SummaryOptions,
+        summary="whether a summary answers questions about its text; 3 calls",
     ),
     _definition(
         "sql_semantic_equivalence",
         "answer references",
-        ("SQLSemanticEquivalence", "LLMSQLEquivalence", "llm_sql_equivalence_with_reference"),
+        "SQLSemanticEquivalence LLMSQLEquivalence llm_sql_equivalence_with_reference",
         ReferenceOptions,
         optional="reference_contexts",
+        summary="1 if two SQL queries return the same rows, else 0; 1 call",
     ),
-    _of_texts("ragas.bleu", "BleuScore", "sacrebleu"),
+    _of_texts("ragas.bleu", "BleuScore", "sacrebleu", summary="BLEU as ragas computes it"),
     _of_texts(
         "datacompy_score",
         "DataCompyScore",
         "datacompy",
         ("DataCompyScore", "data_compare_score"),
         TableOptions,
+        summary="two tables in CSV: rows, or columns, that are equal",
     ),
 )

@@ -17,9 +17,8 @@ from pytest_rageval.plugin.options import (
     Command,
     Option,
     Overriding,
-    refuse_pairs,
 )
-from pytest_rageval.plugin.settings import Settings
+from pytest_rageval.plugin.settings import Settings, refuse_pairs
 
 
 @pytest.mark.parametrize(
