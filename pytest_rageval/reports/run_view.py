@@ -226,10 +226,14 @@ class MeanRow:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Scores or rows that are in no figure; ``reason`` is why the first of them is not."""
+    """Scores or rows that are in no figure; ``reason`` is why the first of them is not.
+
+    ``is_error``: something failed, or a judge is not to be trusted.
+    """
 
     text: str
     reason: str = ""
+    is_error: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}, for instance: {self.reason}" if self.reason else self.text
@@ -329,7 +333,7 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
     errors = [unwritten(result.info.target, sample) for sample in expected]
     if errors and all(errors):
         count = f"{len(errors)} of {len(result.samples)} samples"
-        yield Missing(f"{count} are not answered", errors[0] or "")
+        yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
         return
     yield from map(Missing, open_lines(result))
     for name, metric in result.metrics.items():
@@ -345,7 +349,7 @@ def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
     """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
     for name, verdict in result.controls.items():
         if remark := verdict.remark(name):
-            yield Missing(remark)
+            yield Missing(remark, is_error=verdict.passed is False)
     if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
         yield Missing(f"no controls: {', '.join(without)}")
 
@@ -354,7 +358,7 @@ def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
     rows = [sample.invalid for sample in result.samples if sample.invalid is not None]
     if rows:
         count = f"{len(rows)} of {len(result.samples)} rows {'is' if len(rows) == 1 else 'are'}"
-        yield Missing(f"{count} invalid and in no figure", rows[0])
+        yield Missing(f"{count} invalid and in no figure", rows[0], is_error=True)
 
 
 def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
@@ -375,10 +379,12 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
         yield Missing(
-            f"the judge was given up: {name} not asked on {len(unasked)} {of_all}", unasked[0]
+            f"the judge was given up: {name} not asked on {len(unasked)} {of_all}",
+            unasked[0],
+            is_error=True,
         )
     if failed:
-        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0])
+        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0], is_error=True)
     if reasons:
         yield Missing(f"{name} does not apply to {len(reasons)} {of_all}", reasons[0])
 

@@ -1,4 +1,4 @@
-"""``summary.md``: verdict, means, gates and the worst samples, for a pull-request comment."""
+"""``summary.md``: what is wrong, then means, gates and samples, for a pull-request comment."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from pytest_rageval.reports.run_view import (
     ranking_lines,
     ranking_rows,
 )
+from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong, WrongAnswer
 from pytest_rageval.stats.weights import count_groups, is_scored
 from pytest_rageval.stats.wording import (
     change,
@@ -40,8 +41,9 @@ LISTED = 10
 
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
-_ROOM_MEANS = 13_000
-_ROOM_COMPARISON = 13_000
+_ROOM_WRONG = 8_000
+_ROOM_MEANS = 10_000
+_ROOM_COMPARISON = 9_000
 _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
@@ -70,6 +72,8 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield ""
     yield verdict_text(view)
     yield ""
+    if wrong := list(_wrong(WhatIsWrong(view))):
+        yield from (*wrong, "")
     yield f"- run_id: `{run.id}`"
     yield f"- scenario: {_code(result.info.path)}"
     yield f"- samples: {counts.samples} (ran {counts.ran}, scored {counts.scored})"
@@ -96,6 +100,34 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield from _fallen(view)
     yield from _gates(result)
     yield from _worst(view)
+
+
+def _wrong(found: WhatIsWrong) -> Iterator[str]:
+    """Yield why scores are missing, the failed gates, the worst answers, what broke."""
+    said = [*found.errors, *found.gates, *(f"undecided: {gate}" for gate in found.undecided)]
+    said += [found.changes] if found.changes else []
+    lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in said]
+    yield from _fitting(lines, _ROOM_LIST)
+    answers = ["\n".join(_answer(answer)) for answer in found.answers[:MOST]]
+    if shown := _fitting(answers, _ROOM_WRONG):
+        yield from ("", "## Worst answers", "", *shown)
+
+
+def _answer(answer: WrongAnswer) -> Iterator[str]:
+    """Yield the item of a list: the question, then texts and reasons in lines of their own."""
+    sample = answer.sample
+    alike = f" (and {answer.alike} more alike)" if answer.alike else ""
+    yield f"1. **{_name(sample.sample_id)}**{alike} {_cell(sample.question or '', _QUESTION_WIDTH)}"
+    parts = {
+        "answer": sample.answer,
+        "expected": answer.reference,
+        "why": "; ".join(shorten(text, _REASON_WIDTH) for text in answer.missed),
+        "judge": "; ".join(answer.reasons),
+        "cause": answer.cause,
+    }
+    for name, text in parts.items():
+        if text:
+            yield f"   - {name}: {_cell(text, _REASON_WIDTH)}"
 
 
 def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterator[str]:
@@ -138,7 +170,9 @@ def _means(view: RunView) -> Iterator[str]:
     ]
     yield from ("", *_fitting(lines, _ROOM_LIST))
     yield f"- **weighted_score: {mean}**"
-    missing = [f"- {_cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in view.missing]
+    said = WhatIsWrong(view).errors
+    others = [str(part) for part in view.missing if str(part) not in said]
+    missing = [f"- {_cell(part, _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
     if fitting := _fitting(missing, _ROOM_LIST):
         yield from ("", *fitting)
 
@@ -266,7 +300,8 @@ def _worst(view: RunView) -> Iterator[str]:
     ]
     if rows:
         head = "| sample | weighted_score | outcome | why | question |"
-        yield from _table("Worst samples", head, rows, _ROOM_SAMPLES)
+        title = "Worst samples" if view.result.is_red else "Lowest scores"
+        yield from _table(title, head, rows, _ROOM_SAMPLES)
 
 
 def _why(view: RunView, sample: SampleResult) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
-    Line,
     display_path,
     name_column,
     named,
@@ -16,6 +15,7 @@ from pytest_rageval.plugin.show.terminal import (
     prose,
     verdict_lines,
 )
+from pytest_rageval.plugin.show.wrong_lines import Line
 from pytest_rageval.reports.run_view import (
     HEADS,
     ComparedMetric,
