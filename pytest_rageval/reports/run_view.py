@@ -93,6 +93,11 @@ class RunView:
         is_open = any(gate.outcome == "skipped" for gate in self.result.gates)
         return "undecided" if is_open and self.verdict == "passed" else self.verdict
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the verdict says it all: green, wholly decided, compared with nothing."""
+        return self.result.comparison is None and self.strict_verdict in ("passed", "not judged")
+
     @cached_property
     def ended(self) -> str:
         """How many gates and cases ended how."""
@@ -226,10 +231,7 @@ class MeanRow:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Scores or rows that are in no figure; ``reason`` is why the first of them is not.
-
-    ``is_error``: something failed, or a judge is not to be trusted.
-    """
+    """Scores or rows in no figure, ``reason`` for the first; ``is_error``: something failed."""
 
     text: str
     reason: str = ""
@@ -378,11 +380,8 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
     unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
-        yield Missing(
-            f"the judge was given up: {name} not asked on {len(unasked)} {of_all}",
-            unasked[0],
-            is_error=True,
-        )
+        text = f"the judge was given up: {name} not asked on {len(unasked)} {of_all}"
+        yield Missing(text, unasked[0], is_error=True)
     if failed:
         yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0], is_error=True)
     if reasons:

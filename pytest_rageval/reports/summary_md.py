@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -25,7 +26,6 @@ from pytest_rageval.reports.run_view import (
     ranking_lines,
     ranking_rows,
 )
-from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong, WrongAnswer
 from pytest_rageval.stats.weights import count_groups, is_scored
 from pytest_rageval.stats.wording import (
     change,
@@ -35,6 +35,9 @@ from pytest_rageval.stats.wording import (
     interval,
 )
 from pytest_rageval.text.printable import one_line
+
+if TYPE_CHECKING:
+    from pytest_rageval.reports.what_is_wrong import WrongAnswer
 
 LISTED = 10
 """How many of the worst samples are listed."""
@@ -72,7 +75,7 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield ""
     yield verdict_text(view)
     yield ""
-    if wrong := list(_wrong(WhatIsWrong(view))):
+    if wrong := list(_wrong(view)):
         yield from (*wrong, "")
     yield f"- run_id: `{run.id}`"
     yield f"- scenario: {_code(result.info.path)}"
@@ -102,8 +105,14 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield from _worst(view)
 
 
-def _wrong(found: WhatIsWrong) -> Iterator[str]:
+def _wrong(view: RunView) -> Iterator[str]:
     """Yield why scores are missing, the failed gates, the worst answers, what broke."""
+    if view.is_plain:
+        return
+    # Not at the top: most runs are green.
+    from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong
+
+    found = WhatIsWrong(view)
     said = [*found.errors, *found.gates, *(f"undecided: {gate}" for gate in found.undecided)]
     said += [found.changes] if found.changes else []
     lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in said]
@@ -170,9 +179,9 @@ def _means(view: RunView) -> Iterator[str]:
     ]
     yield from ("", *_fitting(lines, _ROOM_LIST))
     yield f"- **weighted_score: {mean}**"
-    said = WhatIsWrong(view).errors
-    others = [str(part) for part in view.missing if str(part) not in said]
-    missing = [f"- {_cell(part, _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
+    # Of a red run, it begins with the errors.
+    others = [part for part in view.missing if not (part.is_error and view.result.is_red)]
+    missing = [f"- {_cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
     if fitting := _fitting(missing, _ROOM_LIST):
         yield from ("", *fitting)
 

@@ -44,11 +44,6 @@ class WhatIsWrong:
 
     view: RunView
 
-    @property
-    def verdict(self) -> str:
-        """How the run ended, in one line without the verdict's word; all of a green run."""
-        return self.view.ended
-
     @cached_property
     def errors(self) -> Sequence[str]:
         """Why scores are missing or not to be trusted; [] where the run is green all the same."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
+    Line,
     display_path,
     name_column,
     named,
@@ -15,7 +16,6 @@ from pytest_rageval.plugin.show.terminal import (
     prose,
     verdict_lines,
 )
-from pytest_rageval.plugin.show.wrong_lines import Line
 from pytest_rageval.reports.run_view import (
     HEADS,
     ComparedMetric,

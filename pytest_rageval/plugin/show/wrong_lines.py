@@ -1,4 +1,4 @@
-"""What is wrong with a run, in lines for the terminal: the verdict, failed gates, worst answers."""
+"""What is wrong with a run, in lines for the terminal: errors, failed gates, the worst answers."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from typing import Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import SampleResult
+from pytest_rageval.plugin.show.terminal import Line
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong, WrongAnswer
 from pytest_rageval.text.printable import cells, cut, one_line, wrapped
 
-Line = tuple[tuple[str, str], ...]
-"""The parts of a line: a text and a colour, which may be empty."""
-
-_COLOURS: Final = {"passed": "green", "FAILED": "red", "undecided": "yellow", "not judged": ""}
 _REASON_WIDTH: Final = 300
 _LONGEST_ID: Final = 40
 _INDENT: Final = "    "
 
 
 def wrong_lines(view: RunView, width: int) -> Iterator[Line]:
-    """Yield what is wrong in lines of ``width`` cells; of a green run its verdict alone."""
+    """Yield what is wrong in lines of ``width`` cells, an empty one behind answers."""
     found = WhatIsWrong(view)
-    word = view.verdict
-    yield ((word, _COLOURS[word]), (cut(f": {one_line(found.verdict)}", width - len(word)), ""))
     for text, colour in _said(found):
         lines = wrapped(shorten(one_line(text), _REASON_WIDTH), width - 4)
         yield from (
