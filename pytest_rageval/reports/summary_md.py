@@ -139,8 +139,16 @@ def _answer(answer: WrongAnswer) -> Iterator[str]:
             yield f"   - {name}: {_cell(text, _REASON_WIDTH)}"
 
 
-def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterator[str]:
-    """Yield the variants of a scenario against each other, as Markdown."""
+def ranking_section(
+    ranking: Ranking, gate: GateResult | None = None, results: Sequence[ScenarioResult] = ()
+) -> Iterator[str]:
+    """Yield the variants of a scenario against each other, as Markdown.
+
+    Of ``results``, those of the variants, why scores are missing.
+    """
+    # Not at the top: most runs are green, and most scenarios have no variants.
+    from pytest_rageval.reports.what_is_wrong import variant_errors
+
     head = "| variant | " + " | ".join(HEADS) + " |"
     rows = [
         f"| {_name(name)} | " + " | ".join(text.strip() or "-" for text in figures) + " |"
@@ -148,7 +156,8 @@ def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterato
     ]
     yield from _table("Variants", head, rows, _ROOM_VARIANTS)
     best = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
-    lines = [ranking_head(ranking), *best, *ranking_lines(ranking)]
+    errors = variant_errors(results)
+    lines = [ranking_head(ranking), *errors, *best, *ranking_lines(ranking)]
     yield from ("", *_fitting([f"- {_cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -293,7 +293,7 @@ def _named(changes: Sequence[Change], what: str) -> str:
     return f"{len(changes)} {what} ({names}{more})"
 
 
-def variant_errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
+def variant_errors(results: Iterable[ScenarioResult]) -> Iterator[str]:
     """Yield why scores of variants are missing or not to be trusted, with the variant's name."""
     for result in results:
         for part in RunView(result).missing:

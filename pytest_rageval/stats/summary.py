@@ -13,8 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from pytest_rageval.model import (
+    BUDGET,
     FAULTS,
     NOT_ASKED,
+    REPLAY,
     USABLE,
     WEIGHTED_SCORE,
     Counts,
@@ -389,6 +391,13 @@ def reply_counts(samples: Iterable[SampleResult], name: str) -> dict[str, int]:
     return {USABLE: found[USABLE], **faulty} if faulty else {}
 
 
+_UNASKED: Final = {
+    NOT_ASKED: "not asked",
+    REPLAY: "not in the cache that is replayed",
+    BUDGET: "the budget was spent",
+}
+
+
 def judge_failure(sample: SampleResult) -> str:
     """Return why a judge scored nothing of a sample, equal for equal kinds of replies.
 
@@ -398,8 +407,7 @@ def judge_failure(sample: SampleResult) -> str:
     for name, error in sample.errors.items():
         found = sample.replies.get(name) or {}
         kinds = [words for fault, words in FAULTS.items() if found.get(fault)]
-        if error.startswith(NOT_ASKED):
-            kinds = ["not asked"]
+        kinds = [words for begin, words in _UNASKED.items() if error.startswith(begin)] or kinds
         if not kinds or sample.scores.get(name) is not None:
             return ""
         reasons.append(f"{name}: {', '.join(kinds)}")

@@ -36,6 +36,9 @@ def wrong_lines(view: RunView, width: int) -> Iterator[Line]:
 def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
     """Yield the sentences with their colours; what failed is red."""
     yield from ((text, "red") for text in (*found.errors, *found.gates))
+    if found.undecided:
+        names = ", ".join(gate.partition(":")[0] for gate in found.undecided)
+        yield f"undecided: {names}", "yellow"
     if found.changes:
         yield found.changes, ""
 
