@@ -18,7 +18,7 @@ from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.stats.summary import judge_failure
-from pytest_rageval.stats.verdict import unwritten
+from pytest_rageval.stats.verdict import shown_errors, unwritten
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
@@ -267,4 +267,5 @@ def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[
 
 def _kind(result: SampleResult) -> str:
     """Return what is equal where an error is, "" where it is to be shown."""
-    return judge_failure(result) or "; ".join(f"{name}: {e}" for name, e in result.errors.items())
+    errors = shown_errors(result).items()
+    return judge_failure(result) or "; ".join(f"{name}: {error}" for name, error in errors)
