@@ -22,8 +22,8 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.reports.run_view import Change, RunView, is_bad
-from pytest_rageval.stats.summary import judge_failure
-from pytest_rageval.stats.verdict import badness, is_low, score_of, shortfalls, shown_errors
+from pytest_rageval.stats.summary import error_kind
+from pytest_rageval.stats.verdict import badness, is_low, score_of, shortfalls
 from pytest_rageval.stats.weights import field_value, is_scored, weighted_mean
 from pytest_rageval.text.tokenize import split_characters
 
@@ -140,10 +140,8 @@ class WhatIsWrong:
 
     def _kind(self, sample: SampleResult) -> object:
         """Return what is equal for samples of which one is enough to show."""
-        if sample.outcome != "error":
-            return sample.index
-        errors = sorted(shown_errors(sample).items())
-        return judge_failure(sample) or tuple(errors) or sample.index
+        is_judged = sample.outcome != "error"
+        return (not is_judged and error_kind(sample)[0]) or sample.index
 
     def _is_low(self, pair: Change) -> bool:
         return pair.sample.outcome == "error" or is_low(self.view.result.info, pair.sample)

@@ -6,6 +6,7 @@ All sums are ``math.fsum`` in the order given, so that the same scores always gi
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +29,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, mean_bounds, t_quantile
-from pytest_rageval.stats.verdict import has_failed
+from pytest_rageval.stats.verdict import has_failed, shown_errors
 from pytest_rageval.stats.weights import group_numbers, is_scored, rescale, weighted_mean
 
 # The relative error of a running sum of a million weights is at most 1e-10.
@@ -412,6 +413,16 @@ def judge_failure(sample: SampleResult) -> str:
             return ""
         reasons.append(f"{name}: {', '.join(kinds)}")
     return "; ".join(reasons)
+
+
+def error_kind(sample: SampleResult) -> tuple[str, str]:
+    """Return what is equal where samples could not be judged for one reason, and the reason.
+
+    Figures differ, as how long a judge was waited for. Two empty texts where nothing is known.
+    """
+    errors = (f"{name}: {error}" for name, error in shown_errors(sample).items())
+    reason = judge_failure(sample) or "; ".join(errors)
+    return re.sub(r"\d+", "0", reason), reason
 
 
 def replies_text(counts: Mapping[str, int]) -> str:

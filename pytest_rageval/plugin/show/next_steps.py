@@ -17,8 +17,8 @@ from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.stats.summary import judge_failure
-from pytest_rageval.stats.verdict import shown_errors, unwritten
+from pytest_rageval.stats.summary import error_kind
+from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
@@ -38,7 +38,7 @@ _ADDED: Final[dict[Step, str]] = {
 }
 # Options of pytest that choose some of the cases.
 _CHOOSING: Final = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "lf": "--lf"}
-_KIND_WIDTH: Final = 200
+_REASON_WIDTH: Final = 200
 _CHILD = "pytest_rageval.plugin.child"
 _STRICT = "(strict: undecided fails)"
 _CONTROLS = "controls:"
@@ -247,25 +247,21 @@ def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[
     ``results`` are by node id of the cases; a report of another test is shown in full.
     """
     first: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     others: dict[str, int] = {}
     shown = []
     for report in reports:
         result = results.get(report.nodeid)
-        kind = _kind(result) if result is not None and report.when == "setup" else ""
+        is_unjudged = result is not None and report.when == "setup"
+        kind, reason = error_kind(result) if result and is_unjudged else ("", "")
         if not kind or kind not in first:
             shown.append(report)
-            first[kind] = report.nodeid
+            first[kind], reasons[kind] = report.nodeid, reason
         else:
             others[kind] = others.get(kind, 0) + 1
     lines = [
         f"{first[kind].rpartition('::')[2]} and {counted(count, 'more case')}: ERROR "
-        f"({shorten(one_line(kind), _KIND_WIDTH)}); -v shows each"
+        f"({shorten(one_line(reasons[kind]), _REASON_WIDTH)}); -v shows each"
         for kind, count in others.items()
     ]
     return shown, [printable(line) for line in lines]
-
-
-def _kind(result: SampleResult) -> str:
-    """Return what is equal where an error is, "" where it is to be shown."""
-    errors = shown_errors(result).items()
-    return judge_failure(result) or "; ".join(f"{name}: {error}" for name, error in errors)
