@@ -8,7 +8,7 @@ from pytest_rageval import Sample, ScenarioResult, ScenarioView
 
 
 def calm(sample: Sample) -> bool:
-    """Return whether the answer has no shouting; annotated ``-> bool``, so True counts 1."""
+    """Return whether the answer has no shouting: True counts 1."""
     return "!" not in (sample.answer or "")
 
 

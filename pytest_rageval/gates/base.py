@@ -155,8 +155,14 @@ class Gate(ABC):
         return {"kind": AS_RUN, "targets": sorted(self.targets) or [WEIGHTED_SCORE]}
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return the samples to look at when it failed, for each metric; equal ones in order."""
-        return []
+        """Return the samples to look at when it failed, for each metric; equal ones in order.
+
+        By default those with the lowest scores of each; none where labels decide, not scores.
+        """
+        targets = () if self.by_labels else self.targets
+        columns = [targets_of(result.info)[target] for target in targets]
+        found = (_lowest(result, column) for column in columns)
+        return [listed for listed in found if listed.rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,6 +412,15 @@ def beyond(
     heading = f"{target} is {side} {end.end:g} in {len(found)} of {counted(len(known), 'sample')}"
     rows = tuple((f"{score:.4f}", sample) for score, sample in found[:LISTED])
     return [WorstSamples(f"{heading}; the {extreme}:", rows)]
+
+
+def _lowest(result: ScenarioResult, column: MetricColumn) -> WorstSamples:
+    """Return the samples with the worst scores of a metric, without those that are best."""
+    scores = ((score_of(sample, column.name), sample) for sample in weighing(result))
+    known = [(column.to_unit(score), score, sample) for score, sample in scores if is_scored(score)]
+    known = sorted((one for one in known if one[0] < 1.0), key=lambda one: one[0])
+    rows = tuple((f"{score:.4f}", sample) for _, score, sample in known[:LISTED])
+    return WorstSamples(f"the worst scores of {column.name}:", rows)
 
 
 def weighing(result: ScenarioResult) -> list[SampleResult]:

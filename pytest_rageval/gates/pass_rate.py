@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
+    LISTED,
     UNIT,
     AnySample,
     Gate,
@@ -17,14 +18,16 @@ from pytest_rageval.gates.base import (
     Location,
     NoThresholdsError,
     ShareSpec,
+    WorstSamples,
     bound_result,
     ends_of,
 )
 from pytest_rageval.gates.mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
-from pytest_rageval.stats.verdict import is_ruled_out, score_of, shortfalls
+from pytest_rageval.stats.verdict import badness, is_ruled_out, score_of, shortfalls
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,16 @@ class PassRateGate(Gate):
         rate = met / len(scored) if scored else None
         remark = f"{met} of {len(scored)} scored samples"
         return bound_result(self.name, self.bound, rate, "no sample was scored", remark)
+
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return the samples that miss a threshold, the lowest first."""
+        missed = [
+            (str(found[0]), sample)
+            for sample in sorted(filter(self._judges, result.samples), key=badness)
+            if (found := shortfalls(sample, self.thresholds))
+        ]
+        heading = f"{counted(len(missed), 'sample')} below a threshold; the lowest:"
+        return [WorstSamples(heading, tuple(missed[:LISTED]))] if missed else []
 
     def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> MeanWatch:
         """Return what follows the share."""

@@ -1,4 +1,4 @@
-"""What notebooks show of results: means with intervals, gates, the worst samples; a ranking."""
+"""What notebooks show of results: what is wrong, means with intervals, gates; a ranking."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from pytest_rageval.reports.run_view import (
     MeanRow,
     RunView,
     gate_word,
-    is_bad,
     ranking_head,
     ranking_lines,
     ranking_rows,
 )
+from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong, WrongAnswer, variant_errors
 from pytest_rageval.stats.verdict import is_low, shortfalls, shown_errors
 from pytest_rageval.stats.wording import figure
 from pytest_rageval.text.printable import one_line, printable
 
-_WORST: Final = 5
 _ROWS: Final = 40
 _LISTED: Final = 3
 _LINE_WIDTH: Final = 400
@@ -51,15 +50,16 @@ _BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}
 
 
 def result_html(result: ScenarioResult) -> str:
-    """Return a result as HTML: verdict, means, gates, the worst samples."""
+    """Return a result as HTML: verdict, what is wrong, means, gates; of a green one what is low."""
     view = RunView(result)
     return _whole(
         _heading(result.info.title, _badge(view), view.ended),
+        _wrong(view),
         listed(shorten(line, _LINE_WIDTH) for line in _remarks(view)),
         _means(view),
         _gates(result.gates),
         _comparison(view),
-        _worst(view),
+        _low(view) if not result.is_red else Markup(""),
     )
 
 
@@ -82,7 +82,10 @@ def variants_html(
     return _whole(
         _heading(ranking.scenario, Markup(""), ranking_head(ranking)),
         table(head, _first(rows)),
-        listed(shorten(line, _LINE_WIDTH) for line in ranking_lines(ranking)),
+        listed(
+            shorten(line, _LINE_WIDTH)
+            for line in (*variant_errors(results.values()), *ranking_lines(ranking))
+        ),
         _gates([gate] if gate is not None else []),
     )
 
@@ -110,7 +113,8 @@ def _remarks(view: RunView) -> Iterator[str]:
         yield "a partial run: the figures are of the samples that ran, and no gate is decided"
     if result.info.overridden:
         yield f"overridden: {', '.join(result.info.overridden)}"
-    yield from (*map(str, view.missing), *view.people, *view.causes)
+    others = (part for part in view.missing if not (part.is_error and result.is_red))
+    yield from (*map(str, others), *view.people, *view.causes)
     yield from (*result.info.warnings, *result.info.remarks)
 
 
@@ -166,15 +170,48 @@ def _comparison(view: RunView) -> Markup:
     return table((f"compared with {baseline}", "A", "B", "A - B", "p", ""), _first(rows))
 
 
-def _worst(view: RunView) -> Markup:
-    """Return the samples that could not be judged, failed or are low, to be opened."""
-    info = view.result.info
-    low = view.worst(lambda sample: is_bad(sample) or is_low(info, sample))
+def _wrong(view: RunView) -> Markup:
+    """Return why scores are missing, the failed gates, the worst answers."""
+    found = WhatIsWrong(view)
+    said = [*found.errors, *found.gates, *(f"undecided: {gate}" for gate in found.undecided)]
+    said += [found.changes] if found.changes else []
+    lines = listed(shorten(line, _LINE_WIDTH) for line in said)
+    return joined([lines, *(_answer(answer) for answer in found.answers[:MOST])])
+
+
+def _answer(answer: WrongAnswer) -> Markup:
+    """Return an answer with what was expected and what is wrong; all else is to be opened."""
+    sample = answer.sample
+    word = _WORDS.get(sample.outcome, sample.outcome)
+    alike = f" and {answer.alike} more alike" if answer.alike else ""
+    title = element("strong", shorten(sample.sample_id, _TITLE_WIDTH), alike)
+    question = f" {shorten(sample.question or '', _TITLE_WIDTH)}"
+    rows = {
+        "answer": sample.answer,
+        "expected": answer.reference,
+        "why": "\n".join(answer.missed),
+        "judge": "\n".join(answer.reasons),
+        "cause": answer.cause,
+    }
+    texts = [(name, shorten(text, _LINE_WIDTH)) for name, text in rows.items() if text]
+    head = element("div", badge(word, _COLOUR_OF[word]), " ", title, question, dir="auto")
+    more = element("summary", "all of it", style="cursor:pointer")
+    parts = [
+        (name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(answer.view.result, sample)
+    ]
+    folded = element("details", more, table((), parts))
+    inside = element("div", table((), texts), folded, style="margin-left:16px")
+    return element("div", head, inside, style="margin:6px 0")
+
+
+def _low(view: RunView) -> Markup:
+    """Return the samples that are low though nothing failed, to be opened."""
+    low = view.worst(lambda sample: is_low(view.result.info, sample))
     if not low:
         return Markup("")
-    title = f"Worst samples ({len(low[:_WORST])} of {len(low)} that are low or not judged)"
+    title = f"Low samples ({len(low[:MOST])} of {len(low)})"
     head = element("div", element("strong", title), style="margin:6px 0")
-    return joined((head, *(_sample(view.result, sample) for sample in low[:_WORST])))
+    return joined((head, *(_sample(view.result, sample) for sample in low[:MOST])))
 
 
 def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:

@@ -5,5 +5,5 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-NAMES: Final[Mapping[str, tuple[str, ...]]] = {"labels": (), "page": ()}
-"""Folders without a report of their own: no run loads them to look for one."""
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {"labels": (), "page": (), "what_is_wrong": ()}
+"""What has no report of its own: no run loads it to look for one."""

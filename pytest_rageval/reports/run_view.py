@@ -93,6 +93,11 @@ class RunView:
         is_open = any(gate.outcome == "skipped" for gate in self.result.gates)
         return "undecided" if is_open and self.verdict == "passed" else self.verdict
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the verdict says it all: green, wholly decided, compared with nothing."""
+        return self.result.comparison is None and self.strict_verdict in ("passed", "not judged")
+
     @cached_property
     def ended(self) -> str:
         """How many gates and cases ended how."""
@@ -226,10 +231,11 @@ class MeanRow:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Scores or rows that are in no figure; ``reason`` is why the first of them is not."""
+    """Scores or rows in no figure, ``reason`` for the first; ``is_error``: something failed."""
 
     text: str
     reason: str = ""
+    is_error: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}, for instance: {self.reason}" if self.reason else self.text
@@ -329,7 +335,7 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
     errors = [unwritten(result.info.target, sample) for sample in expected]
     if errors and all(errors):
         count = f"{len(errors)} of {len(result.samples)} samples"
-        yield Missing(f"{count} are not answered", errors[0] or "")
+        yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
         return
     yield from map(Missing, open_lines(result))
     for name, metric in result.metrics.items():
@@ -345,7 +351,7 @@ def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
     """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
     for name, verdict in result.controls.items():
         if remark := verdict.remark(name):
-            yield Missing(remark)
+            yield Missing(remark, is_error=verdict.passed is False)
     if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
         yield Missing(f"no controls: {', '.join(without)}")
 
@@ -354,7 +360,7 @@ def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
     rows = [sample.invalid for sample in result.samples if sample.invalid is not None]
     if rows:
         count = f"{len(rows)} of {len(result.samples)} rows {'is' if len(rows) == 1 else 'are'}"
-        yield Missing(f"{count} invalid and in no figure", rows[0])
+        yield Missing(f"{count} invalid and in no figure", rows[0], is_error=True)
 
 
 def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
@@ -374,11 +380,10 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
     unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
-        yield Missing(
-            f"the judge was given up: {name} not asked on {len(unasked)} {of_all}", unasked[0]
-        )
+        text = f"the judge was given up: {name} not asked on {len(unasked)} {of_all}"
+        yield Missing(text, unasked[0], is_error=True)
     if failed:
-        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0])
+        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0], is_error=True)
     if reasons:
         yield Missing(f"{name} does not apply to {len(reasons)} {of_all}", reasons[0])
 

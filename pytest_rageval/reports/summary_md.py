@@ -1,10 +1,11 @@
-"""``summary.md``: verdict, means, gates and the worst samples, for a pull-request comment."""
+"""``summary.md``: what is wrong, then means, gates and samples, for a pull-request comment."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -35,13 +36,17 @@ from pytest_rageval.stats.wording import (
 )
 from pytest_rageval.text.printable import one_line
 
+if TYPE_CHECKING:
+    from pytest_rageval.reports.what_is_wrong import WrongAnswer
+
 LISTED = 10
 """How many of the worst samples are listed."""
 
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
-_ROOM_MEANS = 13_000
-_ROOM_COMPARISON = 13_000
+_ROOM_WRONG = 8_000
+_ROOM_MEANS = 10_000
+_ROOM_COMPARISON = 9_000
 _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
@@ -70,6 +75,8 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield ""
     yield verdict_text(view)
     yield ""
+    if wrong := list(_wrong(view)):
+        yield from (*wrong, "")
     yield f"- run_id: `{run.id}`"
     yield f"- scenario: {_code(result.info.path)}"
     yield f"- samples: {counts.samples} (ran {counts.ran}, scored {counts.scored})"
@@ -98,8 +105,50 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield from _worst(view)
 
 
-def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterator[str]:
-    """Yield the variants of a scenario against each other, as Markdown."""
+def _wrong(view: RunView) -> Iterator[str]:
+    """Yield why scores are missing, the failed gates, the worst answers, what broke."""
+    if view.is_plain:
+        return
+    # Not at the top: most runs are green.
+    from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong
+
+    found = WhatIsWrong(view)
+    said = [*found.errors, *found.gates, *(f"undecided: {gate}" for gate in found.undecided)]
+    said += [found.changes] if found.changes else []
+    lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in said]
+    yield from _fitting(lines, _ROOM_LIST)
+    answers = ["\n".join(_answer(answer)) for answer in found.answers[:MOST]]
+    if shown := _fitting(answers, _ROOM_WRONG):
+        yield from ("", "## Worst answers", "", *shown)
+
+
+def _answer(answer: WrongAnswer) -> Iterator[str]:
+    """Yield the item of a list: the question, then texts and reasons in lines of their own."""
+    sample = answer.sample
+    alike = f" (and {answer.alike} more alike)" if answer.alike else ""
+    yield f"1. **{_name(sample.sample_id)}**{alike} {_cell(sample.question or '', _QUESTION_WIDTH)}"
+    parts = {
+        "answer": sample.answer,
+        "expected": answer.reference,
+        "why": "; ".join(shorten(text, _REASON_WIDTH) for text in answer.missed),
+        "judge": "; ".join(answer.reasons),
+        "cause": answer.cause,
+    }
+    for name, text in parts.items():
+        if text:
+            yield f"   - {name}: {_cell(text, _REASON_WIDTH)}"
+
+
+def ranking_section(
+    ranking: Ranking, gate: GateResult | None = None, results: Sequence[ScenarioResult] = ()
+) -> Iterator[str]:
+    """Yield the variants of a scenario against each other, as Markdown.
+
+    Of ``results``, those of the variants, why scores are missing.
+    """
+    # Not at the top: most runs are green, and most scenarios have no variants.
+    from pytest_rageval.reports.what_is_wrong import variant_errors
+
     head = "| variant | " + " | ".join(HEADS) + " |"
     rows = [
         f"| {_name(name)} | " + " | ".join(text.strip() or "-" for text in figures) + " |"
@@ -107,7 +156,8 @@ def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterato
     ]
     yield from _table("Variants", head, rows, _ROOM_VARIANTS)
     best = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
-    lines = [ranking_head(ranking), *best, *ranking_lines(ranking)]
+    errors = variant_errors(results)
+    lines = [ranking_head(ranking), *errors, *best, *ranking_lines(ranking)]
     yield from ("", *_fitting([f"- {_cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
 
 
@@ -138,7 +188,9 @@ def _means(view: RunView) -> Iterator[str]:
     ]
     yield from ("", *_fitting(lines, _ROOM_LIST))
     yield f"- **weighted_score: {mean}**"
-    missing = [f"- {_cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in view.missing]
+    # Of a red run, it begins with the errors.
+    others = [part for part in view.missing if not (part.is_error and view.result.is_red)]
+    missing = [f"- {_cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
     if fitting := _fitting(missing, _ROOM_LIST):
         yield from ("", *fitting)
 
@@ -266,7 +318,8 @@ def _worst(view: RunView) -> Iterator[str]:
     ]
     if rows:
         head = "| sample | weighted_score | outcome | why | question |"
-        yield from _table("Worst samples", head, rows, _ROOM_SAMPLES)
+        title = "Worst samples" if view.result.is_red else "Lowest scores"
+        yield from _table(title, head, rows, _ROOM_SAMPLES)
 
 
 def _why(view: RunView, sample: SampleResult) -> str:

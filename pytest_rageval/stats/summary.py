@@ -6,6 +6,7 @@ All sums are ``math.fsum`` in the order given, so that the same scores always gi
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +14,10 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from pytest_rageval.model import (
+    BUDGET,
     FAULTS,
     NOT_ASKED,
+    REPLAY,
     USABLE,
     WEIGHTED_SCORE,
     Counts,
@@ -26,7 +29,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, mean_bounds, t_quantile
-from pytest_rageval.stats.verdict import has_failed
+from pytest_rageval.stats.verdict import has_failed, shown_errors
 from pytest_rageval.stats.weights import group_numbers, is_scored, rescale, weighted_mean
 
 # The relative error of a running sum of a million weights is at most 1e-10.
@@ -389,6 +392,13 @@ def reply_counts(samples: Iterable[SampleResult], name: str) -> dict[str, int]:
     return {USABLE: found[USABLE], **faulty} if faulty else {}
 
 
+_UNASKED: Final = {
+    NOT_ASKED: "not asked",
+    REPLAY: "not in the cache that is replayed",
+    BUDGET: "the budget was spent",
+}
+
+
 def judge_failure(sample: SampleResult) -> str:
     """Return why a judge scored nothing of a sample, equal for equal kinds of replies.
 
@@ -398,12 +408,21 @@ def judge_failure(sample: SampleResult) -> str:
     for name, error in sample.errors.items():
         found = sample.replies.get(name) or {}
         kinds = [words for fault, words in FAULTS.items() if found.get(fault)]
-        if error.startswith(NOT_ASKED):
-            kinds = ["not asked"]
+        kinds = [words for begin, words in _UNASKED.items() if error.startswith(begin)] or kinds
         if not kinds or sample.scores.get(name) is not None:
             return ""
         reasons.append(f"{name}: {', '.join(kinds)}")
     return "; ".join(reasons)
+
+
+def error_kind(sample: SampleResult) -> tuple[str, str]:
+    """Return what is equal where samples could not be judged for one reason, and the reason.
+
+    Figures differ, as how long a judge was waited for. Two empty texts where nothing is known.
+    """
+    errors = (f"{name}: {error}" for name, error in shown_errors(sample).items())
+    reason = judge_failure(sample) or "; ".join(errors)
+    return re.sub(r"\d+", "0", reason), reason
 
 
 def replies_text(counts: Mapping[str, int]) -> str:

@@ -131,7 +131,7 @@ class TestFunctionsWithOtherParameters:
         assert files(four.path / "whole") == files(four.path / "merged")
         one, two = (sorted(junit_cases(four.path / f"{name}.xml")) for name in ("whole", "merged"))
         assert one == two
-        (line,) = [one for one in whole.outlines if one.startswith("FAILED")]
+        (line,) = [one for one in whole.outlines if one.startswith("FAILED ")]
         assert "test_bot[q2-gpt]" in line
         assert line in found.outlines
 
@@ -245,7 +245,7 @@ def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
     whole = four.pytest("test_bot.py", "--junitxml=whole.xml", "-rf")
     parts = run_shards(four, ["1/2", "2/2"], "test_bot.py")
     found = merge(four, parts, "--junitxml=merged.xml", "-rf")
-    lines = [sorted(line for line in one.outlines if "FAILED" in line) for one in (whole, found)]
+    lines = [sorted(line for line in one.outlines if "FAILED " in line) for one in (whole, found)]
     assert [line.split()[-1] for line in lines[0]] == ["impolite", "server"]
     assert lines[0] == lines[1]
     reasons = [

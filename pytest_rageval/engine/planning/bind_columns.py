@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
@@ -24,6 +25,7 @@ NAMED = {"context_docs": "contexts that name their document (objects with a doc_
 
 _FIELDS = tuple(found.name for found in fields(Sample))
 _SHOWN = 20
+_ABSENT = "has no such field"
 
 
 def check_columns(
@@ -53,9 +55,10 @@ def check_columns(
     if not columns.problems:
         return
     hint = columns.hint(asks=bool(provided & ANSWERED_FIELDS))
-    for at, (position, message, is_unnamed) in enumerate(columns.problems):
-        first = is_unnamed and not any(other[2] for other in columns.problems[:at])
-        binding.problem(f"{message}. {hint}" if first else message, "metrics", position)
+    for lack in _joined(columns.problems):
+        first = lack.is_missed and hint
+        binding.problem(f"{lack}. {hint}" if first else str(lack), "metrics", lack.position)
+        hint = "" if first else hint
 
 
 def _refuse_doubts(
@@ -110,6 +113,40 @@ def check_named_columns(
             binding.problem(f"metrics[{position}].column: {message}", "metrics", position)
 
 
+class _Lack(Struct):
+    """Fields that metrics need and the data lack, and why; ``position`` is the first metric's."""
+
+    position: int
+    metrics: list[str]
+    needs: list[str]
+    hint: str
+    reason: str
+    is_missed: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that there is to say is that there is no such column."""
+        return not self.hint and self.reason.endswith(_ABSENT)
+
+    def __str__(self) -> str:
+        verb = "metric {} needs" if len(self.metrics) == 1 else "metrics {} need"
+        what = f"{verb.format(_quoted(self.metrics))} {_quoted(self.needs)}{self.hint}"
+        return f"{what}; {self.reason}{'s' if len(self.needs) > 1 else ''}"
+
+
+def _joined(lacks: Sequence[_Lack]) -> list[_Lack]:
+    """Return one for all metrics that lack the same fields of data that have no such columns."""
+    of_metric: dict[object, _Lack] = {}
+    for at, lack in enumerate(lacks):
+        same: object = (lack.position, lack.is_missed) if lack.is_plain else at
+        of_metric.setdefault(same, replace(lack, needs=[])).needs.extend(lack.needs)
+    found: dict[object, _Lack] = {}
+    for at, lack in enumerate(of_metric.values()):
+        same = (*lack.needs, lack.reason) if lack.is_plain else at
+        found.setdefault(same, replace(lack, metrics=[])).metrics.extend(lack.metrics)
+    return list(found.values())
+
+
 class _Columns(Struct):
     """The columns of the data, the fields that are ``present``, and those that were missed."""
 
@@ -119,8 +156,8 @@ class _Columns(Struct):
     present: frozenset[str]
     missed: dict[str, None] = field(default_factory=dict)
     """The fields that lack a column."""
-    problems: list[tuple[int, str, bool]] = field(default_factory=list)
-    """For each field of a metric: the metric's position, the message, and whether it is missed."""
+    problems: list[_Lack] = field(default_factory=list)
+    """For each field of a metric what is the matter."""
 
     def check(self, metric: BoundMetric) -> None:
         """Note the fields that a metric lacks."""
@@ -131,8 +168,10 @@ class _Columns(Struct):
         known = dict(self.missed)
         for need in sorted(lacking):
             hint = _alternative(info) if not (started or info.needs & self.present) else ""
-            message = f"metric {metric.column.name!r} needs {need!r}{hint}; {self._reason(need)}"
-            self.problems.append((metric.position, message, need in self.missed))
+            name, reason = metric.column.name, self._reason(need)
+            is_missed = need in self.missed
+            lack = _Lack(metric.position, [name], [need], hint, reason, is_missed)
+            self.problems.append(lack)
         others = info.or_needs - self.present
         if others and not started and set(self._proposed(others)) == others:
             self.missed = known | dict.fromkeys(sorted(others))  # there are columns for these
@@ -239,7 +278,7 @@ class _Columns(Struct):
         if taken:
             served = f"key_map gives its column {taken[0]!r} to {users[taken[0]]!r}"
             return f"{shown} has no other column for it: {served}"
-        return f"{shown} has no such field"
+        return f"{shown} {_ABSENT}"
 
 
 def contexts_hint(

@@ -327,8 +327,17 @@ def _option_problem(
         message = f"{label}: {unknown_name('option', option, known)}"
     else:
         where = f"{label}.{option}" if option else label
-        message = f"{where}: {reworded(detail)}"
+        of_user = spec.use is not None and detail["type"] == "missing"
+        message = f"{where}: {reworded(detail)}{_of_sample() if of_user else ''}"
     binding.problem(message, *place)
+
+
+def _of_sample() -> str:
+    """Return how the parameters are called that need no option."""
+    # Not at the top: most scenarios name no metric of their own.
+    from pytest_rageval.metrics.custom.signature import FIELDS
+
+    return f" (no option is needed for parameters called sample, {', '.join(FIELDS)})"
 
 
 def said_of_metrics() -> list[str]:

@@ -106,7 +106,7 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
         raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")
     return MetricInfo(
         name,
-        _fields(declared.needs or (), shown),
+        _fields(_needs(declared, signature), shown),
         range=_range(declared.range, shown),
         higher_is_better=declared.higher_is_better is not False,
         version=declared.version or 1,
@@ -129,6 +129,13 @@ def _asks(declared: Collection[Role] | None, signature: Signature, shown: str) -
     if asks and not signature.is_async:
         raise CustomMetricError(f"{shown}: asks: only an async function can ask models")
     return asks
+
+
+def _needs(declared: Declaration, signature: Signature) -> Collection[str]:
+    """Return what is declared, else the fields of rows that its parameters name."""
+    if declared.needs is not None:
+        return declared.needs
+    return [name for name in signature.needs if name in NEEDED_FIELDS]
 
 
 def _fields(needs: Iterable[str], shown: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Users' functions as metrics: which models and options they take, and how they are called."""
+"""Users' functions as metrics: which fields, models and options they take; how they are called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import copy
 import inspect
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
 
 from pydantic import ConfigDict, Field, create_model
@@ -17,7 +17,13 @@ from pytest_rageval.metrics.base import Models, NoOptions, Role, ScoringContext
 from pytest_rageval.model import Sample, Score, json_plain
 
 Given = Literal["models", "judge", "embedding", "context"]
-"""What a parameter receives, besides the sample, by its name or annotation."""
+"""What a parameter receives, besides the sample and its fields, by its name or annotation."""
+
+SAMPLE: Final = "sample"
+FIELDS: Final = tuple(
+    field.name for field in fields(Sample) if field.name not in ("index", "row", "skip", "xfail")
+)
+"""The fields of a sample that a parameter of that name receives."""
 
 _BY_ANNOTATION: Final[Mapping[str, Given]] = {
     "Models": "models",
@@ -27,6 +33,7 @@ _BY_ANNOTATION: Final[Mapping[str, Given]] = {
 }
 _ROLES: Final[tuple[Role, ...]] = ("judge", "embedding")
 _EMPTY: Final = inspect.Parameter.empty
+_REST: Final = inspect.Parameter.VAR_KEYWORD
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -72,15 +79,38 @@ class CallOptions(NoOptions):
 class Signature:
     """The parameters of a function of a sample.
 
-    ``gives`` says what each parameter receives; ``roles`` are the models that it asks, None where
-    it takes all models and does not declare which. ``says_bool``: it is annotated ``-> bool``.
+    ``first`` is what the first positional one receives: the sample, a field of it, or "" where
+    there is none. ``of_sample`` says so of the others by name, ``gives`` which models they receive.
+    A parameter in ``defaults`` keeps its default where the sample lacks the field. ``roles`` are
+    the models that it asks, None where it takes all models and does not declare which.
     """
 
+    first: str
+    of_sample: Mapping[str, str]
+    defaults: frozenset[str]
     gives: Mapping[str, Given]
     options: type[CallOptions]
     roles: frozenset[Role] | None
     is_async: bool
-    says_bool: bool
+
+    @property
+    def needs(self) -> list[str]:
+        """The fields of the sample that it cannot do without."""
+        taken = [self.first, *self.of_sample.values()]
+        return [name for name in taken if name in FIELDS and name not in self.defaults]
+
+    def arguments(self, sample: Sample) -> tuple[list[object], dict[str, object]]:
+        """Return the positional and the named arguments that are about the sample."""
+        named = {
+            name: value
+            for name, what in self.of_sample.items()
+            if (value := _part(sample, what)) is not None or name not in self.defaults
+        }
+        return [_part(sample, self.first)] if self.first else [], named
+
+
+def _part(sample: Sample, what: str) -> object:
+    return sample if what == SAMPLE else getattr(sample, what)
 
 
 def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) -> Signature:
@@ -88,26 +118,69 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
 
     Raises CustomMetricError for a function that cannot be called with a sample.
     """
-    parameters = _parameters(function, shown)[skips:]
-    if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
-        raise CustomMetricError(f"{shown} takes no sample: declare it as 'def metric(sample)'")
-    names = _namespace(function)
-    rest = parameters if parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]
+    parameters, names = _parameters(function, shown)[skips:], _namespace(function)
+    first, rest = _split(parameters, names)
+    is_by_field = first in FIELDS or not first
+    of_sample: dict[str, str] = {}
     gives: dict[str, Given] = {}
     roles: frozenset[Role] | None = frozenset()
     for parameter in rest:
         given, asked = _received(parameter, names)
+        what = _of_sample(parameter, names)
         if given is not None:
             gives[parameter.name] = given
             roles = None if roles is None or asked is None else roles | asked
+        elif what and (is_by_field or parameter.default is _EMPTY):
+            of_sample[parameter.name] = what
+    _refuse_mixture(parameters, first, of_sample, names, shown)
     is_async = _is_async(function)
     if not is_async and (asks := [name for name, given in gives.items() if given != "context"]):
         raise CustomMetricError(f"{shown} takes {asks[0]!r}: only an async function can ask models")
-    options = [parameter for parameter in rest if parameter.name not in gives]
-    returns = _resolved(inspect.signature(function).return_annotation, names)
-    return Signature(
-        gives, call_options(options, names, shown), roles, is_async, returns in (bool, "bool")
-    )
+    options = [part for part in rest if part.name not in gives and part.name not in of_sample]
+    defaults = frozenset(part.name for part in parameters if part.default is not _EMPTY)
+    made = call_options(options, names, shown)
+    return Signature(first, of_sample, defaults, gives, made, roles, is_async)
+
+
+def _split(
+    parameters: list[inspect.Parameter], names: Mapping[str, Any]
+) -> tuple[str, list[inspect.Parameter]]:
+    """Return what the first positional parameter receives, "" without one, and the others."""
+    kind = parameters[0].kind if parameters else inspect.Parameter.KEYWORD_ONLY
+    if kind is inspect.Parameter.VAR_POSITIONAL:
+        return SAMPLE, parameters
+    is_named = kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    if is_named or _received(parameters[0], names)[0] is not None:
+        return "", parameters
+    return _of_sample(parameters[0], names) or SAMPLE, parameters[1:]
+
+
+def _of_sample(parameter: inspect.Parameter, names: Mapping[str, Any]) -> str:
+    """Return which part of the sample a parameter asks for by its name or annotation, or ""."""
+    annotation = _resolved(parameter.annotation, names)
+    if str(getattr(annotation, "__name__", annotation)).rpartition(".")[2] == Sample.__name__:
+        return SAMPLE
+    known = parameter.name in (SAMPLE, *FIELDS) and parameter.kind is not _REST
+    return parameter.name if known else ""
+
+
+def _refuse_mixture(
+    parameters: list[inspect.Parameter],
+    first: str,
+    of_sample: Mapping[str, str],
+    names: Mapping[str, Any],
+    shown: str,
+) -> None:
+    """Raise CustomMetricError where nothing of the sample is taken, or it is not clear what."""
+    if not first and not of_sample:
+        message = f"{shown} takes no sample: declare it as 'def metric(sample)'"
+        raise CustomMetricError(f"{message}, or with some of {', '.join(FIELDS)}")
+    if first == SAMPLE and of_sample and not _of_sample(parameters[0], names):
+        takes = ", ".join(of_sample)
+        raise CustomMetricError(
+            f"{shown}: what is {parameters[0].name!r}, beside {takes}? Parameters that receive "
+            f"something of a sample are called sample, {', '.join(FIELDS)}"
+        )
 
 
 def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> type[CallOptions]:
@@ -241,14 +314,15 @@ class CustomFunction:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the function's result as a score; its exceptions are raised."""
         call = self._call
-        arguments = dict.fromkeys(call.signature.gives, context)
+        given = dict.fromkeys(call.signature.gives, context)
+        positional, named = call.signature.arguments(own(sample))
         try:
-            returned = call.function(own(sample), **arguments, **call.keywords)
+            returned = call.function(*positional, **named, **given, **call.keywords)
         except (Exception, KeyboardInterrupt):
             raise
         except BaseException as error:  # sys.exit, pytest.skip: they concern this score alone
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error
-        return as_score(self._name, returned, says_bool=call.signature.says_bool)
+        return as_score(self._name, returned)
 
 
 class CustomCoroutine:
@@ -263,10 +337,11 @@ class CustomCoroutine:
         """Return the function's result as a score; TimeoutError where it takes too long."""
         call = self._call
         gives = call.signature.gives
-        arguments = {name: _argument(given, models) for name, given in gives.items()}
+        given = {name: _argument(one, models) for name, one in gives.items()}
+        positional, named = call.signature.arguments(own(sample))
         try:
             async with asyncio.timeout(self._timeout_s) as limit:
-                returned = await call.function(own(sample), **arguments, **call.keywords)
+                returned = await call.function(*positional, **named, **given, **call.keywords)
         except TimeoutError as error:
             if limit.expired():
                 raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
@@ -278,7 +353,7 @@ class CustomCoroutine:
                 raise
             # It would end the event loop of the whole run.
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error
-        return as_score(self._name, returned, says_bool=call.signature.says_bool)
+        return as_score(self._name, returned)
 
 
 def own(sample: Sample) -> Sample:
@@ -294,12 +369,11 @@ def _argument(given: Given, models: Models) -> object:
     return ScoringContext() if given == "context" else getattr(models, given)
 
 
-def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:
+def as_score(name: str, value: object) -> Score:
     """Return ``value`` as the score of the metric ``name``.
 
     A Score is returned unchanged; a number is its value, ``(number, reason)`` both, None unscored.
-    A boolean is 1.0 or 0.0 where the metric ``says_bool``, else an error. NaN and the range are
-    checked by the caller.
+    True is 1.0 and False 0.0, also numpy's. NaN and the range are checked by the caller.
     """
     if isinstance(value, Score):
         return value
@@ -309,10 +383,7 @@ def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:
     if value is None:
         return Score(name, None, reason=reason or "the metric returned None")
     if _is_bool(value):
-        if says_bool:
-            return Score(name, float(bool(value)), reason)
-        error = f"returned {value}, not a number (annotate it '-> bool' for 1 and 0)"
-        return Score(name, None, error=error)
+        return Score(name, float(bool(value)), reason)
     if not _is_number(value):
         return Score(name, None, error=_not_a_number(value))
     number: Any = value  # it becomes a plain float where the range is checked

@@ -25,7 +25,9 @@ from pytest_rageval.plugin.run.fast_reports import (
     reason_lines,
     strangers,
 )
-from pytest_rageval.plugin.run.items import METHODS, SampleItem
+from pytest_rageval.plugin.run.gate_reports import GateItem
+from pytest_rageval.plugin.run.items import METHODS, SampleItem, case_of
+from pytest_rageval.stats.wording import counted
 
 _CURRENT: Final = "PYTEST_CURRENT_TEST"
 # Of a setup or teardown that passed, these keep the report for --durations, or do nothing.
@@ -67,11 +69,14 @@ class FastProtocol:
         self._first = None
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Say why cases go pytest's own way, where they do."""
+        """Say how many of the items are gates, and why cases go pytest's own way, where they do."""
+        gates = sum(isinstance(item, GateItem) for item in items)
+        cases = sum(case_of(item) is not None for item in items) if gates else 0
+        is_told = gates and self._config.get_verbosity() >= 0
+        counts = [f"{counted(cases, 'case')} and {counted(gates, 'gate')}"] if is_told else []
         parents = {item.parent: item for item in items if type(item) is SampleItem}
-        return reason_lines(
-            self._config, [reason_against(self._config, item.ihook) for item in parents.values()]
-        )
+        reasons = [reason_against(self._config, item.ihook) for item in parents.values()]
+        return [*counts, *reason_lines(self._config, reasons)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(

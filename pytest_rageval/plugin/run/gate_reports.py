@@ -26,7 +26,8 @@ from pytest_rageval.engine.verdict.decide import (
 from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult, Value
 from pytest_rageval.plugin.run.last_failed import deselected_best
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.failures import ScenarioLines, gate_text, placed
+from pytest_rageval.plugin.show.failures import ScenarioLines, gate_text, message_text, placed
+from pytest_rageval.plugin.show.next_steps import BRIEF
 from pytest_rageval.plugin.show.pytest_reports import report_to_allure, without_allure
 from pytest_rageval.plugin.show.terminal import terminal_width, write_lines
 from pytest_rageval.run_paths import run_folder
@@ -172,6 +173,9 @@ def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioRes
     text = gate_text(result, gate, width) if gate.outcome == "failed" else ""
     failure = _failure(whole, gate, text) if gate.outcome == "failed" else None
     reports = _reports(nodeid, location, gate, failure)
+    if failure is not None:
+        brief = _failure(whole, gate, message_text(gate, width))
+        item.config.stash.setdefault(BRIEF, {})[nodeid] = brief
     hooks, told = item.config.hook, []
 
     def pytest_runtest_protocol() -> bool:

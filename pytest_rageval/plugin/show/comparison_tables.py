@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_rageval.engine.verdict.decide import VariantComparison
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,
@@ -33,6 +34,7 @@ from pytest_rageval.stats.wording import (
 from pytest_rageval.text.printable import cells, one_line, pad
 
 _LISTED = 5
+_ERROR_WIDTH = 300
 
 
 def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
@@ -122,7 +124,12 @@ def variant_lines(
     found: VariantComparison, page: Path | str | None, root: Path, width: int
 ) -> Iterator[Line]:
     """Yield the ranked table, the verdict and the page, or why that could not be written."""
+    # Not at the top: most comparisons have no variants.
+    from pytest_rageval.reports.what_is_wrong import variant_errors
+
     column = name_column(["gate best"], width)
+    for error in variant_errors(found.results):
+        yield from prose(shorten(one_line(error), _ERROR_WIDTH), width, "red")
     if found.ranking is not None:
         yield from prose(ranking_head(found.ranking), width)
         yield from _table(found.ranking, width)

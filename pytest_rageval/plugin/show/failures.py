@@ -119,9 +119,13 @@ _LEAST_ROOM = 50
 
 def gate_text(result: ScenarioResult, verdict: GateResult, width: int) -> str:
     """Return the message of a failed gate and its worst samples, in lines of ``width`` cells."""
+    return "\n".join([message_text(verdict, width), *_worst(result, verdict, width)])
+
+
+def message_text(verdict: GateResult, width: int) -> str:
+    """Return the message of a gate in lines of ``width`` cells."""
     lines = printable(verdict.message).splitlines()
-    message = [part for line in lines for part in wrapped(line, width) or [""]]
-    return "\n".join([*message, *_worst(result, verdict, width)])
+    return "\n".join(part for line in lines for part in wrapped(line, width) or [""])
 
 
 def low_line(result: ScenarioResult) -> str:

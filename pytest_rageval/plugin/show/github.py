@@ -64,7 +64,8 @@ def _texts(
     for contest in contests:
         if contest.ranking is not None:
             head = f"# {one_line(contest.info.name)}\n\n"
-            whole = head + "\n".join(ranking_section(contest.ranking, contest.gate)) + "\n"
+            section = ranking_section(contest.ranking, contest.gate, contest.results)
+            whole = head + "\n".join(section) + "\n"
             yield whole, head
     for result, run in results:
         whole = summary_text(replace(result, ranking=None), run)

@@ -1,7 +1,8 @@
-"""The last lines of a red run: what to run next, and where the page is."""
+"""The last lines of a red run: what to run next, where the page is; what is not printed twice."""
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,20 +11,22 @@ from typing import Any, Final, Literal
 
 import pytest
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.stats.summary import judge_failure
+from pytest_rageval.stats.summary import error_kind
 from pytest_rageval.stats.verdict import unwritten
-from pytest_rageval.text.printable import printable
+from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.printable import one_line, printable
 
 Step = Literal["failed", "stopped", "whole", "check", "answers", "page"]
 """What is to be run next.
 
-What failed; that first, then the rest; every sample; a dry run; with a system that answers; the
-same with a page.
+What failed; that first, then the rest; every sample; a dry run; with a system that answers; with
+a page, where nothing but gates failed: the same samples would fail them again.
 """
 
 _ADDED: Final[dict[Step, str]] = {
@@ -35,6 +38,7 @@ _ADDED: Final[dict[Step, str]] = {
 }
 # Options of pytest that choose some of the cases.
 _CHOOSING: Final = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "lf": "--lf"}
+_REASON_WIDTH: Final = 200
 _CHILD = "pytest_rageval.plugin.child"
 _STRICT = "(strict: undecided fails)"
 _CONTROLS = "controls:"
@@ -63,8 +67,12 @@ class Ended:
         return self.has_broken_cases or any(count.failed or count.error for count in counts)
 
 
+BRIEF = pytest.StashKey[dict[str, Any]]()
+"""By node id, what pytest is to print of a failed gate: the table below has the worst answers."""
+
+
 class NextSteps:
-    """Prints the lines after pytest's own short summary."""
+    """Prints the lines after pytest's own short summary, and keeps its sections short."""
 
     def __init__(
         self,
@@ -75,7 +83,7 @@ class NextSteps:
         self._config = config
         self._ended = ended
         self._results = results
-        self._errors: list[Any] | None = None
+        self._whole: dict[str, list[Any]] = {}
         self._folded: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -91,23 +99,27 @@ class NextSteps:
             terminalreporter.write_line(line, bold=True)
 
     def _fold(self, terminal: pytest.TerminalReporter) -> None:
-        """Have pytest print only one of the errors that a judge failed on in the same way (R6)."""
-        errors = terminal.stats.get("error")
-        if not errors or len(errors) < 2 or self._config.get_verbosity() > 0:
+        """Have pytest print one of several equal errors, and of a gate its message alone."""
+        verbosity, brief = self._config.get_verbosity(), self._config.stash.get(BRIEF, {})
+        if verbosity > 0:
             return
+        errors, failed = terminal.stats.get("error", []), terminal.stats.get("failed", [])
         shown, self._folded = fold(errors, self._results())
         if self._folded:
-            self._errors, terminal.stats["error"] = errors, shown
+            self._whole["error"], terminal.stats["error"] = errors, shown
+        if brief and verbosity > -2:  # else no table has the worst answers
+            self._whole["failed"] = failed
+            terminal.stats["failed"] = [_brief(report, brief) for report in failed]
 
     @pytest.hookimpl(specname="pytest_terminal_summary", tryfirst=True)
     def pytest_terminal_summary_unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """After pytest's section ERRORS, count all of them again, and say what was left out."""
-        if self._errors is not None:
-            terminalreporter.stats["error"], self._errors = self._errors, None
-            if not self._config.option.no_summary:
-                terminalreporter.section("errors that are alike", sep="-")
-                for line in self._folded:
-                    terminalreporter.write_line(line, red=True)
+        """After pytest's own sections, count all of them again, and say what was left out."""
+        terminalreporter.stats.update(self._whole)
+        self._whole = {}
+        if self._folded and not self._config.option.no_summary:
+            terminalreporter.section("errors that are alike", sep="-")
+            for line in self._folded:
+                terminalreporter.write_line(line, red=True)
 
     def _lines(self, ended: Ended) -> Iterator[str]:
         step = next_step(ended)
@@ -118,13 +130,13 @@ class NextSteps:
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
         needs_cache = step in ("failed", "stopped")
         hint = next_hint(self._config, step, ended) if can_repeat or not needs_cache else ""
-        lines = [f"next  {hint}"] if hint else []
-        if not ended.refusals and step != "answers":
-            page = self._page(ended)
-            if not page and step != "whole" and PAGE not in self._config.stash[SETTINGS].reports:
-                page = next_hint(self._config, "page", ended)
-            lines += [f"page  {page}"] if page else []
-        yield from reversed(lines) if is_to_be_read(ended) else lines
+        yield from [f"next  {hint}"] if hint and step != "page" else []
+        if ended.refusals or step == "answers":
+            return
+        if page := self._page(ended):
+            yield f"page  {page}"
+        elif step != "whole" and PAGE not in self._config.stash[SETTINGS].reports:
+            yield f"next  {next_hint(self._config, 'page', ended)}"
 
     def _is_shown_otherwise(self) -> bool:
         """Return whether the app or an agent shows the run, or it was a dry run."""
@@ -191,7 +203,9 @@ def next_step(ended: Ended) -> Step | None:
         return "stopped"
     # Neither is red for what a sample is like: more samples have to run.
     unfinished = [gate for gate in red if _STRICT in gate.message or gate.name.startswith("save:")]
-    return "failed" if ended.has_red_cases or len(red) > len(unfinished) else "whole"
+    if ended.has_red_cases:
+        return "failed"
+    return "page" if len(red) > len(unfinished) else "whole"
 
 
 def _is_all_unwritten(ended: Ended) -> bool:
@@ -213,21 +227,18 @@ def _after_refusal(message: str) -> Step | None:
     return "answers" if _LACKS_ANSWERS.search(message) else "check"
 
 
-def is_to_be_read(ended: Ended) -> bool:
-    """Return whether only gates over answers from a file failed.
-
-    They fail again, however often the same answers run.
-    """
-    written = [result for result, _ in ended.written]
-    red = [result for result in written if result.is_red] or written  # of "best", all variants
-    is_from_file = all(result.info.is_of_file and not result.info.target for result in red)
-    is_certain = next_step(ended) == "failed" and not ended.has_red_cases
-    return is_certain and bool(red) and is_from_file
-
-
 def _red_gates(ended: Ended) -> list[GateResult]:
     gates = [*(gate for result, _ in ended.written for gate in result.gates), *ended.gates]
     return [gate for gate in gates if gate.outcome == "failed"]
+
+
+def _brief(report: Any, brief: Mapping[str, Any]) -> Any:
+    """Return the report of a gate as pytest is to print it; any other unchanged."""
+    if report.nodeid not in brief:
+        return report
+    shown = copy.copy(report)
+    shown.longrepr = brief[report.nodeid]
+    return shown
 
 
 def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:
@@ -236,18 +247,21 @@ def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[
     ``results`` are by node id of the cases; a report of another test is shown in full.
     """
     first: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     others: dict[str, int] = {}
     shown = []
     for report in reports:
         result = results.get(report.nodeid)
-        kind = judge_failure(result) if result is not None and report.when == "setup" else ""
+        is_unjudged = result is not None and report.when == "setup"
+        kind, reason = error_kind(result) if result and is_unjudged else ("", "")
         if not kind or kind not in first:
             shown.append(report)
-            first[kind] = report.nodeid
+            first[kind], reasons[kind] = report.nodeid, reason
         else:
             others[kind] = others.get(kind, 0) + 1
     lines = [
-        f"{first[kind].rpartition('::')[2]} and {count} more cases: ERROR ({kind}); -v shows each"
+        f"{first[kind].rpartition('::')[2]} and {counted(count, 'more case')}: ERROR "
+        f"({shorten(one_line(reasons[kind]), _REASON_WIDTH)}); -v shows each"
         for kind, count in others.items()
     ]
     return shown, [printable(line) for line in lines]

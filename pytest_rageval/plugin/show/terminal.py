@@ -26,7 +26,7 @@ from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.run_view import MeanRow, RunView, gate_word
 from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.printable import cells, one_line, pad, printable, wrapped
+from pytest_rageval.text.printable import cells, cut, one_line, pad, printable, wrapped
 
 
 def say(text: str) -> None:
@@ -219,6 +219,7 @@ class ScenarioTable:
         table = FigureTable.of(view, width)
         terminal.ensure_newline()
         terminal.section(f"rageval: {one_line(self._heading)}", sep="=")
+        write_lines(terminal, _head(view, width))
         write_lines(terminal, table.lines())
         write_lines(terminal, chain(_remarks(view, width), _stability(result), _target(result)))
         write_lines(terminal, _extent(view))
@@ -253,11 +254,26 @@ class ScenarioTable:
         return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
 
+_VERDICTS = {"passed": "green", "FAILED": "red", "undecided": "yellow", "not judged": ""}
+
+
+def _head(view: RunView, width: int) -> Iterator[Line]:
+    """Yield the verdict and, unless it says it all, what is wrong."""
+    word = view.verdict
+    yield ((word, _VERDICTS[word]), (cut(f": {view.ended}", width - len(word)), ""))
+    if not view.is_plain:
+        # Not at the top: most runs are green.
+        from pytest_rageval.plugin.show.wrong_lines import wrong_lines
+
+        yield from wrong_lines(view, width)
+
+
 def _remarks(view: RunView, width: int) -> Iterator[Line]:
     """Yield what people and causes say of the figures, and what is missing in them."""
     for line in (*view.people, *view.causes):
         yield from prose(line, width)
-    for missing in view.missing:
+    # Of a red run, the head says the errors.
+    for missing in (part for part in view.missing if not (part.is_error and view.result.is_red)):
         yield ((shorten(printable(" ".join(str(missing).split())), 200), "yellow"),)
 
 

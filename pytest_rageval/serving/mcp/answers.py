@@ -16,6 +16,7 @@ from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import Problem, UserError, shorten
 from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.reports.run_view import RunView, is_bad
+from pytest_rageval.reports.what_is_wrong import lowest
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.stats.weights import is_scored
@@ -246,12 +247,5 @@ def cause_of(sample: SampleResult, width: int) -> dict[str, str | None]:
 
 def why(sample: SampleResult, view: RunView) -> list[str]:
     """Return what is wrong with a sample: errors, missed thresholds, else its lowest score."""
-    reasons = view.why(sample)
-    if reasons or sample.outcome in ("skipped", "xfailed"):
-        return reasons
-    low = sorted(
-        (column.to_unit(score), column.name, score)
-        for column in view.result.info.metrics
-        if column.weight > 0.0 and is_scored(score := sample.scores.get(column.name))
-    )
-    return [f"{name} {score:.4f}" for unit, name, score in low[:1] if unit < 1.0]
+    is_to_be_low = sample.outcome in ("skipped", "xfailed")
+    return view.why(sample) or ([] if is_to_be_low else lowest(view.result, sample))

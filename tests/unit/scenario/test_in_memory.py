@@ -103,7 +103,7 @@ def test_rows_of_a_program_may_hold_what_no_file_can(value: Any) -> None:
 def test_columns_that_are_numbers_have_their_text_as_name() -> None:
     """[E12] As those of a data frame without a header."""
     tree = {"name": "s", "metrics": ["em"], "dataset": {"rows": [{0: "x", 1: "x", None: "y"}]}}
-    with pytest.raises(ScenarioError, match="has no such field. Columns: 0, 1, None"):
+    with pytest.raises(ScenarioError, match="has no such fields. Columns: 0, 1, None"):
         evaluate(tree)
     rows = {**tree["dataset"], "key_map": {"answer": "0", "references": "1"}}
     assert evaluate({**tree, "dataset": rows}).mean_of("em") == 1.0

@@ -327,6 +327,88 @@ class TestModels:
         assert "only an async function can ask models" in refusal(blocking)
 
 
+class TestParametersNamedLikeFields:
+    """[P11] As fixtures do: a parameter receives the field of its name."""
+
+    def test_one_alone(self) -> None:
+        assert score(lambda answer: answer == "please, thanks").value == 1.0
+        assert score(lambda question: question == "a").value == 0.0
+
+    def test_one_of_another_name_receives_the_sample(self) -> None:
+        assert score(lambda one: one == SAMPLE).value == 1.0
+        # A row's number is no field that anyone asks for by this name.
+        assert score(lambda row: row.id == "s").value == 1.0
+
+    def test_several_in_any_order_with_options_and_the_sample(self) -> None:
+        def same(references: Any, answer: str, sample: Sample, *, word: str = "no") -> bool:
+            return (references, answer, sample.id, word) == (None, "please, thanks", "s", "x")
+
+        assert score(same, {"word": "x"}).value == 1.0
+        assert defined(same).options.known() == ["word"]
+        assert score(lambda *, answer: answer.startswith("please")).value == 1.0
+
+    def test_a_default_stands_where_the_row_has_no_such_field(self) -> None:
+        def found(answer: str, contexts: tuple[str, ...] = ("none",), question: str = "?") -> bool:
+            return contexts == ("none",) and question == "q"
+
+        assert score(found).value == 1.0
+
+    def test_beside_the_sample_one_with_a_default_is_an_option(self) -> None:
+        """As before."""
+
+        def asks(sample: Sample, question: str = "default") -> bool:
+            return question == "given"
+
+        assert score(asks, {"question": "given"}).value == 1.0
+
+    def test_the_judge_comes_along(self) -> None:
+        async def asked(answer: str, judge: ChatClient) -> bool:
+            return judge is models.judge and answer == "please, thanks"
+
+        async def first(judge: ChatClient, answer: str) -> bool:
+            return judge is models.judge and answer == "please, thanks"
+
+        models = Models(judge=object())  # type: ignore[arg-type]
+        assert score(asked, models=models).value == 1.0
+        assert score(first, models=models).value == 1.0
+        assert defined(asked).info.asks == {"judge"}
+
+    def test_a_method_of_a_class(self) -> None:
+        class Ends:
+            def __init__(self, mark: str = "s") -> None:
+                self.mark = mark
+
+            def score(self, answer: str) -> bool:
+                return answer.endswith(self.mark)
+
+        assert score(Ends).value == 1.0
+        assert score(Ends, {"mark": "!"}).value == 0.0
+
+    def test_a_row_must_have_what_they_name(self) -> None:
+        """Unless the code or the scenario says otherwise; what no row must have is not asked."""
+
+        def supported(answer: str, contexts: Any, history: Any, question: str = "") -> bool:
+            return True
+
+        assert defined(supported).info.needs == {"answer", "contexts"}
+        assert defined(supported, needs=["references"]).info.needs == {"references"}
+        assert defined(length).info.needs == set()
+
+    def test_what_is_not_clear_is_refused_with_the_names(self) -> None:
+        def mixed(prediction: str, references: Any) -> bool:
+            return True
+
+        assert refusal(mixed).startswith(
+            "my_metrics:own: what is 'prediction', beside references? Parameters that receive "
+            "something of a sample are called sample, id, question, answer, contexts, references,"
+        )
+
+        def typed(one: Sample, references: Any) -> bool:
+            return one.references == references
+
+        assert score(typed).value == 1.0
+
+
 class TestWhatIsNoMetric:
     @pytest.mark.parametrize(
         ("found", "message"),
@@ -336,7 +418,7 @@ class TestWhatIsNoMetric:
             ("polite", "is 'polite', not a metric"),
             (dict, "is a class without 'score' or 'ascore'"),
             (lambda: 1.0, "takes no sample: declare it as 'def metric(sample)'"),
-            (lambda *, sample: 1.0, "takes no sample"),
+            (lambda *, words=(): 1.0, "takes no sample"),
         ],
     )
     def test_it_is_named(self, found: object, message: str) -> None:

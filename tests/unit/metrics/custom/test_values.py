@@ -14,9 +14,9 @@ from pytest_rageval.metrics.custom.signature import as_score, own
 from pytest_rageval.model import MetricColumn, Sample, Score
 
 
-def checked(value: object, *, says_bool: bool = False) -> Score:
+def checked(value: object) -> Score:
     """Return the score as the engine takes it, for a metric with scores from 0 to 1."""
-    return checked_score(MetricColumn("m"), as_score("m", value, says_bool=says_bool))
+    return checked_score(MetricColumn("m"), as_score("m", value))
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,16 @@ def test_none_is_unscored_and_never_zero() -> None:
     assert checked((None, "no claims")) == Score("m", None, "no claims")
 
 
-@pytest.mark.parametrize("value", [True, False, np.bool_(True)])
-def test_a_boolean_is_refused(value: object) -> None:
-    error = f"returned {value}, not a number (annotate it '-> bool' for 1 and 0)"
-    assert checked(value) == Score("m", None, error=error)
-
-
-@pytest.mark.parametrize(("value", "expected"), [(True, 1.0), (False, 0.0), (np.bool_(True), 1.0)])
-def test_a_boolean_is_one_or_zero_where_the_function_says_that_it_is_one(
-    value: object, expected: float
-) -> None:
-    found = checked(value, says_bool=True)
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(True, 1.0), (False, 0.0), (np.bool_(True), 1.0), (np.bool_(False), 0.0)],
+)
+def test_a_boolean_is_one_or_zero(value: object, expected: float) -> None:
+    """[P11] Whatever the function is annotated as, and with a reason, too."""
+    found = checked(value)
     assert found == Score("m", expected)
     assert type(found.value) is float
+    assert checked((value, "it ends there")) == Score("m", expected, "it ends there")
 
 
 @pytest.mark.parametrize("value", [True, np.bool_(False)])

@@ -11,8 +11,8 @@ import pytest
 from decided_result import decided
 from fake_config import configured
 
-from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.plugin.show.next_steps import Ended, Step, is_to_be_read, next_hint, next_step
+from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
+from pytest_rageval.plugin.show.next_steps import Ended, Step, fold, next_hint, next_step
 
 
 def result(*gates: GateResult, **counts: int) -> ScenarioResult:
@@ -46,14 +46,15 @@ STRICT = gate(message="2 of 9 samples ran (strict: undecided fails)")
         ([result(gate(outcome="passed")), result(gate(outcome="skipped"))], {}, None),
         ([result(failed=1)], {}, "failed"),
         ([result(), result(error=1)], {}, "failed"),
-        ([result(gate())], {}, "failed"),
-        ([result()], {"gates": [gate("best")]}, "failed"),
+        # The same samples would fail a gate again.
+        ([result(gate())], {}, "page"),
+        ([result()], {"gates": [gate("best")]}, "page"),
         ([result()], {"has_broken_cases": True}, "failed"),
         # Samples that were left over have to run: only then a gate is decided, or a run saved.
         ([result(STRICT)], {}, "whole"),
         ([result(STRICT, gate("save:main"))], {}, "whole"),
         ([result(STRICT, failed=1)], {}, "failed"),
-        ([result(STRICT, gate("f1.mean"))], {}, "failed"),
+        ([result(STRICT, gate("f1.mean"))], {}, "page"),
         ([result(failed=1)], {"is_stopped": True}, "stopped"),
         ([result(STRICT)], {"is_stopped": True}, "stopped"),
         ([result()], {"is_stopped": True}, None),
@@ -161,23 +162,23 @@ def test_a_judge_that_fails_its_control_rows_is_not_made_green(tmp_path: Path) -
     assert next_hint(config, "failed", ended) == "the same command with --lf, without --rag-save"
 
 
-@pytest.mark.parametrize(
-    ("made", "expected"),
-    [
-        ([result(gate())], True),
-        ([result(gate(), failed=1)], False),
-        ([result(STRICT)], False),
-        ([asked(result(gate()))], False),
-        ([asked(result()), result(gate())], True),
-    ],
-)
-def test_answers_from_a_file_are_to_be_read(made: list[ScenarioResult], expected: bool) -> None:
-    """[E22] Where only their gates failed: a further run would say the same."""
-    assert is_to_be_read(Ended([(one, "no folder") for one in made])) is expected
+def reports(*errors: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the reports of cases that could not be judged, and their results."""
+    names = [f"qa.yaml::q{at}" for at in range(len(errors))]
+    results = {
+        name: SampleResult(name, at, "error", scores=dict.fromkeys(found), errors=found)
+        for at, (name, found) in enumerate(zip(names, errors, strict=True))
+    }
+    return [pytest.TestReport(n, ("", 0, ""), {}, "failed", n, "setup") for n in names], results
 
 
-def test_so_are_those_of_variants_of_which_none_is_best() -> None:
-    """[E20, E22] No variant by itself is red then."""
-    best = [gate("best")]
-    assert is_to_be_read(Ended([(result(), "no folder")], best))
-    assert not is_to_be_read(Ended([(asked(result()), "no folder")], best))
+def test_forty_misses_of_a_replay_are_one_block() -> None:
+    """[P10] Their texts differ; another error, and one that is alone, are shown in full."""
+    misses = [{"f": f"replay: no entry for q{at}"} for at in range(40)]
+    made, results = reports(*misses, {"f": "refused"}, {"f": "refused"}, {"target": "boom"})
+    shown, lines = fold(made, results)
+    assert [one.nodeid for one in shown] == ["qa.yaml::q0", "qa.yaml::q40", "qa.yaml::q42"]
+    assert lines == [
+        "q0 and 39 more cases: ERROR (f: not in the cache that is replayed); -v shows each",
+        "q40 and 1 more case: ERROR (f: refused); -v shows each",
+    ]

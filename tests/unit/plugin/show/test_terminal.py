@@ -62,13 +62,19 @@ def table(
 
 
 def test_the_parts_of_the_table_come_in_this_order() -> None:
-    """[A11] Figures, groups, what is partial, gates, the folder, remarks."""
+    """[A11] What is wrong, figures, groups, what is partial, gates, the folder, remarks."""
     result = decided({"em": [1.0, 0.0]}, {"em": 0.9})
     info = replace(result.info, group_by="doc_name", name="support\n::bot")
     partial = replace(result, info=info, complete=False)
     found = table(partial, ROOT / ".rageval/qa/2026", ["last words \x1b[2J"])
     assert [line.split("  ")[0] for line in found.lines] == [
         r"= rageval: support \x3a:bot =",
+        "FAILED: 1 of 2 gates failed; 2 of 2 cases passed",
+        "",  # the gate
+        "",  # the answer in three lines: its id, the texts, and why
+        "",
+        "",
+        "",  # an empty line
         "metric",
         "em",
         "weighted_score",

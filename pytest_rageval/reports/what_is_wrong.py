@@ -1,0 +1,299 @@
+"""What is wrong with a run: why scores are missing, failed gates, the worst answers, what broke.
+
+Every text about a run begins with it. Outputs decide how much they show, and how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pytest_rageval.gates.base import BoundedGate, Gate, GateOptionError, make_gates
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Baseline,
+    GateResult,
+    SampleResult,
+    ScenarioResult,
+    value_text,
+)
+from pytest_rageval.reports.run_view import Change, RunView, is_bad
+from pytest_rageval.stats.summary import error_kind
+from pytest_rageval.stats.verdict import badness, is_low, score_of, shortfalls
+from pytest_rageval.stats.weights import field_value, is_scored, weighted_mean
+from pytest_rageval.text.tokenize import split_characters
+
+MOST: Final = 5
+"""How many of the worst answers a text shows."""
+
+CONTROLS: Final = "controls:"
+"""How a gate's name begins that says whether a judge can be trusted."""
+
+_NAMED: Final = 5
+_SIGNS: Final = re.compile(r"(-?\d+\.\d+) ([<>]) (-?\d+\.\d+)")
+_WORDS: Final = {"<": "is below", ">": "is above"}
+
+
+@dataclass(frozen=True)
+class WhatIsWrong:
+    """What is wrong with the run that ``view`` shows, in the order in which people ask."""
+
+    view: RunView
+
+    @cached_property
+    def errors(self) -> Sequence[str]:
+        """Why scores are missing or not to be trusted; [] where the run is green all the same."""
+        is_red = self.view.result.is_red
+        return [str(part) for part in self.view.missing if part.is_error] if is_red else []
+
+    @cached_property
+    def gates(self) -> Sequence[str]:
+        """Each failed gate in a sentence, with its figure, its reason and the worst group."""
+        return [gate_sentence(self.view.result, gate, self._known) for gate in self._failed]
+
+    @property
+    def undecided(self) -> Sequence[str]:
+        """The gates that are not decided, each with its reason."""
+        gates = [gate for gate in self.view.result.gates if gate.outcome == "skipped"]
+        return [f"{gate.name}: {gate.message}" for gate in gates]
+
+    @cached_property
+    def answers(self) -> Sequence[WrongAnswer]:
+        """Those that could not be judged, then those that fail, then those that failed gates name.
+
+        [] unless the run is red. Of answers that could not be judged for one and the same reason
+        only the first is there, with the number of the others.
+        """
+        if not self.view.result.is_red:
+            return []
+        kinds = Counter(map(self._kind, self._wrong))
+        first = {self._kind(sample): sample for sample in reversed(self._wrong)}
+        names = [name for gate in self._failed_known for name in gate.targets]
+        return [
+            WrongAnswer(self.view, sample, tuple(names), kinds[kind] - 1)
+            for sample in self._wrong
+            if first[kind := self._kind(sample)] is sample
+        ]
+
+    @cached_property
+    def broken(self) -> Sequence[Change]:
+        """The answers that are low, and were not in the baseline."""
+        return [
+            pair for pair in self.view.changes if self._is_low(pair) and not self._was_low(pair)
+        ]
+
+    @cached_property
+    def fixed(self) -> Sequence[Change]:
+        """The answers that were low in the baseline, and are not any more."""
+        return [
+            pair for pair in self.view.changes if self._was_low(pair) and not self._is_low(pair)
+        ]
+
+    @property
+    def changes(self) -> str:
+        """What broke and what was fixed since the baseline in one line, "" without either."""
+        if not (self.broken or self.fixed) or self.view.result.comparison is None:
+            return ""
+        since = self.view.result.comparison.baseline
+        both = _named(self.broken, "broke"), _named(self.fixed, "fixed")
+        return f"since {since}: {', '.join(filter(None, both))}"
+
+    @cached_property
+    def _failed(self) -> Sequence[GateResult]:
+        return [gate for gate in self.view.result.gates if gate.outcome == "failed"]
+
+    @cached_property
+    def _known(self) -> dict[str, Gate]:
+        """The gates that the scenario names; not those of hooks, nor of a run without its base."""
+        info = self.view.result.info
+        try:
+            return {gate.name: gate for gate in make_gates(info.gates, info)}
+        except GateOptionError:
+            return {}
+
+    @property
+    def _failed_known(self) -> list[Gate]:
+        return [self._known[gate.name] for gate in self._failed if gate.name in self._known]
+
+    @cached_property
+    def _wrong(self) -> Sequence[SampleResult]:
+        view, known = self.view, self._known
+        found = view.worst(self._is_wrong)
+        for gate in self._failed:
+            if gate.name in known:
+                listed = known[gate.name].worst_samples(view.result, gate)
+                found += [sample for part in listed for _, sample in part.rows]
+            elif not gate.name.startswith(CONTROLS):  # of a hook: what it looks at is not known
+                found += view.worst(lambda sample: is_low(view.result.info, sample))
+        return list({sample.index: sample for sample in found}.values())
+
+    def _is_wrong(self, sample: SampleResult) -> bool:
+        """Return whether a sample fails, or would if no gate tolerated it."""
+        is_tolerated = sample.outcome == "xfailed" and sample.xfail is None
+        return is_bad(sample) or (
+            is_tolerated and bool(shortfalls(sample, self.view.result.info.thresholds))
+        )
+
+    def _kind(self, sample: SampleResult) -> object:
+        """Return what is equal for samples of which one is enough to show."""
+        is_judged = sample.outcome != "error"
+        return (not is_judged and error_kind(sample)[0]) or sample.index
+
+    def _is_low(self, pair: Change) -> bool:
+        return pair.sample.outcome == "error" or is_low(self.view.result.info, pair.sample)
+
+    def _was_low(self, pair: Change) -> bool:
+        compared = self.view.result.comparison
+        info = self.view.result.info
+        baseline = info.baselines[compared.baseline] if compared else None
+        return baseline is not None and _missed_then(self.view.result, pair, baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """An answer with what is wrong with it; ``alike`` more could not be judged just so.
+
+    ``blamed`` are the metrics of failed gates.
+    """
+
+    view: RunView
+    sample: SampleResult
+    blamed: tuple[str, ...] = ()
+    alike: int = 0
+
+    @property
+    def reference(self) -> str:
+        """The reference that shares most words with the answer, the first of equal ones."""
+        return closest(self.sample.answer or "", self.sample.references or ())
+
+    @property
+    def missed(self) -> list[str]:
+        """The errors and the thresholds that it misses, else its lowest score."""
+        return self.view.why(self.sample) or lowest(self.view.result, self.sample, self.blamed)
+
+    @property
+    def reasons(self) -> list[str]:
+        """What the judge says of the metrics that it misses."""
+        sample, info = self.sample, self.view.result.info
+        names = [missed.name for missed in shortfalls(sample, info.thresholds)]
+        known = [name for name in names if name in sample.scores]
+        if not known and is_scored(sample.weighted_score):
+            known = [name for name, _ in _low(self.view.result, sample, self.blamed)[:1]]
+        said = {name: sample.reasons[name] for name in known if name in sample.reasons}
+        told = "; ".join(self.missed)
+        return [f"{name}: {reason}" for name, reason in said.items() if reason not in told]
+
+    @property
+    def cause(self) -> str:
+        """Why the answer is low, "" where that is not known."""
+        return (
+            "" if self.sample.cause is None else f"{self.sample.cause}: {self.sample.cause_reason}"
+        )
+
+
+def gate_sentence(
+    result: ScenarioResult, verdict: GateResult, known: dict[str, Gate] | None = None
+) -> str:
+    """Return what a failed gate found: ``f1 0.3000 is below 0.5000; worst doc_name: a.md 0.2500``.
+
+    The worst group is that of a field by which the scenario has gates, else of the documents.
+    """
+    name = verdict.name.removesuffix(".mean")
+    words = _SIGNS.sub(lambda found: f"{found[1]} {_WORDS[found[2]]} {found[3]}", verdict.message)
+    colon = "" if _SIGNS.match(verdict.message) else ":"
+    gate = (known or {}).get(verdict.name)
+    group = _worst_group(result, gate) if isinstance(gate, BoundedGate) else ""
+    return f"{name}{colon} {words}" + (f"; worst {group}" if group else "")
+
+
+def _worst_group(result: ScenarioResult, gate: BoundedGate) -> str:
+    """Return the field, the value and the mean of the group that is furthest beyond the bound."""
+    by = result.info.gates.get("by")
+    fields = [*by] if isinstance(by, dict) else []
+    field = next((name for name in fields if name in result.info.fields), "doc_name")
+    pairs: dict[str, list[tuple[float | None, float]]] = {}
+    for sample in result.samples:
+        value = field_value(sample, field)
+        if sample.is_expected and value is not None:
+            score = score_of(sample, gate.target), sample.sample_weight
+            pairs.setdefault(value_text(value), []).append(score)
+    if not 1 < len(pairs) <= sum(map(len, pairs.values())) / 2:  # a group a row tells nothing
+        return ""
+    means = {
+        value: mean for value, part in pairs.items() if (mean := weighted_mean(part)) is not None
+    }
+    value, mean = min(means.items(), key=lambda one: gate.bound.margin(one[1]), default=("", None))
+    if mean is None or gate.bound.holds(mean):
+        return ""
+    return f"{field}: {value} {mean:.4f}"
+
+
+def closest(answer: str, references: Sequence[str]) -> str:
+    """Return the reference that shares most words with the answer; "" without references.
+
+    >>> closest("in five days", ["never", "five days"])
+    'five days'
+    """
+    if len(references) < 2:
+        return references[0] if references else ""
+    words = Counter(split_characters(answer))
+
+    def likeness(reference: str) -> float:
+        theirs = Counter(split_characters(reference))
+        return 2 * (words & theirs).total() / max(1, words.total() + theirs.total())
+
+    return max(references, key=likeness)
+
+
+def lowest(result: ScenarioResult, sample: SampleResult, names: Sequence[str] = ()) -> list[str]:
+    """Return the lowest score of ``names``, else of the metrics with a weight; [] if it is best."""
+    if sample.outcome == "skipped":
+        return []
+    low = _low(result, sample, names)
+    return [f"{name} {sample.scores[name]:.4f}" for name, unit in low[:1] if unit < 1.0]
+
+
+def _low(
+    result: ScenarioResult, sample: SampleResult, names: Sequence[str]
+) -> list[tuple[str, float]]:
+    """Return the metrics with their scores on the scale from 0 to 1, the lowest first."""
+    columns = [column for column in result.info.metrics if column.name in names]
+    columns = columns or [column for column in result.info.metrics if column.weight > 0.0]
+    scores = ((column, sample.scores.get(column.name)) for column in columns)
+    found = [(column.name, column.to_unit(score)) for column, score in scores if is_scored(score)]
+    return sorted(found, key=lambda pair: (pair[1], pair[0]))
+
+
+def _missed_then(result: ScenarioResult, pair: Change, baseline: Baseline) -> bool:
+    """Return whether the answer was low in the baseline, by the thresholds of today."""
+    info = result.info
+    if not info.thresholds:
+        return info.band_of(WEIGHTED_SCORE, pair.then) == "bad"
+    then = {
+        name: pair.then if name == WEIGHTED_SCORE else scores.get(pair.sample.sample_id)
+        for name, scores in baseline.scores.items()
+    }
+    bounds = ((bound, then.get(name)) for name, bound in info.thresholds.items())
+    return any(is_scored(score) and not bound.holds(score) for bound, score in bounds)
+
+
+def _named(changes: Sequence[Change], what: str) -> str:
+    """Return how many answers changed and their ids, the worst first; "" without any."""
+    if not changes:
+        return ""
+    ordered = sorted(changes, key=lambda pair: badness(pair.sample))
+    names = ", ".join(pair.sample.sample_id for pair in ordered[:_NAMED])
+    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"{len(changes)} {what} ({names}{more})"
+
+
+def variant_errors(results: Iterable[ScenarioResult]) -> Iterator[str]:
+    """Yield why scores of variants are missing or not to be trusted, with the variant's name."""
+    for result in results:
+        for part in RunView(result).missing:
+            if part.is_error:
+                yield f"{result.info.variant}: {part}"
