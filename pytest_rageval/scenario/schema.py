@@ -178,6 +178,11 @@ class HumanSpec(Spec):
     of: Names = Field(
         [], description="the metrics that the labels are about; the only judged one when absent"
     )
+    question: Text = Field(
+        "",
+        description="what people answer of each answer; that of the rubric, or a description that "
+        "asks one, when absent",
+    )
     levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
         None,
         description="what a label may be; the highest is positive; those of a rubric, or 0 and 1, "
@@ -204,6 +209,16 @@ class HumanSpec(Spec):
     def _has_one_source(self) -> HumanSpec:
         if self.column and (self.file or self.more):
             raise ValueError("give either 'file' or 'column'")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_of_one_metric(self) -> HumanSpec:
+        if self.question and len(self.of) > 1:
+            listed = ", ".join(self.of)
+            raise ValueError(
+                f"one 'question' cannot be that of {listed}; name one metric in 'of', or leave the "
+                "question to their rubrics"
+            )
         return self
 
 

@@ -136,7 +136,7 @@ def test_a_level_has_its_own_digit_or_that_of_its_place(
     meanings, question = ("poor <b>", "fair", "good"), "Is it polite?\nAsk yourself."
     sheet = LabelSheet("bot", "rubric", levels, ROWS, f"{key}.csv", "Bo", meanings, question)
     page = opened(open_report, sheet, locale="en-US")
-    assert page.locator(".top .asked").inner_text() == question
+    assert page.locator(".label-row > .asked").inner_text() == question
     words = page.locator("button.label bdi").all_inner_texts()
     assert [word.strip() for word in words] == list(meanings)
     assert "This browser keeps nothing" in page.locator("header").inner_text()
