@@ -118,6 +118,7 @@ def shown(
     ranking: Ranking,
     best: GateResult | None = None,
     contest: Contest | None = None,
+    notices: int = 0,
     **options: Any,
 ) -> Any:
     path = open_report.folder / "variants.html"
@@ -126,7 +127,7 @@ def shown(
     page.goto(path.as_uri())
     page.wait_for_selector("#answers .rows > *")
     # It finds the figures of Python itself: else its header would say so.
-    assert page.locator("header .notice").count() == (0 if ranking.complete else 1)
+    assert page.locator("header .notice").count() == notices + (not ranking.complete)
     return page
 
 
@@ -341,6 +342,165 @@ def test_saved_runs_of_other_metrics_stand_side_by_side(open_report: Any, weigh:
     (found,) = tried(page, (weights, {}))
     again = [weigh(one.info, one.samples, weights, {}) for one in runs]
     assert_same(found, rank_variants(again, contest))
+
+
+# What each breaks
+
+
+def checked_runs(weigh: Weigh) -> list[ScenarioResult]:
+    """Three systems whose answers a check of the row, a judge or an error fails."""
+    said = {
+        "small": (
+            ("It costs $50.", 0.0, 5.0),
+            ("退货需要十天。", 0.0, 5.0),
+            ("Two years.", 1.0, 5.0),
+        ),
+        "large": (("It costs $500.", 1.0, 5.0), ("五个工作日。", 1.0, 5.0), ("No idea.", 1.0, 1.0)),
+        "dead": (("It costs $500.", 1.0, None), ("五个工作日。", 1.0, None), ("Two.", 1.0, 4.0)),
+    }
+    columns = (MetricColumn("must_include", 0.7), MetricColumn("rubric", 0.3, (0.0, 5.0)))
+    wanted = ("'$500'", "'五个工作日'", "'Two'")
+    runs = []
+    for name, answers in said.items():
+        samples = [
+            SampleResult(
+                f"q{at}",
+                at,
+                "error" if judged is None else "failed" if included < 1 or judged < 3 else "passed",
+                question=("What does it cost?", "退货需要多久？", "How long?")[at],
+                answer=answer,
+                scores={"must_include": included, "rubric": judged},
+                reasons={
+                    **(
+                        {}
+                        if included
+                        else {"must_include": f"1 of 1 failed: icontains {wanted[at]}"}
+                    ),
+                    **({"rubric": "It does not answer."} if judged == 1.0 else {}),
+                },
+                errors={} if judged else {"rubric": "no answer in time (5 attempts)\nhttp://judge"},
+            )
+            for at, (answer, included, judged) in enumerate(answers)
+        ]
+        info = info_of(
+            name,
+            3,
+            metrics=columns,
+            thresholds={"must_include": Bound(min=1.0), "rubric": Bound(min=3.0)},
+            gates={"must_include": 0.9, "rubric": 3.0},
+            metadata_columns=(),
+        )
+        if name == "dead":
+            info = replace(info, warnings=("the judge did not pass its control rows",))
+        runs.append(weigh(info, samples, {"must_include": 0.7, "rubric": 0.3}, {}))
+    return runs
+
+
+def broken_by(page: Any) -> dict[str, list[str]]:
+    """Return by variant its verdict and the sentences in the head."""
+    script = """all => all.map((one) => [one.dataset.breaks,
+        [one.querySelector(".badge"), ...one.querySelectorAll("div > p")]
+            .map((part) => part.innerText)])"""
+    return dict(page.locator(".breaks li").evaluate_all(script))
+
+
+def test_the_head_says_what_each_variant_breaks(open_report: Any, weigh: Weigh) -> None:
+    """P3: failed gates, how many answers fail by which check, and what the judge failed on."""
+    runs = checked_runs(weigh)
+    contest = contest_of(runs, at_least="small")
+    page = opened(open_report, runs, contest, notices=1)
+    assert broken_by(page) == {
+        "small": [
+            "✕ failed",
+            "Gate must_include.mean: 0.3333 < 0.9000",
+            "2 of 3 answers fail: must_include 2",
+        ],
+        "large": ["✕ failed", "1 of 3 answers fail: rubric 1"],
+        "dead": [
+            "✕ failed",
+            "Gate unscored: 0.6667 > 0.0000 (2 of 3 samples: rubric missing on 2); too many to "
+            "allow: look at what rubric failed for",
+            "2 of 3 answers fail",
+            "rubric failed on 2 of 3 answers, for instance: no answer in time (5 attempts)",
+        ],
+    }
+    assert (
+        best_verdict(rank_variants(runs, contest), contest).message
+        in page.locator("header .verdict.failed").inner_text()
+    )
+    notice = "dead: the judge did not pass its control rows"
+    assert page.locator("header .notice").all_inner_texts() == [notice]
+    first = page.locator("main > section").first
+    assert first.get_attribute("id") == "answers"  # before ranking and weights
+    page.get_by_role("button", name="1 of 3 answers fail").click()
+    assert rows_of(page) == ["q2"]
+    assert chosen(page, "A").input_value() == "1"
+    assert not chosen(page, "B").is_visible()
+    page.get_by_role("button", name="中文").click()
+    assert broken_by(page)["small"][1:] == [
+        "门禁 must_include.mean：0.3333 < 0.9000",
+        "3 个回答中有 2 个未通过：must_include 2",
+    ]
+
+
+def test_a_cell_names_the_checks_that_failed(open_report: Any, weigh: Weigh) -> None:
+    """P3: the threshold with the figure, what the check or the judge says, or the error."""
+    page = opened(open_report, checked_runs(weigh), notices=1)
+
+    def checks(row: int, name: str) -> list[str]:
+        cell = page.locator(f'[data-row="{row}"] [data-column="{name}"]')
+        said = cell.locator(".checks li").all_inner_texts()
+        return [re.sub(r"\n+", " | ", text) for text in said]
+
+    below = "must_include 0.0000 < 1.0000 | 1 of 1 failed: icontains "
+    assert checks(0, "small") == [f"{below}'$500'"]
+    assert checks(1, "small") == [f"{below}'五个工作日'"]
+    assert checks(2, "large") == ["rubric 1.0000 < 3.0000 | It does not answer."]
+    (error,) = checks(0, "dead")
+    assert error.startswith("rubric error | no answer in time (5 attempts)")
+    assert checks(0, "large") == checks(2, "small") == []
+    heads = page.locator(".matrix thead th").all_inner_texts()
+    assert heads == ["Question", "small", "large", "dead"]
+    # Without thresholds: the bounds of the gates that the score is below.
+    runs = [
+        weigh(
+            replace(run.info, thresholds={}),
+            [
+                replace(one, outcome="passed" if one.outcome == "failed" else one.outcome)
+                for one in run.samples
+            ],
+            {"must_include": 0.7, "rubric": 0.3},
+            {},
+        )
+        for run in checked_runs(weigh)
+    ]
+    page = opened(open_report, runs, notices=1)
+    assert checks(0, "small") == [f"{below.replace('1.0000', '0.9000')}'$500'"]
+    assert checks(2, "large") == ["rubric 1.0000 < 3.0000 | It does not answer."]
+
+
+def test_rows_that_only_some_fail_come_before_larger_differences(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """P3: 0.45 against 0.55 is a failure and a pass; 0.6 against 1 is none."""
+    runs = []
+    for name, f1s in {"u": (0.6, 0.45), "v": (1.0, 0.55)}.items():
+        outcomes: list[Outcome] = ["passed" if f1 >= 0.5 else "failed" for f1 in f1s]
+        samples = [
+            SampleResult(f"q{at}", at, outcomes[at], question="?", answer=name, scores={"f1": f1})
+            for at, f1 in enumerate(f1s)
+        ]
+        info = info_of(name, 2, metrics=COLUMNS[:1], metadata_columns=())
+        runs.append(weigh(info, samples, {"f1": 1.0}, {}))
+    assert rows_of(opened(open_report, runs)) == ["q1", "q0"]
+
+
+def test_a_variant_that_did_not_run_is_in_the_head(open_report: Any, weigh: Weigh) -> None:
+    runs = made_runs(weigh, 4, "uv")
+    contest = Contest(("u", "v", "w"))
+    ranking = replace(rank_variants(runs, contest), complete=False)
+    page = shown(open_report, runs, ranking, None, contest)
+    assert broken_by(page)["w"] == ["? undecided", "did not run"]
 
 
 # Rows

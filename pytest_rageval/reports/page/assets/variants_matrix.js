@@ -5,9 +5,14 @@ const ERRORS_SHOWN = 3;
 
 function matrix(app, shown) {
   const columns = shownColumns(app);
-  const heads = [say("question"), ...columns.map(({ name }) => el("th", { scope: "col" }, given(name)))];
+  const basis = app.columns[app.shown.against];
+  const head = (column) =>
+    el("th", { scope: "col", class: column === basis ? "basis" : null }, given(column.name));
+  const heads = [say("question"), ...columns.map(head)];
   const rows = shown.map((at) => answersRow(app, at, columns));
-  return table(say("answers"), heads, rows, { class: "matrix" });
+  const made = table(say("answers"), heads, rows, { class: "matrix" });
+  made.querySelector("table").style.setProperty("--columns", columns.length);
+  return made;
 }
 
 function answersRow(app, at, columns) {
