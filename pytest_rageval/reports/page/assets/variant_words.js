@@ -4,6 +4,8 @@ const VARIANT_WORDS = {
   en: {
     ranking: "Ranking",
     answers: "Side by side",
+    matrix: "Questions and answers",
+    ranked_means: "Means, best first",
     variant: "Variant",
     variants: "Variants",
     ranked_by: "Ranked by",
@@ -94,6 +96,8 @@ const VARIANT_WORDS = {
   zh: {
     ranking: "排名",
     answers: "并排对比",
+    matrix: "问题与回答",
+    ranked_means: "均值，最佳者在前",
     variant: "变体",
     variants: "变体",
     ranked_by: "排名依据",

@@ -69,7 +69,7 @@ function rankedTable(app) {
     numberHead("n"),
     ...names.map((name) => numberHead(given(name))),
   ].filter(Boolean);
-  return table(say("ranking"), heads, rows, { class: "comparison ranked" });
+  return table(say("ranked_means"), heads, rows, { class: "comparison ranked" });
 }
 
 function scoreOrNone(score, band) {

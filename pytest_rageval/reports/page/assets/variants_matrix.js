@@ -10,7 +10,7 @@ function matrix(app, shown) {
     el("th", { scope: "col", class: column === basis ? "basis" : null }, given(column.name));
   const heads = [say("question"), ...columns.map(head)];
   const rows = shown.map((at) => answersRow(app, at, columns));
-  const made = table(say("answers"), heads, rows, { class: "matrix" });
+  const made = table(say("matrix"), heads, rows, { class: "matrix" });
   made.querySelector("table").style.setProperty("--columns", columns.length);
   return made;
 }
@@ -186,13 +186,16 @@ function markedPart({ kind, text }, name) {
 }
 
 /** What is only made when it is opened: 200 cells on a page would have some thousand texts. */
-function cellDetails({ run, state }, place, remarks) {
+function cellDetails({ name, run, state }, place, remarks) {
   const body = el("div", {});
   const open = (event) => {
     if (!event.target.open || body.childElementCount) return;
+    const scores = detailScores({ run, state }, place, remarks);
+    const whose = { name: say("scores"), value: `${run.data.samples.id[place]}, ${name}` };
+    scores.setAttribute("aria-label", say("labelled", whose)); // there are more of them
     body.append(
       ...[
-        block("scores", detailScores({ run, state }, place, remarks)),
+        block("scores", scores),
         ...causeBlocks(run, remarks),
         block("contexts", listOf(run, run.data.contexts[place])),
         metadataBlock(run, place),
