@@ -411,14 +411,14 @@ def test_the_head_says_what_each_variant_breaks(open_report: Any, weigh: Weigh) 
     assert broken_by(page) == {
         "small": [
             "✕ failed",
-            "Gate must_include.mean: 0.3333 < 0.9000",
+            "Gate must_include.mean: 0.3333 is below 0.9000",
             "2 of 3 answers fail: must_include 2",
         ],
         "large": ["✕ failed", "1 of 3 answers fail: rubric 1"],
         "dead": [
             "✕ failed",
-            "Gate unscored: 0.6667 > 0.0000 (2 of 3 samples: rubric missing on 2); too many to "
-            "allow: look at what rubric failed for",
+            "Gate unscored: 0.6667 is above 0.0000 (2 of 3 samples: rubric missing on 2); too many "
+            "to allow: look at what rubric failed for",
             "2 of 3 answers fail",
             "rubric failed on 2 of 3 answers, for instance: no answer in time (5 attempts)",
         ],
@@ -437,7 +437,7 @@ def test_the_head_says_what_each_variant_breaks(open_report: Any, weigh: Weigh) 
     assert not chosen(page, "B").is_visible()
     page.get_by_role("button", name="中文").click()
     assert broken_by(page)["small"][1:] == [
-        "门禁 must_include.mean：0.3333 < 0.9000",
+        "门禁 must_include.mean：0.3333 低于 0.9000",
         "3 个回答中有 2 个未通过：must_include 2",
     ]
 

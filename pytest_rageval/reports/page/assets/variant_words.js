@@ -18,6 +18,9 @@ const VARIANT_WORDS = {
     breaks_by: ": ",
     breaks_metric: "{name} failed on {n} of {of} answers, for instance: {text}",
     breaks_target: "No answer to {n} of {of} questions, for instance: {text}",
+    value_below: "{value} is below {bound}",
+    value_above: "{value} is above {bound}",
+    rows_invalid: "{n} of {of} rows are invalid and in no figure.",
     breaks_nothing: "No gate and no answer failed",
     did_not_run: "did not run",
     ranking_hint:
@@ -110,6 +113,9 @@ const VARIANT_WORDS = {
     breaks_by: "：",
     breaks_metric: "{name} 在 {of} 个回答中有 {n} 个出错，例如：{text}",
     breaks_target: "{of} 个问题中有 {n} 个没有得到回答，例如：{text}",
+    value_below: "{value} 低于 {bound}",
+    value_above: "{value} 高于 {bound}",
+    rows_invalid: "{of} 行中有 {n} 行无效，不计入任何统计。",
     breaks_nothing: "没有未通过的门禁或回答",
     did_not_run: "未运行",
     ranking_hint:

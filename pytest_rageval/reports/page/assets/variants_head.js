@@ -69,12 +69,19 @@ function breaksLine(name, outcome, mean, words) {
 function gatesSaid({ gates, verdict }) {
   const failed = gates.filter(({ outcome }) => outcome === "failed");
   const said = failed.slice(0, GATES_SAID).map((gate) => [
-    sayGiven("breaks_gate", { gate: gate.name, said: gate.message() }),
+    sayGiven("breaks_gate", { gate: gate.name, said: signsInWords(gate.message()) }),
     gate.isAsRun ? asRunMark() : null,
   ]);
   if (failed.length > GATES_SAID) said.push(say("breaks_more", { n: failed.length - GATES_SAID }));
   if (verdict.openGates) said.push(say("open_gates", { n: verdict.openGates }));
   return said;
+}
+
+/** A gate's message, in which `0.6100 < 0.7000` is "0.6100 is below 0.7000". */
+function signsInWords(message) {
+  return message.replace(/(-?\d+\.\d{4}) ([<>]) (-?\d+\.\d{4})/g, (_, value, sign, bound) =>
+    say(sign === "<" ? "value_below" : "value_above", { value, bound }),
+  );
 }
 
 /** How many answers fail, or are low, and by which checks: leads to them. */
@@ -120,7 +127,7 @@ function warningsOf({ columns }) {
   for (const { name, run } of columns) {
     const { samples, scenario } = run.data;
     const n = samples.invalid.length;
-    const invalid = n ? [say("invalid_rows", { n, of: run.n })] : [];
+    const invalid = n ? [say("rows_invalid", { n, of: run.n })] : [];
     const budget = scenario.beyond_budget ? [say("budget_spent", { n: scenario.beyond_budget })] : [];
     for (const text of [...invalid, ...budget, ...scenario.warnings])
       found.set(text, [...(found.get(text) ?? []), name]);
