@@ -419,7 +419,7 @@ def test_the_head_says_what_each_variant_breaks(open_report: Any, weigh: Weigh) 
             "✕ failed",
             "Gate unscored: 0.6667 is above 0.0000 (2 of 3 samples: rubric missing on 2); too many "
             "to allow: look at what rubric failed for",
-            "2 of 3 answers fail",
+            "2 of 3 answers could not be judged",
             "rubric failed on 2 of 3 answers, for instance: no answer in time (5 attempts)",
         ],
     }

@@ -91,11 +91,14 @@ function rowsSaid(app, column) {
   const of = app.facts.filter(({ outcomes }) => ![null, "skipped"].includes(outcomes[which])).length;
   const places = rows.filter((place, at) => app.facts[at].failed[which]);
   if (!places.length) return null;
-  const words = say(isJudged(run) ? "breaks_rows" : "breaks_low", { n: places.length, of });
+  const n = places.length;
+  const errors = places.filter((place) => state.outcomes[place] === "error").length;
+  const key = errors === n ? "breaks_errors" : isJudged(run) ? "breaks_rows" : "breaks_low";
+  const words = say(key, { n, of }) + (errors && errors < n ? say("breaks_of_them", { n: errors }) : "");
   const counts = new Map();
   for (const { name } of places.flatMap((place) => missedChecks(state, place)))
     counts.set(name, (counts.get(name) ?? 0) + 1);
-  const checks = [...counts].sort((a, b) => b[1] - a[1]).map(([name, n]) => `${nameOf(name)} ${n}`);
+  const checks = [...counts].sort((a, b) => b[1] - a[1]).map(([name, by]) => `${nameOf(name)} ${by}`);
   const show = () => app.showRows({ which: "a_fail", a: which });
   const link = button(words, show, { class: "link" });
   return checks.length ? [link, say("breaks_by"), given(checks.join(say("next_name")))] : link;
