@@ -63,7 +63,7 @@ class HumanLabels(Value, frozen=True):
     meanings: Sequence[str] = ()
     """What the levels mean, in their order and the metric's own words; empty if it has none."""
     question: str = ""
-    """What the metric asks its judge, where it has words for that."""
+    """What people answer of each answer, in words of the scenario or the metric; "" without any."""
 
 
 def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:

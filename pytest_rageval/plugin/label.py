@@ -104,7 +104,7 @@ def _wanted(plan: Plan) -> HumanLabels:
     names = [metric.column.name for metric in metrics]
     levels = levels_of(metrics[0])
     if len(names) == 1 and levels is not None:
-        return guided(HumanLabels(names[0], tuple(levels)), plan.metrics)
+        return guided(HumanLabels(names[0], tuple(levels)), plan.metrics, plan.info.description)
     if len(names) == 1:
         message = f"say what a label of {names[0]} may be; for bad and good write "
         line = f"human: {{of: {names[0]}, levels: [0, 1]}}"

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import Delimiter, TextEncoding
-from pytest_rageval.scenario.spec import TEXT, Name, Number, Spec, Whole
+from pytest_rageval.scenario.spec import TEXT, Name, Number, Spec, Text, Whole
 
 STYLES: Final = (
     "auto",
@@ -167,6 +167,12 @@ class HumanSpec(Spec):
         description="the metrics, or weighted_score, that the labels are about; when absent the"
         " only one that asks a model, or the only one",
     )
+    question: Text = Field(
+        "",
+        description="what people answer of each answer, on the page and in the table of "
+        "--rag-label; when absent the rubric's own, else a description that ends in a "
+        "question mark",
+    )
     levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
         None,
         description="what a label may be, the highest is positive; when absent a rubric's own, "
@@ -196,6 +202,16 @@ class HumanSpec(Spec):
     def _has_one_source(self) -> HumanSpec:
         if self.column and (self.file or self.more):
             raise ValueError("give either 'file' or 'column'")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_of_one_metric(self) -> HumanSpec:
+        if self.question and len(self.of) > 1:
+            listed = ", ".join(self.of)
+            raise ValueError(
+                f"one 'question' cannot be that of {listed}; name one metric in 'of', or leave the "
+                "question to their rubrics"
+            )
         return self
 
 

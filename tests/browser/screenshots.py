@@ -116,7 +116,10 @@ def take_labels(browser: Browser, runs: Path) -> None:
         LabelRow(one.sample_id, one.question or "", one.contexts or (), one.answer or "", "", "")
         for one in made.samples[1:21]
     ]
-    sheet = LabelSheet("support-bot", "faithfulness", (0.0, 1.0), rows, "labels.csv", "Ann")
+    asked = "Do the contexts say all that the answer says?"
+    sheet = LabelSheet(
+        "support-bot", "faithfulness", (0.0, 1.0), rows, "labels.csv", "Ann", question=asked
+    )
     write_atomically(runs / "label.html", label_page_chunks(sheet))
     page = browser.new_page(locale="en-GB", viewport={"width": 860, "height": 700})
     page.goto((runs / "label.html").as_uri())

@@ -136,13 +136,57 @@ def test_a_level_has_its_own_digit_or_that_of_its_place(
     meanings, question = ("poor <b>", "fair", "good"), "Is it polite?\nAsk yourself."
     sheet = LabelSheet("bot", "rubric", levels, ROWS, f"{key}.csv", "Bo", meanings, question)
     page = opened(open_report, sheet, locale="en-US")
-    assert page.locator(".top .asked").inner_text() == question
+    assert page.locator(".label-row > .asked").inner_text() == question
     words = page.locator("button.label bdi").all_inner_texts()
     assert [word.strip() for word in words] == list(meanings)
     assert "This browser keeps nothing" in page.locator("header").inner_text()
     page.keyboard.press(key)
     first = records(downloaded(page)[1].decode("utf-8"))[0]
     assert (first["label"], first["annotator"]) == ({"2": "0.5", "5": "5"}[key], "Bo")
+
+
+def test_the_question_stands_above_each_row_and_the_bar_spans_the_window(
+    open_report: Any,
+) -> None:
+    """P5: the scenario's own, or one in general and how to set it; its description is there."""
+    words = {"question": "Does the source say it?", "description": "the desk of a ferry"}
+    page = opened(open_report, LabelSheet("bot", "grounded", (0.0, 1.0), ROWS, "q.csv", **words))
+    asked, notices = page.locator(".label-row > .asked"), page.locator(".top .notice")
+    assert (asked.inner_text(), notices.count()) == (words["question"], 0)
+    assert page.locator(".top .description").inner_text() == words["description"]
+    page.get_by_label("Your name").fill("Ann")
+    page.keyboard.press("Enter")
+    page.keyboard.press("1")
+    assert page.locator("#label-title").inner_text() == "Sample 2 of 3"
+    assert asked.inner_text() == words["question"]
+    assert asked.bounding_box()["y"] >= 0  # the row is led to: its question is in sight
+    downloaded(page)  # so that nothing warns of labels that would be lost
+    for width in (390, 768, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 780})
+        box = page.locator(".label-foot").bounding_box()
+        window = page.evaluate("document.documentElement.clientWidth")
+        assert (box["x"], box["width"]) == (0, window)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = opened(open_report, LabelSheet("bot", "grounded", (0.0, 1.0), ROWS, "r.csv"))
+    assert asked.inner_text() == "Is this answer right? (grounded)"
+    assert 'human: {question: "' in notices.inner_text()
+    page.get_by_role("button", name="中文").click()
+    assert asked.inner_text() == "这个回答对吗？（grounded）"
+    assert 'human: {question: "' in notices.inner_text()
+
+
+def test_where_lower_is_better_a_right_answer_has_the_lower_level(open_report: Any) -> None:
+    """Unless the scenario asks something: then yes is the higher level, as ever."""
+    sheet = LabelSheet("bot", "slips", (0.0, 1.0), ROWS, "s.csv", "Bo", higher_is_better=False)
+    page = opened(open_report, sheet)
+    assert page.locator("button.label").all_inner_texts() == ["0 yes", "1 no"]
+    page.keyboard.press("y")
+    first = records(downloaded(page)[1].decode("utf-8"))[0]
+    assert (first["label"], first["asked"]) == ("0", sheet.asked)
+    page = opened(open_report, replace(sheet, question="Is it wrong?", file_name="t.csv"))
+    assert page.locator("button.label").all_inner_texts() == ["0 no", "1 yes"]
+    page.keyboard.press("y")
+    assert records(downloaded(page)[1].decode("utf-8"))[0]["label"] == "1"
 
 
 def test_the_report_shows_how_judge_and_people_agree(open_report: Any) -> None:

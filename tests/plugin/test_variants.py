@@ -375,6 +375,15 @@ def test_the_page_is_written_on_request(three: Project, plain: Run) -> None:
     assert not page.exists()
 
 
+def test_the_last_line_of_a_red_run_leads_to_all_variants(three: Project, plain: Run) -> None:
+    """Not to the first red one alone; where only one ran there is nothing beside it."""
+    three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
+    result = plain("--rag-report", "html")
+    result.stdout.fnmatch_lines(["page  .rageval/qa/variants.html"])
+    alone = plain("--rag-report", "html", "--rag-variant", "twin", "--rag-set", "gates.em=0.9")
+    alone.stdout.fnmatch_lines(["page  .rageval/qa/twin/*/report.html"])
+
+
 def test_variants_are_not_saved_where_another_one_is_better(three: Project, plain: Run) -> None:
     """The gate is the scenario's, so the run of each variant is red; one alone may be saved."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))

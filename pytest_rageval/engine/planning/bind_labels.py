@@ -88,8 +88,10 @@ def bind_labels(
                 spec.cut,
                 tuple(files),
                 "" if found.labels else "; ".join(found.blank),
+                question=spec.question,
             ),
             metrics,
+            binding.scenario.description if len(names) == 1 else "",
         )
         for name in names
     )
@@ -146,13 +148,22 @@ def _drawn_in(binding: Binding) -> Path:
     return binding.run_paths.labels_folder(binding.title, binding.scenario.output_dir)
 
 
-def guided(human: HumanLabels, metrics: Sequence[BoundMetric]) -> HumanLabels:
-    """Return ``human`` with what its metric, if it is one of ``metrics``, says of the levels."""
-    metric = next((one.metric for one in metrics if one.column.name == human.metric), None)
-    guide = getattr(metric, "guide", None)
+def guided(
+    human: HumanLabels, metrics: Sequence[BoundMetric], description: str = ""
+) -> HumanLabels:
+    """Return ``human`` with what its metric, if it is one of ``metrics``, says of the levels.
+
+    The question is its own, else that of the metric, else ``description``, if that asks something
+    to which the higher level is the better answer.
+    """
+    bound = next((metric for metric in metrics if metric.column.name == human.metric), None)
+    guide = getattr(bound and bound.metric, "guide", None)
     if not isinstance(guide, LevelGuide):
-        return human
-    return replace(human, meanings=guide.of(human.levels), question=guide.question)
+        guide = LevelGuide({})
+    is_up = bound is None or bound.column.higher_is_better
+    asks = description if is_up and description.rstrip().endswith(("?", "？")) else ""
+    question = human.question or guide.question or asks
+    return replace(human, meanings=guide.of(human.levels), question=question)
 
 
 def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) -> list[str]:

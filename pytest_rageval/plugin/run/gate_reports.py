@@ -257,6 +257,11 @@ class Contests:
         self._config.stash[CONTESTS] = self.found
         return with_rankings(results, self.found, strict=strict)
 
+    @property
+    def pages(self) -> list[Path]:
+        """The pages that were written."""
+        return [page for page in self._pages.values() if isinstance(page, Path)]
+
     def write(self) -> None:
         """Write the files that compare variants."""
         for found in self.found:

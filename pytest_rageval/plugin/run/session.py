@@ -412,6 +412,7 @@ class RagevalSession:
             self._is_stopped,
             self._refusals,
             any(self._broken_of(result) for result, _ in self._files.written),
+            self._contests.pages,
         )
 
     def pytest_unconfigure(self) -> None:

@@ -59,6 +59,8 @@ class Ended:
     """Why files of scenarios could not be used."""
     has_broken_cases: bool = False
     """Whether a case ended with an error after it was judged."""
+    side_by_side: Sequence[Path] = ()
+    """The pages of this run that show variants side by side."""
 
     @property
     def has_red_cases(self) -> bool:
@@ -144,13 +146,18 @@ class NextSteps:
         return is_child or bool(self._config.getoption("rag_dry_run"))
 
     def _page(self, ended: Ended) -> str:
-        """Return where the page of the first red scenario is, "" if there is none."""
+        """Return where the page of the first red scenario is, "" if there is none.
+
+        Of variants it is the page that has all of them.
+        """
         folders = [folder for result, folder in ended.written if result.is_red]
         folders += [folder for _, folder in ended.written]
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
         page = next((page for page in pages if page.is_file()), None)
         if page is None:
             return ""
+        beside = {path.parent: path for path in ended.side_by_side}
+        page = beside.get(page.parents[2], page)
         display = display_path(page, self._config.invocation_params.dir)
         return printable(display).replace("\n", " ")
 

@@ -314,6 +314,8 @@ def draw_labels(
         name,
         meanings=human.meanings,
         question=human.question,
+        description=wanted.info.description,
+        higher_is_better=column_of(wanted.info, human.metric).higher_is_better,
     )
     left_out = len(source.samples) - len(source.population)
     return DrawnLabels(

@@ -13,7 +13,7 @@ from pytest_rageval.text.printable import csv_text, quoted
 
 COLUMNS: Final = (
     *("question", "contexts", "answer", "id"),
-    *("metric", "annotator", "label", "note", "drawn", "digest"),
+    *("metric", "asked", "annotator", "label", "note", "drawn", "digest"),
 )
 """The columns of a sheet. The page that downloads one has them too (label.js)."""
 
@@ -45,7 +45,28 @@ class LabelSheet:
     meanings: Sequence[str] = ()
     """What the levels mean, in their order, or nothing."""
     question: str = ""
-    """What is asked about each answer."""
+    """What is asked about each answer, "" where nobody said it."""
+    description: str = ""
+    """What the scenario says of itself."""
+    higher_is_better: bool = True
+
+    @property
+    def asked(self) -> str:
+        """What people answer, and what the levels mean: as the page asks it, in one line."""
+        fitting = "Which of these fits the answer?" if self.meanings else "Is this answer right?"
+        question = self.question or f"{fitting} ({self.metric})"
+        levels = [f"{level:g}" for level in self.levels]
+        if words := self._words:
+            levels = [f"{level}: {word}" for level, word in zip(levels, words, strict=True)]
+        return " ".join(f"{question} {'; '.join(levels)}".split())
+
+    @property
+    def _words(self) -> Sequence[str]:
+        if self.meanings or len(self.levels) != 2:
+            return self.meanings
+        # The higher level is that of a higher score: where lower is better, no answer is right.
+        is_turned = not self.question and not self.higher_is_better
+        return ("yes", "no") if is_turned else ("no", "yes")
 
 
 def sheet_csv(sheet: LabelSheet) -> Iterator[str]:
@@ -59,7 +80,8 @@ def sheet_csv(sheet: LabelSheet) -> Iterator[str]:
 
 def _cells(sheet: LabelSheet, row: LabelRow) -> list[str]:
     contexts = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(row.contexts, 1))
-    texts = (row.question, contexts, row.answer, row.sample_id, sheet.metric, sheet.annotator)
+    of_row = (row.question, contexts, row.answer, row.sample_id)
+    texts = (*of_row, sheet.metric, sheet.asked, sheet.annotator)
     return [*map(quoted, texts), "", "", row.drawn, row.digest]
 
 

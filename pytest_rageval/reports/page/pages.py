@@ -29,8 +29,10 @@ VARIANT_SCRIPTS: Final = (
     "panel.js",
     "comparison.js",
     "detail.js",
+    "variants_head.js",
     "variants.js",
     "variant_rows.js",
+    "variants_matrix.js",
     "variants_start.js",
 )
 """In an order in which each may use those before it."""

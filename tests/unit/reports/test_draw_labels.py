@@ -111,6 +111,7 @@ def test_a_sheet_is_written_with_all_that_a_person_needs(project: Project) -> No
             "contexts": "[1] one\n\n[2] two",
             "answer": "Paris",
             "metric": "f1",
+            "asked": "Is this answer right? (f1) 0: no; 1: yes",
             "annotator": "",
             "label": "",
             "note": "",

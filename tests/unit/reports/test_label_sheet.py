@@ -39,11 +39,38 @@ def test_a_sheet_has_a_blank_label_for_each_row() -> None:
     """Excel takes UTF-8 for what it is by the mark; lines end as RFC 4180 has them."""
     text = "".join(sheet_csv(SHEET))
     assert text.startswith(
-        "\ufeffquestion,contexts,answer,id,metric,annotator,label,note,drawn,digest\r\n"
-        'How long?,"[1] Five days.\n\n[2] Two,\nor three.",Five.,'
-        "a,faithfulness,'@ann,,,random,dddddddddddd\r\n"
+        "\ufeffquestion,contexts,answer,id,metric,asked,annotator,label,note,drawn,digest\r\n"
+        'How long?,"[1] Five days.\n\n[2] Two,\nor three.",Five.,a,faithfulness,'
+        "Is this answer right? (faithfulness) 0: no; 1: yes,'@ann,,,random,dddddddddddd\r\n"
     )
     assert text.endswith(",s-0123abcd,eeeeeeeeeeee\r\n")
+
+
+@pytest.mark.parametrize(
+    ("levels", "said", "wanted"),
+    [
+        ((0.0, 1.0), {"question": "Is it\n  polite?"}, "Is it polite? 0: no; 1: yes"),
+        ((0.0, 1.0), {"higher_is_better": False}, "Is this answer right? (tone) 0: yes; 1: no"),
+        (
+            (0.0, 1.0),
+            {"higher_is_better": False, "question": "Is it rude?"},
+            "Is it rude? 0: no; 1: yes",
+        ),
+        ((1.0, 2.5, 5.0), {}, "Is this answer right? (tone) 1; 2.5; 5"),
+        (
+            (0.0, 1.0),
+            {"meanings": ("rude", "polite")},
+            "Which of these fits the answer? (tone) 0: rude; 1: polite",
+        ),
+    ],
+)
+def test_each_row_of_a_table_has_what_is_asked_and_the_words_of_the_levels(
+    levels: tuple[float, ...], said: dict[str, Any], wanted: str
+) -> None:
+    """In one line: a spreadsheet shows no header of a page."""
+    sheet = LabelSheet("bot", "tone", levels, ROWS, "tone.csv", **said)
+    text = "".join(sheet_csv(sheet)).removeprefix("\ufeff")
+    assert {row["asked"] for row in csv.DictReader(io.StringIO(text, newline=""))} == {wanted}
 
 
 def test_no_cell_of_a_sheet_is_a_formula() -> None:

@@ -95,8 +95,9 @@ function labelKeys(app) {
   const { levels } = app.sheet;
   const keys = new Map(digitsOf(levels).map((key, at) => [key, () => setLabel(app, levels[at])]));
   if (levels.length === 2) {
-    keys.set("n", () => setLabel(app, levels[0]));
-    keys.set("y", () => setLabel(app, levels[1]));
+    const [no, yes] = isTurned(app.sheet) ? [...levels].reverse() : levels;
+    keys.set("n", () => setLabel(app, no));
+    keys.set("y", () => setLabel(app, yes));
   }
   keys.set("u", () => undoLabel(app));
   keys.set("arrowleft", () => goTo(app, app.at - 1));
@@ -180,21 +181,20 @@ function labelHead(app) {
   });
   app.asked = el("div", { role: "alert" });
   const keys = [...digitsOf(sheet.levels), ...(sheet.levels.length === 2 ? ["n", "y"] : [])];
-  const facts = [
-    [say("metric"), given(sheet.metric)],
-    [say("levels"), sheet.levels.join(", ")],
-  ];
   return el(
     "header",
     { class: "top" },
     toolBar(app),
     el("h1", {}, given(sheet.scenario)),
-    definitions(facts, { class: "facts" }),
-    sheet.question ? el("p", { class: "asked", dir: "auto" }, sheet.question) : null,
+    sheet.description && sheet.description !== sheet.question
+      ? el("p", { class: "description", dir: "auto" }, sheet.description)
+      : null,
+    definitions([[say("metric"), given(sheet.metric)]], { class: "facts" }),
     hint(
       say("label_hint"),
       el("span", { class: "keys" }, ` ${say("label_keys", { keys: keys.join(" ") })}`),
     ),
+    sheet.question || sheet.meanings.length ? null : notice(say("label_unset")),
     app.isKept ? null : notice(say("label_not_kept")),
     sheet.rows.some((row) => row.drawn === "chosen") ? notice(say("label_chosen")) : null,
     el("label", { class: "choice" }, el("span", {}, say("annotator")), app.annotator),
@@ -259,7 +259,10 @@ function drawLabelRow(app) {
   const { sheet, record, at } = app;
   const row = sheet.rows[at];
   const title = say("label_at", { at: at + 1, of: sheet.rows.length });
-  const parts = [el("h2", { id: "label-title", tabindex: "-1" }, title)];
+  const parts = [
+    el("p", { class: "asked", dir: "auto" }, askedOf(sheet)),
+    el("h2", { id: "label-title", tabindex: "-1" }, title),
+  ];
   if (row.is_cut) parts.push(notice(say("label_cut")));
   parts.push(
     block("question", plainText(row.question)),
@@ -269,6 +272,23 @@ function drawLabelRow(app) {
   );
   app.row.replaceChildren(...parts);
   updateLabels(app);
+}
+
+/** What is to be answered; each row begins with it, for the top of the page is out of sight then. */
+function askedOf({ question, meanings, metric }) {
+  return question || say(meanings.length ? "label_which" : "label_right", { metric });
+}
+
+/** What the levels mean: in the words of the metric, else no and yes where there are two. */
+function levelWords(sheet) {
+  if (sheet.meanings.length || sheet.levels.length !== 2) return sheet.meanings;
+  const words = [say("label_no"), say("label_yes")];
+  return isTurned(sheet) ? words.reverse() : words;
+}
+
+/** Whether the lower level says that an answer is right: lower is better, and nobody asks else. */
+function isTurned({ question, meanings, higher_is_better: isUp }) {
+  return !question && !meanings.length && !isUp;
 }
 
 function noteField(app, row) {
@@ -307,10 +327,9 @@ function labelFoot(app) {
 
 /** A button for each level, with the key to press where that is not the level itself. */
 function levelButtons(app) {
-  const { levels, meanings } = app.sheet;
+  const { levels } = app.sheet;
   const digits = digitsOf(levels);
-  const plain = levels.join() === "0,1" ? ["label_no", "label_yes"].map((key) => say(key)) : [];
-  const words = meanings.length ? meanings : plain;
+  const words = levelWords(app.sheet);
   return levels.map((level, at) => {
     const isHinted = digits[at] !== String(level) && digits[at].length === 1;
     const parts = [el("b", {}, String(level)), words[at] && el("bdi", {}, ` ${words[at]}`)];
@@ -366,14 +385,17 @@ function inFileName(text) {
   return text.replace(/[^\p{L}\p{N}@.-]+/gu, "_");
 }
 
-const SHEET_COLUMNS = "question,contexts,answer,id,metric,annotator,label,note,drawn,digest";
+const SHEET_COLUMNS = "question,contexts,answer,id,metric,asked,annotator,label,note,drawn,digest";
 
 /** The sheet as reports/label_sheet.py has it, with labels and notes. */
 function sheetCsv(app) {
   const { sheet, record } = app;
+  const words = levelWords(sheet);
+  const levels = sheet.levels.map((level, at) => (words[at] ? `${level}: ${words[at]}` : level));
+  const asked = `${askedOf(sheet)} ${levels.join("; ")}`.replace(/\s+/g, " ");
   const lines = sheet.rows.map((row) => {
     const contexts = row.contexts.map((text, at) => `[${at + 1}] ${text}`).join("\n\n");
-    const own = [sheet.metric, record.annotator];
+    const own = [sheet.metric, asked, record.annotator];
     const texts = [row.question, contexts, row.answer, row.sample_id, ...own].map(harmless);
     const note = harmless(record.notes[rowKey(row)] ?? "");
     const cells = [...texts, String(labelOf(app, row) ?? ""), note, row.drawn, row.digest];

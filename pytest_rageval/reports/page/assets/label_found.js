@@ -21,6 +21,8 @@ function labelFound(app, { metric, levels, meanings, question }, found) {
     levels,
     meanings,
     question,
+    description: scenario.description,
+    higher_is_better: metricOf(app.run, metric).higher_is_better,
     file_name: `labels-${inFileName(metric)}-${run.id}.csv`,
     annotator: "",
     key: `rageval ${scenario.name} ${metric} ${run.id}`,

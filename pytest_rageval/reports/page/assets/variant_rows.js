@@ -1,8 +1,7 @@
-// The answers of all variants to each question, side by side: found, filtered, and marked where they differ.
+// Which questions the page of variants shows: found, filtered, and those that differ first.
 
 const ROWS_AT_ONCE = 10;
-const WHICH = ["all", "differ", "beats", "all_fail", "some_fail"];
-const LONG_TEXT = 600; // characters: a text that scrolls in its box
+const WHICH = ["all", "differ", "beats", "a_fail", "all_fail", "some_fail"];
 
 function noRowFilters() {
   return { search: "", which: "all", a: 0, b: 1, cause: "", doc: "", only: null, page: 0 };
@@ -12,7 +11,7 @@ function answersSection(app) {
   app.rows = el("div", { class: "rows" });
   app.filters = el("div", { class: "controls" });
   app.filters.append(...rowControls(app).flat().filter(Boolean));
-  const made = section("answers", hint(failureWords(app)), app.filters, columnButtons(app), app.rows);
+  const made = section("answers", app.filters, app.rows, hint(failureWords(app)));
   drawRows(app);
   return made;
 }
@@ -46,9 +45,14 @@ function rowControls(app) {
   const options = (values, label) => values.map((value) => ({ value, label: label(value) }));
   const columns = app.columns.map(({ name }, at) => ({ value: String(at), label: name }));
   const pick = (key) => choice(say(`side_${key}`), columns, String(wanted[key]), setNumber(key));
-  const sides = el("div", { class: "group", hidden: wanted.which !== "beats" }, pick("a"), pick("b"));
+  const sides = [pick("a"), pick("b")];
+  const showSides = (value) => {
+    sides[0].hidden = !["beats", "a_fail"].includes(value);
+    sides[1].hidden = value !== "beats";
+  };
+  showSides(wanted.which);
   const which = (value) => {
-    sides.hidden = value !== "beats";
+    showSides(value);
     app.filter({ which: value });
   };
   const search = el("input", {
@@ -70,6 +74,7 @@ function rowControls(app) {
     app.docs.length ? choice(say("doc"), docOptions(app), wanted.doc, set("doc")) : null,
     choice(say("order"), orders, app.shown.order, keep("order", String)),
     choice(say("against"), basis, String(app.shown.against), keep("against", Number)),
+    columnButtons(app),
   ];
 }
 
@@ -119,7 +124,7 @@ function drawRows(app) {
   const shown = found.slice(page * ROWS_AT_ONCE, (page + 1) * ROWS_AT_ONCE);
   app.rows.replaceChildren(
     ...[isFiltered(app) ? clearRow(app) : null].filter(Boolean),
-    ...shown.map((at) => answersRow(app, at)),
+    matrix(app, shown),
     pager(app, page, ROWS_AT_ONCE),
   );
 }
@@ -157,7 +162,9 @@ function rowFacts(app) {
       new Set(outcomes).size > 1 ||
       spread > EQUAL_SCORES * Math.max(...known.map(Math.abs), 0) ||
       (known.length > 0 && known.length < scores.length);
-    facts.push({ outcomes, failed, scores, spread, differs });
+    const ran = failed.filter((_, which) => ![null, "skipped"].includes(outcomes[which]));
+    const splits = new Set(ran).size > 1; // some fail, others do not
+    facts.push({ outcomes, failed, scores, spread, splits, differs });
   }
   return facts;
 }
@@ -192,7 +199,11 @@ function foundRows(app) {
   if (shown.order === "data") return found;
   const { facts } = app;
   return found.sort(
-    (a, b) => facts[b].differs - facts[a].differs || facts[b].spread - facts[a].spread || a - b,
+    (a, b) =>
+      facts[b].splits - facts[a].splits ||
+      facts[b].differs - facts[a].differs ||
+      facts[b].spread - facts[a].spread ||
+      a - b,
   );
 }
 
@@ -200,6 +211,7 @@ const KEEPS = {
   all: () => true,
   differ: (_, { differs }) => differs,
   beats,
+  a_fail: ({ table: { a } }, { failed }) => failed[a],
   all_fail: (_, { outcomes, failed }) => {
     const ran = failed.filter((_, at) => outcomes[at] !== null && outcomes[at] !== "skipped");
     return ran.length > 0 && ran.every(Boolean);
@@ -252,162 +264,4 @@ function rowHaystack(app, at) {
     app.haystacks[at] = searchable(parts.join("\n"));
   }
   return app.haystacks[at];
-}
-
-function answersRow(app, at) {
-  const { data } = app;
-  const places = placesOf(app, at);
-  const first = (key, isThere) =>
-    places.map(({ run, place }) => run.data[key][place]).find(isThere);
-  const question = first("question", (number) => number >= 0) ?? -1;
-  const references = first("references", (list) => list !== null && list.length);
-  const id = idAt(app, at);
-  const doc = docAt(app, at);
-  return el(
-    "article",
-    { class: "side", "data-row": at, "aria-labelledby": `row-${at}` },
-    el("h3", { id: `row-${at}` }, given(id)),
-    doc === null ? null : el("p", { class: "note" }, given(doc.slice(0, 300))),
-    question < 0 ? null : el("div", { class: "asked" }, longText({ data }, question)),
-    references === undefined
-      ? null
-      : el("div", { class: "expected" }, el("h4", {}, say("references")), listOf({ data }, references)),
-    el(
-      "div",
-      { class: "columns", role: "group", tabindex: "0", "aria-label": say("answers_to", { id }) },
-      shownColumns(app).map((column) => answerCell(app, column, at, question)),
-    ),
-  );
-}
-
-/** The column that the others are compared with comes first, and stays in sight. */
-function shownColumns({ columns, shown: { hidden, against } }) {
-  const isBasis = (column) => column === columns[against];
-  return columns
-    .filter((_, which) => !hidden.has(which))
-    .sort((a, b) => isBasis(b) - isBasis(a));
-}
-
-function answerCell(app, column, at, question) {
-  const { name, run, rows, state } = column;
-  const place = rows[at];
-  const head = el("h4", {}, given(name));
-  if (place < 0)
-    return el("section", { class: "cell" }, head, el("p", { class: "none" }, say("no_row")));
-  const remarks = remarksOf(run, place);
-  const asked = run.data.question[place];
-  return el(
-    "section",
-    {
-      class: cellClass(app, column, place),
-      "data-column": name,
-    },
-    el("div", { class: "cell-head" }, head, outcomeBadge(state, place), causeBadges(remarks)),
-    scoreLine(app, column, place),
-    asked >= 0 && asked !== question
-      ? el("p", { class: "note" }, `${say("asked_here")}: `, given(textAt(app, asked)))
-      : null,
-    markedAnswer(app, column, at),
-    remarks
-      .filter(({ kind }) => kind === "error")
-      .slice(0, 3)
-      .map((remark) => el("p", { class: "problem" }, given(`${remark.name}: ${beginning(app, remark.text)}`))),
-    cellDetails(column, place, remarks),
-  );
-}
-
-/** None for an answer that only passed because nothing can make it fail. */
-function outcomeBadge(state, place) {
-  const outcome = state.outcomes[place];
-  if (outcome !== "passed" || isJudged(state.run)) return badge(outcome);
-  if (!hasFailedOrIsLow(state, place)) return null;
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS.bad);
-  return el("span", { class: "badge bad" }, sign, " ", say("low"));
-}
-
-function cellClass({ columns, shown }, { state, ...column }, place) {
-  const isPlain = state.outcomes[place] === "passed" && !isJudged(state.run);
-  const outcome = hasFailedOrIsLow(state, place) ? "low" : isPlain ? "" : state.outcomes[place];
-  const basis = columns[shown.against]?.name === column.name ? " basis" : "";
-  return `cell ${outcome}${basis}`;
-}
-
-function causeBadges(remarks) {
-  return remarks
-    .filter(({ kind }) => kind === "cause")
-    .map(({ name }) => el("span", { class: "badge none cause" }, say(`value_${name}`)));
-}
-
-/** The score that ranks first, then those of all metrics. */
-function scoreLine(app, { run, state }, place) {
-  const { metric } = app;
-  const others = run.metrics.map(({ name }) => name).filter((name) => name !== metric);
-  const names = metricOf(run, metric) ? [metric, ...others] : others;
-  return el(
-    "p",
-    { class: "scores-line" },
-    names.map((name) =>
-      el(
-        "span",
-        { class: name === metric ? "ranked-score" : "note" },
-        given(nameOf(name)),
-        " ",
-        bandedScore(run, name, scoresOf(state, name)[place]),
-      ),
-    ),
-  );
-}
-
-/** The answer, with what is only here and what is only in the column that it is compared with. */
-function markedAnswer(app, column, at) {
-  const number = column.run.data.answer[column.rows[at]];
-  if (number < 0) return noText();
-  const basis = app.columns[app.shown.against];
-  const other = basis === undefined || basis === column ? -1 : answerAt(basis, at);
-  if (other < 0) return scrolled(longText(app, number), textAt(app, number));
-  const { name } = basis;
-  const parts = other === number ? [] : differingParts(textAt(app, other), textAt(app, number));
-  const said = (key) => el("p", { class: "note" }, sayGiven(key, { name }));
-  if (parts === null) return [scrolled(longText(app, number), textAt(app, number)), said("too_long")];
-  const changed = parts.filter(({ kind }) => kind !== "same");
-  if (!changed.length) return [longText(app, number), said("same_words")];
-  const isOther = !parts.some(({ kind, text }) => kind === "same" && /[\p{L}\p{N}]/u.test(text));
-  if (isOther) return [scrolled(longText(app, number), textAt(app, number)), said("other_words")];
-  const shown = el("p", { class: "text", dir: "auto" }, parts.map((part) => markedPart(part, name)));
-  const isCut = typeof app.data.texts[number] !== "string";
-  return [scrolled(shown, textAt(app, number)), isCut ? longText(app, number).at(-1) : null];
-}
-
-function answerAt({ run, rows }, at) {
-  return rows[at] < 0 ? -1 : run.data.answer[rows[at]];
-}
-
-/** In a box that scrolls, which the keyboard must reach. */
-function scrolled(made, text) {
-  const box = Array.isArray(made) ? made[0] : made;
-  if (text.length > LONG_TEXT) box.tabIndex = 0;
-  return made;
-}
-
-function markedPart({ kind, text }, name) {
-  if (kind === "same") return text;
-  if (kind === "new") return el("ins", { "data-said": say("only_here") }, text);
-  return el("del", { "data-said": say("only_there", { name }) }, text);
-}
-
-/** What is only made when it is opened: 200 cells on a page would have some thousand texts. */
-function cellDetails({ run, state }, place, remarks) {
-  const body = el("div", {});
-  const open = (event) => {
-    if (!event.target.open || body.childElementCount) return;
-    body.append(
-      ...[
-        block("scores", detailScores({ run, state }, place, remarks)),
-        ...causeBlocks(run, remarks),
-        block("contexts", listOf(run, run.data.contexts[place])),
-        metadataBlock(run, place),
-      ].filter(Boolean),
-    );
-  };
-  return el("details", { toggle: open }, el("summary", {}, say("more_of")), body);
 }

@@ -1,39 +1,12 @@
-// The top of the page of variants: their ranking, their pairs, and weights to try on all of them.
-
-function variantsHeader(app) {
-  const { data } = app;
-  const { metric, common, total } = data.ranking;
-  return el(
-    "header",
-    { class: "top" },
-    toolBar(app),
-    el("h1", {}, given(data.title)),
-    data.description ? el("p", { class: "description", dir: "auto" }, data.description) : null,
-    definitions(
-      [
-        [say("variants"), given(data.contest.names.join(say("next_name")))],
-        [say("ranked_by"), given(nameOf(metric))],
-        [say("samples"), say("common_of", { common, total })],
-      ],
-      { class: "facts" },
-    ),
-    data.ranking.complete ? null : notice(say("incomplete")),
-    app.differing.length
-      ? notice(say("self_check", { names: app.differing.join(", ") }))
-      : null,
-  );
-}
+// How variants rank: their means, their pairs, where they win, and weights to try on all of them.
 
 function rankingSection(app) {
   const { data, ranking } = app;
-  const { best } = data;
   const { metric, alpha } = data.ranking;
-  const isTried = isChanged(app);
   const isWhole = ranking.undecided === "" && ranking.variants.length > 1;
   return section(
     "ranking",
-    best ? bestVerdict(...best, isTried) : null,
-    ranking.undecided ? noLetters(app) : null,
+    ranking.undecided ? notice(say("no_letters", { why: runSaid(ranking.undecided) })) : null,
     ranking.remarks.map((text) => notice(runSaid(text))),
     hint(
       sayGiven("ranking_hint", {
@@ -48,13 +21,6 @@ function rankingSection(app) {
     causesPart(app),
     docsPart(app),
   );
-}
-
-/** Why there are none, unless the gate says it already. */
-function noLetters(app) {
-  const { best, ranking } = app.data;
-  if (!isChanged(app) && best?.[1].includes(ranking.undecided)) return hint(say("no_letters_either"));
-  return notice(say("no_letters", { why: runSaid(app.ranking.undecided) }));
 }
 
 function rankedTable(app) {
@@ -85,7 +51,7 @@ function rankedTable(app) {
       { "data-variant": one.name },
       el("td", { class: "number rank" }, String(at + 1)),
       el("th", { scope: "row" }, given(one.name)),
-      el("td", { class: isTried ? "letters stale" : "letters" }, lettersShown(ranking, one, letters)),
+      letters.length ? el("td", { class: isTried ? "letters stale" : "letters" }, lettersShown(one, letters)) : null,
       el("td", { class: "number" }, scoreOrNone(one.mean, band)),
       el("td", { class: "wide" }, plot),
       namedFigure(say("interval_short"), interval),
@@ -96,14 +62,14 @@ function rankedTable(app) {
   const heads = [
     numberHead(say("rank")),
     say("variant"),
-    el("th", { scope: "col" }, say("letters"), isTried ? asRunMark() : null),
+    letters.length ? el("th", { scope: "col" }, say("letters"), isTried ? asRunMark() : null) : null,
     numberHead(say("mean")),
     el("td", { class: "wide" }),
     numberHead(say("interval_short")),
     numberHead("n"),
     ...names.map((name) => numberHead(given(name))),
-  ];
-  return table(say("ranking"), heads, rows, { class: "comparison ranked" });
+  ].filter(Boolean);
+  return table(say("ranked_means"), heads, rows, { class: "comparison ranked" });
 }
 
 function scoreOrNone(score, band) {
@@ -116,8 +82,7 @@ function namedFigure(name, text) {
 }
 
 /** One place for each letter, so that equal letters are below each other. */
-function lettersShown({ undecided }, { letters }, places) {
-  if (!letters) return undecided ? "–" : "";
+function lettersShown({ letters }, places) {
   return places.map((letter) => (letters.includes(letter) ? letter : " ")).join("");
 }
 

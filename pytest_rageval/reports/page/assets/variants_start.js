@@ -97,9 +97,9 @@ function offMeans(python, page) {
 }
 
 const VARIANTS_DRAWN = {
+  answers: answersSection,
   ranking: rankingSection,
   weights: variantWeights,
-  answers: answersSection,
 };
 
 function connectVariants(app) {
@@ -181,6 +181,7 @@ function updateVariants(app) {
 }
 
 function drawRanking(app) {
+  redrawSection("breaks", () => breaksPart(app));
   redrawSection("ranking", () => rankingSection(app));
   updateVariantWeights(app);
   const bar = variantsBar(app);

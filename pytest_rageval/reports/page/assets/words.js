@@ -299,7 +299,6 @@ const WORDS = {
     // labelling
     label_blind: "Label these blind",
     labels: "Labels",
-    levels: "Levels",
     label: "Label",
     label_hint: "Judge each answer yourself.",
     label_keys: "Keys: {keys} to label, ← and → to move, u to undo, Esc to leave a field.",
@@ -310,6 +309,10 @@ const WORDS = {
     label_at: "Sample {at} of {of}",
     label_note: "Note",
     label_undo: "Undo",
+    label_right: "Is this answer right? ({metric})",
+    label_which: "Which of these fits the answer? ({metric})",
+    label_unset:
+      'The scenario has no question for people. To ask one of your own: human: {question: "Does the source say all of this?"}',
     label_no: "no",
     label_yes: "yes",
     labelled_of: "{n} of {of} labelled",
@@ -599,7 +602,6 @@ const WORDS = {
     stale_label: "针对另一回答",
     label_blind: "盲标这些样本",
     labels: "标注",
-    levels: "等级",
     label: "标注",
     label_hint: "请自行判断每个回答。",
     label_keys: "按键：{keys} 标注，← 和 → 切换，u 撤销，Esc 离开输入框。",
@@ -609,6 +611,10 @@ const WORDS = {
     label_at: "第 {at} 个样本，共 {of} 个",
     label_note: "备注",
     label_undo: "撤销",
+    label_right: "这个回答对吗？（{metric}）",
+    label_which: "下列哪一项符合这个回答？（{metric}）",
+    label_unset:
+      '场景没有给标注者的问题。如需自行提问，请写：human: {question: "回答的内容是否都有出处？"}',
     label_no: "否",
     label_yes: "是",
     labelled_of: "已标注 {n}，共 {of}",

@@ -68,6 +68,38 @@ def test_labels_come_with_what_the_metric_says_of_the_levels(plan: MakePlan) -> 
     assert to_json(from_json(to_json(kind), HumanLabels)) == to_json(kind)
 
 
+@pytest.mark.parametrize(
+    ("metric", "given", "wanted"),
+    [
+        (
+            "em",
+            "description: does it match?\nhuman: {column: ok, question: is it so?}\n",
+            "is it so?",
+        ),
+        ("em", "description: does it match?\nhuman: {column: ok}\n", "does it match?"),
+        ("em", "description: 对吗？\nhuman: {column: ok}\n", "对吗？"),
+        ("em", "description: matches of words\nhuman: {column: ok}\n", ""),
+        ("em", "human: {column: ok}\n", ""),
+        (
+            "{column: ok, name: slips, range: [0, 1], lower_is_better: true}",
+            "description: is it right?\nhuman: {column: ok}\n",
+            "",
+        ),
+    ],
+)
+def test_people_are_asked_in_the_words_of_the_scenario(
+    plan: MakePlan, metric: str, given: str, wanted: str
+) -> None:
+    """Where lower is better, yes to a question of the description might mean either level."""
+    made = plan(f"name: s\nmetrics: [{metric}]\n{ROWS}{given}")
+    assert labels_of(made).question == wanted
+
+
+def test_one_question_is_not_that_of_two_metrics(problems: Problems) -> None:
+    (found,) = problems(TWO + "human: {file: l.csv, of: [em, f1], question: right?}\n")
+    assert "one 'question' cannot be that of em, f1; name one metric in 'of'" in found
+
+
 def test_what_is_left_out_is_counted(plan: MakePlan) -> None:
     """F3: rows without a label, of other metrics, by others than the named annotators."""
     file = (
