@@ -71,10 +71,11 @@ class WhatIsWrong:
         if not self.view.result.is_red:
             return []
         kinds = Counter(map(self._kind, self._wrong))
+        fallen = {pair.sample.index: pair for pair in self.view.changes if pair.diff < 0.0}
         first = {self._kind(sample): sample for sample in reversed(self._wrong)}
         names = [name for gate in self._failed_known for name in gate.targets]
         return [
-            WrongAnswer(self.view, sample, tuple(names), kinds[kind] - 1)
+            WrongAnswer(self.view, sample, tuple(names), kinds[kind] - 1, fallen.get(sample.index))
             for sample in self._wrong
             if first[kind := self._kind(sample)] is sample
         ]
@@ -157,13 +158,15 @@ class WhatIsWrong:
 class WrongAnswer:
     """An answer with what is wrong with it; ``alike`` more could not be judged just so.
 
-    ``blamed`` are the metrics of failed gates.
+    ``blamed`` are the metrics of failed gates, ``fall`` the change if it was better in the
+    baseline.
     """
 
     view: RunView
     sample: SampleResult
     blamed: tuple[str, ...] = ()
     alike: int = 0
+    fall: Change | None = None
 
     @property
     def reference(self) -> str:
@@ -172,8 +175,10 @@ class WrongAnswer:
 
     @property
     def missed(self) -> list[str]:
-        """The errors and the thresholds that it misses, else its lowest score."""
-        return self.view.why(self.sample) or lowest(self.view.result, self.sample, self.blamed)
+        """The errors and the thresholds that it misses, else its lowest score; how far it fell."""
+        result = self.view.result
+        fell = [] if self.fall is None else [f"{WEIGHTED_SCORE} was {self.fall.then:.4f}"]
+        return (self.view.why(self.sample) or lowest(result, self.sample, self.blamed)) + fell
 
     @property
     def reasons(self) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     BUDGET,
     FAULTS,
@@ -415,12 +416,18 @@ def judge_failure(sample: SampleResult) -> str:
     return "; ".join(reasons)
 
 
+_TOLD: Final = 10
+_TOLD_WIDTH: Final = 300
+"""Of so many errors, so many characters tell kinds apart."""
+
+
 def error_kind(sample: SampleResult) -> tuple[str, str]:
     """Return what is equal where samples could not be judged for one reason, and the reason.
 
     Figures differ, as how long a judge was waited for. Two empty texts where nothing is known.
     """
-    errors = (f"{name}: {error}" for name, error in shown_errors(sample).items())
+    known = list(shown_errors(sample).items())[:_TOLD]
+    errors = (f"{shorten(name, _TOLD_WIDTH)}: {shorten(text, _TOLD_WIDTH)}" for name, text in known)
     reason = judge_failure(sample) or "; ".join(errors)
     return re.sub(r"\d+", "0", reason), reason
 

@@ -61,4 +61,5 @@ def _texts(sample: SampleResult, reference: str, room: int) -> list[str]:
     texts = [("answer", sample.answer), ("expected", reference)]
     parts = [f"{name}: {one_line(text)}" for name, text in texts if text]
     line = "  ".join(parts)
-    return [line] if cells(line) <= room else [cut(part, room) for part in parts]
+    fits = bool(line) and cells(line) <= room
+    return [line] if fits else [cut(part, room) for part in parts]

@@ -221,6 +221,44 @@ def test_text_of_the_data_means_nothing_in_a_comment(result: Made, text: str, sh
     assert f"| a | 0.5000 | passed |  | {shown} |" in made
 
 
+def test_what_is_wrong_comes_first_and_means_nothing_as_markdown(result: Made) -> None:
+    """[P6] The verdict, the gates, then the worst answers with what was expected."""
+    row = replace(
+        sample("a*b", 0, 0.25, outcome="failed", question="# Why\n| @you?"),
+        answer="<b>no</b>\n1. `x`",
+        references=("never", "no_x"),
+        reasons={"f1": "see #12"},
+    )
+    made = result([row], MetricColumn("f1"), thresholds={"f1": Bound(min=0.5)})
+    said = lines(replace(made, gates=[gate("failed", "f1.mean", "0.2500 < 0.5000")]))
+    assert said[2:14] == [
+        "**FAILED**: 1 of 1 gate failed; 0 of 1 cases passed, 1 failed",
+        "",
+        "- f1 0.2500 is below 0.5000",
+        "",
+        "## Worst answers",
+        "",
+        r"1. **a\*b** # Why &#124; @&#8203;you?",
+        r"   - answer: &#60;b&#62;no&#60;/b&#62; 1. \`x\`",
+        r"   - expected: no\_x",
+        "   - why: f1 0.2500 &#60; 0.5000",
+        "   - judge: f1: see #&#8203;12",
+        "",
+    ]
+
+
+def test_a_green_run_has_its_verdict_alone_before_the_figures(result: Made) -> None:
+    """[P6] Without a list of what is worst, though one is low."""
+    made = result([sample("a", 0, 0.25), sample("b", 1, 1.0)], MetricColumn("f1"))
+    said = lines(replace(made, gates=[gate("passed", "f1.mean", "0.6250 >= 0.5000")]))
+    assert said[2:5] == [
+        "**passed**: 1 gate passed; 2 of 2 cases passed",
+        "",
+        f"- run_id: `{RUN.id}`",
+    ]
+    assert not any(line.startswith("## Worst") for line in said)
+
+
 def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
     made = result([sample("a", 0, 0.5)])
     made = replace(made, info=replace(made.info, path="a`b @c.yaml"))

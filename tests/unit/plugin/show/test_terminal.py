@@ -71,8 +71,7 @@ def test_the_parts_of_the_table_come_in_this_order() -> None:
         r"= rageval: support \x3a:bot =",
         "FAILED: 1 of 2 gates failed; 2 of 2 cases passed",
         "",  # the gate
-        "",  # the answer in three lines: its id, the texts, and why
-        "",
+        "",  # the answer in two lines: its id, and why
         "",
         "",  # an empty line
         "metric",

@@ -1,0 +1,243 @@
+"""What every text about a run begins with: errors, failed gates, the worst answers, what broke."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_rageval.model import (
+    Baseline,
+    Bound,
+    Comparison,
+    ControlVerdict,
+    GateResult,
+    MetricColumn,
+    SampleResult,
+    ScenarioResult,
+)
+from pytest_rageval.reports.run_view import RunView
+from pytest_rageval.reports.what_is_wrong import (
+    WhatIsWrong,
+    closest,
+    gate_sentence,
+    lowest,
+    variant_errors,
+)
+
+Run = Callable[..., ScenarioResult]
+Made = Callable[..., ScenarioResult]
+
+# f1: 1 and 0 for a.md, 1 and 1 for b.md; the means are 0.75, 0.5 and 1.
+DATA = """
+dataset:
+  - {id: fee, question: Is it free?, answer: no idea, references: [never, yes], doc_name: a.md}
+  - {id: days, question: How long?, answer: five days, references: [five days], doc_name: a.md}
+  - {id: pay, question: Who pays?, answer: the shop, references: [the shop], doc_name: b.md}
+  - {id: where, question: Where?, answer: here, references: [here], doc_name: b.md}
+"""
+
+
+def wrong(result: ScenarioResult) -> WhatIsWrong:
+    return WhatIsWrong(RunView(result))
+
+
+def ids(found: WhatIsWrong) -> list[str]:
+    return [answer.sample.sample_id for answer in found.answers]
+
+
+def sample(name: str, index: int, f1: float | None, **more: Any) -> SampleResult:
+    return SampleResult(name, index, weighted_score=f1, scores={"f1": f1}, **more)
+
+
+def failed(name: str, message: str = "") -> GateResult:
+    return GateResult(name, "failed", None, None, message)
+
+
+class TestGates:
+    def test_a_sentence_has_the_figure_and_the_worst_group(self, run: Run) -> None:
+        found = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{DATA}"))
+        assert found.gates == ["f1 0.7500 is below 0.8000; worst doc_name: a.md 0.5000"]
+
+    def test_groups_of_gates_come_before_documents(self, run: Run) -> None:
+        """Team x has three rows, y one: means 2/3 and 1."""
+        data = DATA
+        for doc, team in (("a.md}\n  - {id: days", "x"), ("a.md}\n  - {id: pay", "x")):
+            data = data.replace(doc, doc.replace("a.md}", f"a.md, team: {team}}}"))
+        data = data.replace("b.md}\n  - {id: where", "b.md, team: x}\n  - {id: where")
+        data = data.replace("doc_name: b.md}\n", "doc_name: b.md, team: y}\n")
+        gates = "gates: {f1: 0.8, by: {team: {f1: 0.7}}}"
+        first, second = wrong(run(f"name: s\nmetrics: [f1]\n{gates}{data}")).gates
+        assert first == "f1 0.7500 is below 0.8000; worst team: x 0.6667"
+        assert second == "by.team.f1: 1 of 2 values of team: x: 0.6667 is below 0.7000"
+
+    def test_a_group_a_row_tells_nothing(self, run: Run) -> None:
+        data = DATA.replace("doc_name: a.md}\n  - {id: days", "doc_name: c.md}\n  - {id: days")
+        data = data.replace("doc_name: b.md}\n  - {id: where", "doc_name: d.md}\n  - {id: where")
+        found = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{data}"))
+        assert found.gates == ["f1 0.7500 is below 0.8000"]
+
+    @pytest.mark.parametrize(
+        ("gate", "sentence"),
+        [
+            (failed("toxic.mean", "0.3000 > 0.1000"), "toxic 0.3000 is above 0.1000"),
+            (
+                failed("unscored", "0.2500 > 0.0000 (1 of 4 samples)"),
+                "unscored 0.2500 is above 0.0000 (1 of 4 samples)",
+            ),
+            (
+                failed("f1.quantile.0.1", "no sample has a f1"),
+                "f1.quantile.0.1: no sample has a f1",
+            ),
+        ],
+    )
+    def test_any_message_becomes_one(self, result: Made, gate: GateResult, sentence: str) -> None:
+        assert gate_sentence(result([sample("a", 0, 1.0)], MetricColumn("f1")), gate) == sentence
+
+    def test_undecided_ones_are_named(self, result: Made) -> None:
+        made = result([sample("a", 0, 1.0)], MetricColumn("f1"))
+        skipped = GateResult("no_regression", "skipped", None, None, "not compared with 'main'")
+        found = wrong(replace(made, gates=(skipped,)))
+        assert found.undecided == ["no_regression: not compared with 'main'"]
+
+
+class TestAnswers:
+    def test_a_failed_gate_names_the_answers_below_it(self, run: Run) -> None:
+        found = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{DATA}"))
+        (answer,) = found.answers
+        assert answer.sample.sample_id == "fee"
+        assert answer.missed == ["f1 0.0000"]
+
+    def test_a_green_run_has_none_though_one_is_low(self, run: Run) -> None:
+        """[P6] Its verdict is all that there is to say."""
+        made = run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.7}}{DATA}")
+        found = wrong(made)
+        assert RunView(made).is_plain
+        assert not RunView(replace(made, comparison=compared())).is_plain
+        assert (found.answers, found.gates, found.errors, found.changes) == ([], [], [], "")
+
+    def test_a_failed_pass_rate_lists_what_is_tolerated(self, run: Run) -> None:
+        """[P6] The cases are xfailed; the threshold that they miss is why."""
+        keys = "thresholds: {f1: 0.5}\ntolerate: pass_rate\ngates: {pass_rate: 0.8}"
+        (answer,) = wrong(run(f"name: s\nmetrics: [f1]\n{keys}{DATA}")).answers
+        assert answer.sample.outcome == "xfailed"
+        assert answer.missed == ["f1 0.0000 < 0.5000"]
+
+    def test_a_row_that_is_expected_to_fail_is_not_wrong(self, result: Made) -> None:
+        rows = [
+            sample("known", 0, 0.0, outcome="xfailed", xfail=""),
+            sample("new", 1, 0.25, outcome="failed"),
+        ]
+        found = wrong(result(rows, MetricColumn("f1"), thresholds={"f1": Bound(min=0.5)}))
+        assert ids(found) == ["new"]
+
+    def test_a_metric_without_weight_shows_its_own_worst(self, result: Made) -> None:
+        """[P13] The weighted score, by which all are perfect, would name none of them."""
+        columns = (MetricColumn("f1"), MetricColumn("toxic", 0.0, higher_is_better=False))
+        rows = [
+            SampleResult(name, at, weighted_score=1.0, scores={"f1": 1.0, "toxic": toxic})
+            for at, (name, toxic) in enumerate({"kind": 0.0, "rude": 0.9, "gruff": 0.4}.items())
+        ]
+        made = result(rows, *columns, gates={"toxic": {"max": 0.1}})
+        found = wrong(replace(made, gates=(failed("toxic.mean", "0.4333 > 0.1000"),)))
+        assert ids(found) == ["rude", "gruff"]
+        assert found.answers[0].missed == ["toxic 0.9000"]
+
+    def test_a_gate_of_a_hook_shows_what_is_low(self, result: Made) -> None:
+        """[P13] What it looks at is not known; below bands.warn is low. Not for control rows."""
+        made = result([sample("low", 0, 0.25), sample("good", 1, 0.75)], MetricColumn("f1"))
+        assert ids(wrong(replace(made, gates=(failed("own"),)))) == ["low"]
+        assert ids(wrong(replace(made, gates=(failed("controls:f1"),)))) == []
+
+    def test_what_could_not_be_judged_comes_first_and_each_reason_once(self, result: Made) -> None:
+        """Waiting times differ; another error is another answer."""
+        rows = [
+            sample("low", 0, 0.0, outcome="failed"),
+            *(
+                sample(f"lost{at}", at, None, outcome="error", errors={"f1": f"waited {at} s"})
+                for at in range(1, 5)
+            ),
+            sample("odd", 5, None, outcome="error", errors={"f1": "no key"}),
+        ]
+        found = wrong(result(rows, MetricColumn("f1"), thresholds={"f1": Bound(min=0.5)}))
+        assert ids(found) == ["lost1", "odd", "low"]
+        assert [answer.alike for answer in found.answers] == [3, 0, 0]
+        assert found.errors == ["f1 failed on 5 of 6 samples, for instance: waited 1 s"]
+
+    def test_the_judge_is_quoted_on_what_was_missed(self, result: Made) -> None:
+        columns = (MetricColumn("f1"), MetricColumn("tone"))
+        row = SampleResult(
+            "a",
+            0,
+            "failed",
+            weighted_score=0.5,
+            scores={"f1": 1.0, "tone": 0.0},
+            reasons={"f1": "all words", "tone": "it shouts"},
+            cause="generation",
+            cause_reason="the contexts had it",
+        )
+        (answer,) = wrong(result([row], *columns, thresholds={"tone": Bound(min=0.5)})).answers
+        assert answer.reasons == ["tone: it shouts"]
+        assert answer.cause == "generation: the contexts had it"
+        # Without a threshold of a metric, the lowest one is to blame.
+        whole = result([row], *columns, thresholds={"weighted_score": Bound(min=0.8)})
+        (answer,) = wrong(whole).answers
+        assert answer.reasons == ["tone: it shouts"]
+        assert answer.missed == ["weighted_score 0.5000 < 0.8000"]
+
+    def test_the_closest_reference(self) -> None:
+        assert closest("it takes five days", ["never", "five days", "a day"]) == "five days"
+        assert closest("退款要五天", ["不收费", "五天内退款"]) == "五天内退款"
+        assert closest("no idea", ["never", "yes"]) == "never"  # the first of equal ones
+        assert closest("x", []) == ""
+
+    def test_the_best_score_is_no_reason(self, result: Made) -> None:
+        made = result([sample("a", 0, 1.0), sample("b", 1, 0.5)], MetricColumn("f1"))
+        assert [lowest(made, one) for one in made.samples] == [[], ["f1 0.5000"]]
+
+
+def compared() -> Comparison:
+    return Comparison("main", "permutation", 0.05, {})
+
+
+class TestChanges:
+    def made(self, result: Made, **fields: Any) -> ScenarioResult:
+        """Return a run against main: q0 broke, q1 was fixed, q2 was low before, q3 is new."""
+        now = [0.25, 0.75, 0.25, 0.25]
+        rows = [sample(f"q{at}", at, score, outcome="failed") for at, score in enumerate(now)]
+        then = {"q0": 0.75, "q1": 0.25, "q2": 0.25}
+        scores = {"f1": then, "weighted_score": then}
+        baselines = {"main": Baseline("main", tuple(then), scores)}
+        found = result(rows, MetricColumn("f1"), baselines=baselines, **fields)
+        return replace(found, comparison=compared())
+
+    @pytest.mark.parametrize("thresholds", [{}, {"f1": Bound(min=0.5)}])
+    def test_what_broke_and_what_was_fixed(self, result: Made, thresholds: Any) -> None:
+        """By the thresholds of today, else by bands.warn, 0.6."""
+        found = wrong(self.made(result, thresholds=thresholds))
+        assert found.changes == "since main: 1 broke (q0), 1 fixed (q1)"
+        missed = {answer.sample.sample_id: answer.missed[-1] for answer in found.answers}
+        assert missed["q0"] == "weighted_score was 0.7500"
+        assert "was" not in missed["q2"]
+
+    def test_nothing_is_said_without_a_comparison_or_a_change(self, result: Made) -> None:
+        made = self.made(result)
+        assert wrong(replace(made, comparison=None)).changes == ""
+        assert wrong(replace(made, samples=made.samples[2:])).changes == ""
+
+
+def test_variants_say_why_scores_are_missing(result: Made) -> None:
+    """[P6] Among them, a variant without scores is no better or worse."""
+    lost = sample("a", 0, None, outcome="error", errors={"f1": "no key"})
+    made = [
+        result([row], MetricColumn("f1"), variant=name)
+        for name, row in {"dense": lost, "bm25": sample("a", 0, 1.0)}.items()
+    ]
+    assert list(variant_errors(made)) == [
+        "dense: f1 failed on 1 of 1 samples, for instance: no key"
+    ]
+    bad = {"f1": ControlVerdict(False, 1, (1.0,), (1.0,), "does not tell rows apart")}
+    (line,) = variant_errors([replace(made[1], controls=bad)])
+    assert line.startswith("bm25: f1: does not tell rows apart")
