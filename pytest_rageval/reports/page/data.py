@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from math import isclose
 from typing import Any, Final
 
 from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
@@ -211,6 +210,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
         "is_judged": is_judged(result),
+        "is_of_file": info.is_of_file,
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
         "diagnoses": info.diagnose is not None,
@@ -290,13 +290,15 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
     if found is None:
         return None
     baseline = result.info.baselines[found.baseline]
+    pairs = {name: _pairs(result, baseline, name) for name in found.metrics}
     return {
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
         "correction": found.correction,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
-        "differences": {name: _differences(result, baseline, name) for name in found.metrics},
+        "then": {name: pairs[name][1] for name in pairs},
+        "now": {name: pairs[name][0] for name in pairs},
         "only_a": _counted(found.only_a),
         "only_b": _counted(found.only_b),
     }
@@ -306,14 +308,21 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
     return {"n": len(ids), "first": [cut(name, _WIDTH) for name in ids[:_LISTED_IDS]]}
 
 
-def _differences(result: ScenarioResult, baseline: Baseline, metric: str) -> list[float]:
-    """Return by how much the samples with a score in both runs differ, 0 for mere rounding."""
-    both = (paired_scores(result.info, sample, baseline, metric) for sample in result.samples)
-    return [
-        0.0 if isclose(ours, theirs, rel_tol=1e-12) else ours - theirs
-        for ours, theirs in both
-        if is_scored(ours) and is_scored(theirs)
-    ]
+def _pairs(
+    result: ScenarioResult, baseline: Baseline, metric: str
+) -> tuple[dict[int, float], list[float | None]]:
+    """Return the scores that the baseline has of the samples, and this run's beside them.
+
+    The latter only where they are not those of the run, by position: a weighted score is compared
+    over the metrics that both runs have.
+    """
+    pairs = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]
+    now = {
+        at: ours
+        for at, ((ours, _), sample) in enumerate(zip(pairs, result.samples, strict=True))
+        if is_scored(ours) and ours != score_of(sample, metric)
+    }
+    return now, [_number(theirs) for _, theirs in pairs]
 
 
 def _columns(result: ScenarioResult) -> dict[str, Any]:

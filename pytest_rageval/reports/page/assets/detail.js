@@ -2,7 +2,7 @@
 
 function openDetail(app, at) {
   const dialog = app.dialog;
-  dialog.replaceChildren(...detailOf(app, at));
+  dialog.replaceChildren(...detailOf(app, at).filter(Boolean)); // null would be its text
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   dialog.querySelector("h2").focus();
@@ -27,7 +27,7 @@ function detailOf(app, at) {
     el(
       "p",
       { class: "counts" },
-      badge(state.outcomes[at]),
+      stateBadge(state, at),
       " ",
       `${say("weighted_score")} `,
       bandedScore(run, WEIGHTED, state.weighted[at]),

@@ -1,4 +1,4 @@
-// The top of the page: what ran, the verdict, the cards and the gates.
+// What ran, the verdict in a line, the cards and the gates.
 
 function header(app) {
   const { scenario, run } = app.run.data;
@@ -10,9 +10,15 @@ function header(app) {
     scenario.description
       ? el("p", { class: "description", dir: "auto" }, scenario.description)
       : null,
-    definitions(facts(app), { class: "facts" }),
-    notices(app),
+    scenario.overridden.length
+      ? el("p", { class: "note" }, sayGiven("labelled", { name: say("overridden"), value: scenario.overridden.join(", ") }))
+      : null,
   );
+}
+
+/** The facts of the run: not what someone asks first. */
+function aboutSection(app) {
+  return section("about", definitions(facts(app), { class: "facts" }));
 }
 
 function facts(app) {
@@ -25,8 +31,6 @@ function facts(app) {
   ];
   if (run.commit) found.push([say("commit"), given(run.commit.slice(0, 12))]);
   if (run.usage) found.push([say("cost"), usageText(run.usage)]);
-  if (scenario.overridden.length)
-    found.push([say("overridden"), given(scenario.overridden.join(", "))]);
   return found;
 }
 
@@ -99,11 +103,10 @@ function overview(app) {
   const { state, run } = app;
   return section(
     "overview",
-    verdictLine(app.state.verdict, app.run.asRun.verdict.outcome),
     el(
       "div",
       { class: "cards" },
-      targetsOf(run).map((target) => card(app, target)),
+      leadingFirst(app).map((target) => card(app, target)),
     ),
     countLine(state),
   );
@@ -155,7 +158,7 @@ function countLine({ counts, run }) {
   const [good, warn] = run.data.scenario.bands.map(short);
   const groups = run.groups === null ? null : new Set(run.groups).size;
   const shown = ["passed", "failed", "error", "xfailed", "skipped"].filter(
-    (outcome) => counts[outcome],
+    (outcome) => counts[outcome] && (outcome !== "passed" || canFail(run)),
   );
   return el(
     "p",
@@ -173,8 +176,16 @@ function countLine({ counts, run }) {
   );
 }
 
+/** The means that people's labels give come first. */
+function leadingFirst(app) {
+  const led = ledByPeople(app);
+  return [...led, ...targetsOf(app.run).filter((target) => !led.includes(target))];
+}
+
 function card(app, target) {
   const { state, run } = app;
+  const led = ledByPeople(app);
+  const people = peoplesMean(app, target);
   const summary = state.summaries[target];
   const before = run.asRun.summaries[target].weighted_mean;
   const mean = summary.weighted_mean;
@@ -193,10 +204,14 @@ function card(app, target) {
   ].filter(Boolean);
   return cardFrame(
     target,
-    [figure(mean), " ", bandBadge(run, target, mean), peoplesFigure(app, target)],
+    led.length ? led.includes(target) : isWhole,
+    people === null
+      ? [figure(mean), " ", led.length && isWhole ? byTheJudge() : bandBadge(run, target, mean)]
+      : [fixed(people), " ", bandBadge(run, target, people)],
     isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
     intervalPlot(state, target, gateBounds(run, target)),
     byPeople(app, target),
+    people === null ? null : el("p", { class: "note" }, say("by_the_judge", { value: figure(mean) })),
     definitions(rows),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
     metric ? unusableReplies(metric) : null,
@@ -213,12 +228,16 @@ function unusableReplies({ replies }) {
   return el("p", { class: "note" }, say("labelled", { name: value, value: kinds.join(say("comma")) }));
 }
 
-function cardFrame(target, marks, ...more) {
-  const isWhole = target === WEIGHTED;
+/** Where people labelled, the weighted score is no verdict of theirs. */
+function byTheJudge() {
+  return el("span", { class: "badge none" }, say("judge"));
+}
+
+function cardFrame(target, isLarge, marks, ...more) {
   return el(
     "article",
-    { class: isWhole ? "card whole" : "card", "aria-label": nameOf(target), "data-target": target },
-    el("h3", {}, isWhole ? say("weighted_score") : given(target)),
+    { class: isLarge ? "card whole" : "card", "aria-label": nameOf(target), "data-target": target },
+    el("h3", {}, given(nameOf(target))),
     el("p", { class: "figure" }, marks),
     more,
   );

@@ -1,0 +1,391 @@
+// The worst answers, open: what was asked, answered and expected, and why the score is low.
+
+const WORST_SHOWN = 10;
+const CALM_SHOWN = 3; // where nothing failed
+const MOST_WORST = 200;
+const MOST_SCORES = 6;
+const MOST_SAID = 4;
+
+/** What is looked at first: what fell since the baseline, else the lowest by what a gate failed. */
+function firstWorst(run) {
+  const target = failedTarget(run);
+  const then = run.data.comparison?.then ?? {};
+  const compared = Object.hasOwn(then, target) ? target : Object.keys(then)[0];
+  const hasFallen = compared !== undefined && changedSamples(run, compared).worse.length > 0;
+  return { view: hasFallen ? "worse" : "lowest", target: hasFallen ? compared : target, isWhole: false };
+}
+
+/** The metric that all failed gates are about; the weighted score where there is no such metric. */
+function failedTarget(run) {
+  const failed = new Set(run.asRun.gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
+  const targets = run.data.gates
+    .filter(({ name }) => failed.has(name))
+    .flatMap((gate) => gate.targets ?? (gate.inner ?? gate).target ?? []);
+  const found = [...new Set(targets)];
+  return found.length === 1 && metricOf(run, found[0]) ? found[0] : WEIGHTED;
+}
+
+function worstSection(app) {
+  const { run, state, worst } = app;
+  if (!run.n) return null;
+  const isCalm = state.verdict.outcome === "passed";
+  const { list, note } = WORST_VIEWS[worst.view](app, worst.target);
+  const size = worst.isWhole ? MOST_WORST : isCalm ? CALM_SHOWN : WORST_SHOWN;
+  const shown = list.slice(0, size);
+  const isMarked = run.data.answer.some((number) => number >= 0);
+  const made = section(
+    "worst",
+    hint(note, shown.length && isMarked ? [" ", say("marked_words")] : null),
+    worstControls(app),
+    shown.length ? null : el("p", { class: "none", role: "status" }, say("nothing_here")),
+    shown.map((found) => worstAnswer(app, found)),
+    worstMore(app, list.length, shown.length),
+  );
+  made.classList.toggle("calm", isCalm);
+  return made;
+}
+
+const WORST_VIEWS = {
+  lowest: (app, target) => ({
+    list: lowestSamples(app, target).map((at) => ({ at })),
+    note: lowestNote(app, target),
+  }),
+  worse: (app, target) => changedView(app, target, "worse"),
+  better: (app, target) => changedView(app, target, "better"),
+};
+
+function lowestNote({ state, run }, target) {
+  const name = nameOf(target);
+  if (state.verdict.outcome === "passed") return sayGiven("nothing_failed", { name });
+  const isByPeople = peoplesUnits(run, target).size > 0;
+  return sayGiven(isByPeople ? "lowest_by_people" : "lowest_by", { name });
+}
+
+function changedView(app, target, which) {
+  const { run, state } = app;
+  const { baseline } = run.data.comparison;
+  const changed = changedSamples(run, target);
+  const list = changed[which];
+  const listed = new Set(list.map(({ at }) => at));
+  const errors = which === "worse" ? run.all.filter((at) => state.outcomes[at] === "error" && !listed.has(at)) : [];
+  const counts = { worse: changed.worse.length, better: changed.better.length, equal: changed.equal };
+  const said = sayGiven("since_baseline", { name: nameOf(target), baseline, ...counts });
+  return {
+    list: [...errors.map((at) => ({ at })), ...list],
+    note: [said, affects(state, target) ? [" ", asRunMark()] : null],
+  };
+}
+
+/**
+ * What became worse and better since the baseline, by most first; what lost its score stands
+ * before all others. With the weights of the run, which the baseline is weighed by.
+ */
+function changedSamples(run, target) {
+  run.changedSamples ??= new Map();
+  if (!run.changedSamples.has(target)) run.changedSamples.set(target, findChanged(run, target));
+  return run.changedSamples.get(target);
+}
+
+function findChanged(run, target) {
+  const { then, now } = run.data.comparison;
+  const sign = metricOf(run, target).higher_is_better ? 1 : -1;
+  const scores = scoresOf(run.asRun, target);
+  const found = { worse: [], better: [], equal: 0 };
+  then[target].forEach((before, at) => {
+    if (before === null || !run.isExpected[at]) return;
+    const after = now[target]?.[at] ?? scores[at];
+    const by = after === null ? -Infinity : sign * differenceOf(after, before);
+    if (by === 0) found.equal += 1;
+    else found[by < 0 ? "worse" : "better"].push({ at, before, after, by });
+  });
+  found.worse.sort((a, b) => a.by - b.by || a.at - b.at);
+  found.better.sort((a, b) => b.by - a.by || a.at - b.at);
+  return found;
+}
+
+/**
+ * Samples below the best score: errors, failures, the rest, the lowest first. What people say of
+ * an answer counts before what a judge says.
+ */
+function lowestSamples({ run, state }, target) {
+  const metric = metricOf(run, target);
+  const scores = scoresOf(state, target);
+  const people = peoplesUnits(run, target);
+  const isBounded = Number.isFinite(rangeOfTarget(state, target)[1]);
+  const rank = Int8Array.from(run.all, (at) => WORST_FIRST.indexOf(state.outcomes[at]));
+  const unit = Float64Array.from(run.all, (at) =>
+    people.has(at) ? people.get(at) : scores[at] === null ? Infinity : toUnit(metric, scores[at]),
+  );
+  const good = WORST_FIRST.indexOf("passed");
+  const isListed = (at) =>
+    rank[at] < good || (run.isExpected[at] && unit[at] < (isBounded ? 1 - TOLERANCE : Infinity));
+  const compare = (a, b) => rank[a] - rank[b] || (unit[a] === unit[b] ? a - b : unit[a] - unit[b]);
+  return run.all.filter(isListed).sort(compare);
+}
+
+/** By sample, what people say of it as 0 to 1, for those labelled as they are now. */
+function peoplesUnits(run, target) {
+  run.peoplesUnits ??= new Map();
+  if (!run.peoplesUnits.has(target)) {
+    const said = new Map();
+    for (const { metric, levels, labels } of run.data.human) {
+      if (metric !== target) continue;
+      const [low, high] = [Math.min(...levels), Math.max(...levels)];
+      for (const [at, , level, isStale] of labels) {
+        if (!isStale) said.set(at, [...(said.get(at) ?? []), (level - low) / (high - low || 1)]);
+      }
+    }
+    const mean = ([at, units]) => [at, fsum(units) / units.length];
+    run.peoplesUnits.set(target, new Map([...said].map(mean)));
+  }
+  return run.peoplesUnits.get(target);
+}
+
+/** Which samples are listed, and by which score. */
+function worstControls(app) {
+  const { run, worst } = app;
+  const change = (changes) => {
+    app.worst = { ...worst, isWhole: false, ...changes };
+    app.redraw("worst");
+  };
+  const plan = run.data.comparison;
+  const compared = Object.keys(plan?.then ?? {});
+  const view = (which) =>
+    button(viewWords(app, which), () => change({ view: which, target: targetFor(which) }), {
+      class: "toggle view",
+      "aria-pressed": String(worst.view === which),
+      "data-view": which,
+    });
+  const targetFor = (which) =>
+    which === "lowest" || compared.includes(worst.target) ? worst.target : compared[0];
+  const views = compared.length ? ["worse", "better", "lowest"].map(view) : [];
+  const names = worst.view === "lowest" ? targetsOf(run) : compared;
+  const options = names.map((name) => ({ value: name, label: nameOf(name) }));
+  const pick = run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, (target) => change({ target })) : null;
+  if (!views.length && !pick) return null;
+  return el("div", { class: "controls" }, views.length ? el("div", { class: "group", role: "group", "aria-label": say("worst") }, views) : null, pick);
+}
+
+function viewWords({ run, worst }, which) {
+  if (which === "lowest") return say("view_lowest");
+  const { then } = run.data.comparison;
+  const target = Object.hasOwn(then, worst.target) ? worst.target : Object.keys(then)[0];
+  return say(`view_${which}`, { n: changedSamples(run, target)[which].length });
+}
+
+function worstMore(app, n, shown) {
+  if (shown >= n) return null;
+  if (app.worst.isWhole) return el("p", {}, el("a", { href: "#samples" }, say("rest_in_samples", { n: n - shown })));
+  const label = n > MOST_WORST ? say("show_first", { n: MOST_WORST, of: n }) : say("show_all", { n });
+  const show = () => {
+    app.worst = { ...app.worst, isWhole: true };
+    app.redraw("worst");
+    document.querySelectorAll("#worst article")[shown]?.querySelector("button").focus();
+  };
+  return button(label, show, { class: "more" });
+}
+
+function worstAnswer(app, { at, before, after }) {
+  const { run, state } = app;
+  const { data } = run;
+  const remarks = remarksOf(run, at);
+  const id = data.samples.id[at];
+  const open = button(given(id), () => app.openSample(at), {
+    class: "link",
+    "aria-label": say("open_sample", { id }),
+  });
+  const asked = data.question[at];
+  return el(
+    "article",
+    { class: `bad-answer ${state.outcomes[at]}`, "data-worst": at },
+    el(
+      "div",
+      { class: "cell-head" },
+      el("h3", {}, open),
+      before === undefined ? null : el("span", { class: "change" }, `${fixed(before)} → ${after === null ? say("no_score") : fixed(after)}`),
+      stateBadge(state, at),
+      kindBadge(run, remarks),
+      causesOf(remarks),
+      worstScores(app, at),
+    ),
+    asked < 0 ? null : el("p", { class: "asked", dir: "auto" }, beginning(run, asked)),
+    answerAndReference(run, at),
+    saidOf(app, at, remarks),
+    foldedContexts(run, at),
+  );
+}
+
+/** Whether the answer refuses, where the run looked for that. */
+function kindBadge(run, remarks) {
+  const found = remarks.find(({ kind, name }) => kind === "details" && name === "answer_kind");
+  const text = found && run.data.texts[found.text];
+  if (typeof text !== "string") return null;
+  const { kind } = JSON.parse(text) ?? {};
+  if (!ANSWER_KINDS.includes(kind)) return null;
+  return el("span", { class: "badge none kind" }, say(`kind_${kind}`));
+}
+
+const ANSWER_KINDS = ["refused", "partial", "answered", "unclear"];
+
+function causesOf(remarks) {
+  return remarks
+    .filter(({ kind }) => kind === "cause")
+    .map(({ name }) =>
+      el("span", { class: "badge none" }, say("labelled", { name: say("cause"), value: say(`value_${name}`) })),
+    );
+}
+
+/** The score asked for, those that miss a threshold, then others. */
+function worstScores({ run, state, worst }, at) {
+  const missed = state.shortfalls[at].map(({ name }) => name);
+  const all = run.metrics.length > 1 ? targetsOf(run) : run.metrics.map(({ name }) => name);
+  const names = [...new Set([worst.target, ...missed, ...all])].filter((name) => all.includes(name));
+  const shown = names.slice(0, Math.max(MOST_SCORES, new Set(missed).size));
+  const bound = (name) => run.data.scenario.thresholds.find(([of]) => of === name);
+  return el(
+    "span",
+    { class: "scores-line" },
+    shown.map((name) =>
+      el(
+        "span",
+        {},
+        el("span", { class: "note" }, given(nameOf(name))),
+        " ",
+        bandedScore(run, name, scoresOf(state, name)[at]),
+        missed.includes(name) && bound(name) ? ` ${say("missed")}: ${thresholdText(bound(name))}` : null,
+      ),
+    ),
+  );
+}
+
+/** Errors first; reasons of scores that could be better; what people say; the cause. */
+function saidOf({ run, state }, at, remarks) {
+  const isLow = (name) => {
+    const metric = metricOf(run, name);
+    if (!metric) return true;
+    const score = scoresOf(state, name)[at];
+    return score === null || !Number.isFinite(metric.range[1]) || toUnit(metric, score) < 1 - TOLERANCE;
+  };
+  const errors = remarks.filter(({ kind }) => kind === "error");
+  const reasons = remarks.filter(({ kind, name }) => kind === "reason" && isLow(name));
+  const lines = [...errors, ...reasons].slice(0, MOST_SAID).map(({ kind, name, text }) =>
+    el(
+      "li",
+      { class: kind === "error" ? "problem" : null },
+      el("span", { class: "note" }, given(nameOf(name)), say("colon")),
+      el("span", { dir: "auto" }, beginning(run, text)),
+    ),
+  );
+  const causes = remarks
+    .filter(({ kind }) => kind === "cause")
+    .map(({ name, text }) => el("li", {}, toldCause(run, name, text)));
+  const made = [...lines, ...peopleLines(run, at), ...causes];
+  return made.length ? el("ul", { class: "said-of" }, made) : null;
+}
+
+/** What each person says of a sample, by metric. */
+function peopleLines(run, at) {
+  return run.data.human.flatMap(({ metric, labels }) => {
+    const said = labels.filter(([sample]) => sample === at);
+    if (!said.length) return [];
+    const list = said.map(([, annotator, level, isStale]) => `${level} (${annotator}${isStale ? `${say("comma")}${say("stale_label")}` : ""})`);
+    const words = el("span", { class: "note" }, given(nameOf(metric)), say("comma"), say("people"), say("colon"));
+    return [el("li", {}, words, given(list.join(say("comma"))))];
+  });
+}
+
+/** Made when it is opened. */
+function foldedContexts(run, at) {
+  const contexts = run.data.contexts[at];
+  if (contexts === null || !contexts.length) return null;
+  const more = contexts.at(-1) < 0 ? -contexts.at(-1) : 0;
+  const n = contexts.filter((number) => number >= 0).length + more;
+  const fill = (event) => {
+    const made = event.target;
+    if (made.open && made.childElementCount < 2) made.append(...[listOf(run, contexts)].flat().filter(Boolean));
+  };
+  return el("details", { toggle: fill }, el("summary", {}, say("contexts_n", { n })));
+}
+
+/** The answer and the reference that is closest to it, with the words that differ marked. */
+function answerAndReference(run, at) {
+  const { data } = run;
+  const [answer, references] = [data.answer[at], data.references[at] ?? []];
+  const shown = references.filter((number) => number >= 0);
+  const hasAnswers = data.answer.some((number) => number >= 0);
+  if (!hasAnswers && !shown.length) return null;
+  const closest = closestReference(run, answer, shown);
+  const marks = answer >= 0 && closest !== null ? wordMarks(run, answer, closest) : [null, null];
+  const n = shown.length + (references.at(-1) < 0 ? -references.at(-1) : 0);
+  return el(
+    "div",
+    { class: "pair" },
+    el("div", {}, el("h4", {}, say("answer")), answer < 0 ? noText() : markedText(run, answer, marks[0], "not_expected")),
+    closest === null
+      ? null
+      : el(
+          "div",
+          {},
+          el("h4", {}, say(shown.length > 1 ? "closest_reference" : "reference"), n > 1 ? el("span", { class: "note" }, say("of_references", { n })) : null),
+          markedText(run, closest, marks[1], "not_answered"),
+        ),
+  );
+}
+
+/** The reference that shares most words with the answer; null where there is none. */
+function closestReference(run, answer, references) {
+  if (!references.length) return null;
+  if (answer < 0 || references.length === 1) return references[0];
+  const words = bagOf(textAt(run, answer));
+  const shares = references.map((number) => sharedWords(words, bagOf(textAt(run, number))));
+  return references[shares.indexOf(Math.max(...shares))];
+}
+
+function bagOf(text) {
+  const counts = new Map();
+  for (const { key } of wordsOf(text)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+/** F1 of the words of two texts. */
+function sharedWords(one, other) {
+  const size = (bag) => [...bag.values()].reduce((sum, n) => sum + n, 0);
+  let common = 0;
+  for (const [word, n] of one) common += Math.min(n, other.get(word) ?? 0);
+  return common === 0 ? 0 : (2 * common) / (size(one) + size(other));
+}
+
+const MOSTLY_OTHER = 1 / 3;
+const FEW_WORDS = 12;
+
+/** Both texts in parts of words that differ; null for one of which nearly every word would be marked. */
+function wordMarks(run, answer, reference) {
+  run.wordMarks ??= new Map();
+  const key = `${answer} ${reference}`;
+  if (!run.wordMarks.has(key)) {
+    const [ours, theirs] = [textAt(run, answer), textAt(run, reference)];
+    run.wordMarks.set(key, [marksOf(theirs, ours), marksOf(ours, theirs)]);
+  }
+  return run.wordMarks.get(key);
+}
+
+function marksOf(basis, text) {
+  const parts = differingParts(basis, text)?.filter(({ kind }) => kind !== "gone");
+  if (!parts) return null;
+  const count = (kind) => wordsOf(parts.filter((part) => part.kind === kind).map((part) => part.text).join(" ")).length;
+  const [same, other] = [count("same"), count("new")];
+  return other > FEW_WORDS && same < MOSTLY_OTHER * (same + other) ? null : parts;
+}
+
+function markedText(run, number, parts, said) {
+  const text = textAt(run, number);
+  if (text === "") return longText(run, number);
+  const shown = parts === null
+    ? text
+    : parts.map((part) => (part.kind === "new" ? el("mark", { "data-said": say(said) }, part.text) : part.text));
+  const tabindex = text.length > LONG_BOX ? "0" : null;
+  const isCut = typeof run.data.texts[number] !== "string";
+  return [el("p", { class: "text", dir: "auto", tabindex }, shown), isCut ? longText(run, number).at(-1) : null];
+}
+
+const LONG_BOX = 120; // characters, of a text that may scroll in its box
