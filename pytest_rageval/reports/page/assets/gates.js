@@ -118,8 +118,13 @@ function inGroups(units) {
 function checkMean(state, gate, samples) {
   const expected = samples.filter((at) => state.run.isExpected[at]);
   const [values, weights] = scoredOf(state, gate.target, samples);
-  const remark = () =>
-    values.length < expected.length ? say("over", { n: values.length, of: expected.length }) : "";
+  // What the run says beside the mean is of its own weights, and of all samples.
+  const isOfRun = samples === state.run.all && !affects(state, gate.target);
+  const remark = () => {
+    const over = { n: values.length, of: expected.length };
+    const parts = [over.n < over.of ? say("over", over) : "", isOfRun ? missingSaid(gate.remark ?? "") : ""];
+    return parts.filter(Boolean).join(say("semicolon"));
+  };
   const missing = () => say("no_sample_has", { target: gate.target });
   return boundResult(gate.ends, weightedMean(values, weights), missing, remark);
 }

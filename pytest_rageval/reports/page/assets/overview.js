@@ -52,8 +52,6 @@ function notices(app) {
   const ran = app.run.n - scenario.not_asked;
   const cut = scenario.not_asked ? "stopped_run" : "partial_run";
   if (!scenario.complete) found.push(say(cut, { ran, total: scenario.total }));
-  const invalid = app.run.data.samples.invalid.length;
-  if (invalid) found.push(say("invalid_rows", { n: invalid, of: app.run.n }));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
   if (app.run.differing.length)
     found.push(say("self_check", { names: app.run.differing.join(", ") }));

@@ -1,7 +1,7 @@
 // The head of the report: the verdict, what failed in a sentence each, and the figure that leads.
 
 const MOST_GATES_SAID = 8;
-const MOST_REASONS = 2;
+const MOST_MISSING = 4;
 
 function verdictSection(app) {
   const { state, run } = app;
@@ -9,8 +9,8 @@ function verdictSection(app) {
     "verdict",
     verdictLine(state.verdict, run.asRun.verdict.outcome),
     el("ul", { class: "failures" }, failures(app)),
+    missingLines(app),
     leadingFigures(app),
-    lackingScores(app),
     notices(app),
   );
 }
@@ -25,7 +25,7 @@ function failures(app) {
   return [
     ...shown.map((gate) => gateLine(app, gate)),
     more > 0 ? failure("failed", [el("a", { href: "#gates" }, say("more_gates", { n: more }))]) : null,
-    ...errorLines(app),
+    errorLine(app),
     missedLine(app),
   ];
 }
@@ -61,41 +61,15 @@ function briefly(message) {
   return message.replace(/ \((?:max-T|holm)[^)]*\)|, n \d+(?=;|$)|; mode \w+, max_drop [\d.]+/g, "");
 }
 
-/** How many samples could not be judged, and why; then the metrics that failed on others. */
-function errorLines(app) {
-  const { state, run } = app;
-  const isError = (at) => state.outcomes[at] === "error";
-  const errors = run.all.filter(isError);
-  const lines = run.metrics
-    .map(({ name, failed }) => [name, failed.filter((at) => run.isExpected[at] && !isError(at))])
-    .filter(([, failed]) => failed.length)
-    .map(([name, failed]) =>
-      failure("error", [
-        sayGiven("failed_on", { name, n: failed.length, of: run.n }),
-        reasonsFor(run, failed, (remark) => remark.name === name),
-      ]),
-    );
-  if (!errors.length) return lines;
-  const words = say("could_not_be_judged", { n: errors.length, of: run.n });
-  return [failure("error", [words, reasonsFor(run, errors, () => true)]), ...lines];
-}
-
-/** The most frequent errors of these samples, each with how many have it. */
-function reasonsFor(run, samples, isAsked) {
-  const counts = new Map();
-  for (const at of samples) {
-    const remarks = remarksOf(run, at);
-    const errors = remarks.filter((remark) => remark.kind === "error" && isAsked(remark));
-    const said = errors.length ? errors : remarks.filter(({ kind }) => kind === "reason");
-    if (!said.length) continue;
-    const text = `${said[0].name}: ${beginning(run, said[0].text)}`;
-    counts.set(text, (counts.get(text) ?? 0) + 1);
-  }
-  const found = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_REASONS);
-  return found.map(([text, n]) => [
-    el("br"),
-    el("span", { class: "note" }, n > 1 ? `${n} × ` : "", given(text)),
-  ]);
+/** How many samples could not be judged; why, where the lines below do not say it. */
+function errorLine({ state, run }) {
+  const errors = run.all.filter((at) => state.outcomes[at] === "error");
+  if (!errors.length) return null;
+  const words = say("could_not_be_judged", { n: errors.length, of: state.counts.ran });
+  const isSaid = run.data.missing.some(([, reason]) => reason);
+  const first = isSaid ? null : remarksOf(run, errors[0]).find(({ kind }) => kind === "error");
+  const why = first ? [say("for_instance"), given(`${first.name}: ${beginning(run, first.text)}`)] : null;
+  return failure("error", [words, why]);
 }
 
 /** How many samples failed, and which thresholds they miss. */
@@ -135,8 +109,6 @@ function weightedLead({ state, run }) {
     say("weighted_score"),
     " ",
     el("strong", {}, figure(mean)),
-    " ",
-    bandBadge(run, WEIGHTED, mean),
     el("span", { class: "note" }, [intervalWords(low, high), say("of_scores", { n })].filter(Boolean).join(say("comma"))),
     isSame(before, mean) ? null : el("span", { class: "was" }, ` ${say("was", { value: figure(before) })}`),
   );
@@ -152,8 +124,6 @@ function peoplesLead(app, name) {
     given(nameOf(name)),
     say("by_people_here"),
     el("strong", {}, fixed(mean)),
-    " ",
-    bandBadge(app.run, name, mean),
     el("span", { class: "note" }, said.join(say("comma"))),
     app.state.changed.docs ? asRunMark() : null,
     el("span", { class: "note" }, say("by_the_judge", { value: figure(judge) })),
@@ -164,12 +134,22 @@ function intervalWords(low, high) {
   return low === null ? "" : say("interval_words", { low: fixed(low), high: fixed(high) });
 }
 
-/** The metrics that not every sample has a score of. */
-function lackingScores({ state, run }) {
-  const lacking = run.metrics
-    .map(({ name }) => [name, state.summaries[name]])
-    .filter(([, { unscored }]) => unscored)
-    .map(([name, { n, unscored }]) => `${name} ${n}/${n + unscored}`);
-  if (!lacking.length) return null;
-  return el("p", { class: "note" }, sayGiven("labelled", { name: say("lacking_scores"), value: lacking.join(say("comma")) }));
+/** What is in no figure, and which figures leave something open. */
+function missingLines({ run, state }) {
+  const failed = new Set(state.gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
+  const said = run.data.gates.filter(({ name, remark }) => remark && failed.has(name));
+  const isSaid = ([text]) => said.some(({ remark }) => text.endsWith(remark));
+  const lines = run.data.missing.filter((line) => !isSaid(line)).map(([text, reason]) =>
+    el("li", {}, given(missingSaid(text)), reason ? [say("for_instance"), given(reason)] : null),
+  );
+  if (!lines.length) return null;
+  const [shown, folded] = [lines.slice(0, MOST_MISSING), lines.slice(MOST_MISSING)];
+  return el(
+    "div",
+    { class: "missing" },
+    el("ul", {}, shown),
+    folded.length
+      ? el("details", {}, el("summary", {}, say("more_missing", { n: folded.length })), el("ul", {}, folded))
+      : null,
+  );
 }

@@ -32,13 +32,13 @@ function worstSection(app) {
   const { list, note } = WORST_VIEWS[worst.view](app, worst.target);
   const size = worst.isWhole ? MOST_WORST : isCalm ? CALM_SHOWN : WORST_SHOWN;
   const shown = list.slice(0, size);
-  const isMarked = run.data.answer.some((number) => number >= 0);
+  const answers = shown.map((found) => worstAnswer(app, found));
+  const isMarked = answers.some((made) => made.querySelector("mark"));
   const made = section(
     "worst",
-    hint(note, shown.length && isMarked ? [" ", say("marked_words")] : null),
-    worstControls(app),
+    el("div", { class: "controls" }, worstControls(app), hint(note, isMarked ? [" ", say("marked_words")] : null)),
     shown.length ? null : el("p", { class: "none", role: "status" }, say("nothing_here")),
-    shown.map((found) => worstAnswer(app, found)),
+    answers,
     worstMore(app, list.length, shown.length),
   );
   made.classList.toggle("calm", isCalm);
@@ -162,8 +162,8 @@ function worstControls(app) {
   const names = worst.view === "lowest" ? targetsOf(run) : compared;
   const options = names.map((name) => ({ value: name, label: nameOf(name) }));
   const pick = run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, (target) => change({ target })) : null;
-  if (!views.length && !pick) return null;
-  return el("div", { class: "controls" }, views.length ? el("div", { class: "group", role: "group", "aria-label": say("worst") }, views) : null, pick);
+  const group = { class: "group", role: "group", "aria-label": say("worst") };
+  return [views.length ? el("div", group, views) : null, pick];
 }
 
 function viewWords({ run, worst }, which) {
@@ -202,8 +202,8 @@ function worstAnswer(app, { at, before, after }) {
       "div",
       { class: "cell-head" },
       el("h3", {}, open),
-      before === undefined ? null : el("span", { class: "change" }, `${fixed(before)} → ${after === null ? say("no_score") : fixed(after)}`),
-      stateBadge(state, at),
+      before === undefined ? null : changeWords(before, after),
+      peoplesBadge(app, at) ?? stateBadge(state, at),
       kindBadge(run, remarks),
       causesOf(remarks),
       worstScores(app, at),
@@ -213,6 +213,20 @@ function worstAnswer(app, { at, before, after }) {
     saidOf(app, at, remarks),
     foldedContexts(run, at),
   );
+}
+
+function changeWords(before, after) {
+  return el("span", { class: "change" }, `${fixed(before)} → ${after === null ? say("no_score") : fixed(after)}`);
+}
+
+/** What people say of the answer, which stands before what a judge says; null without labels. */
+function peoplesBadge({ run, worst: { target } }, at) {
+  const unit = peoplesUnits(run, target).get(at);
+  if (unit === undefined || canFail(run)) return null;
+  const [good, warn] = run.data.scenario.bands;
+  const band = unit >= good ? "good" : unit >= warn ? "warn" : "bad";
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[band]);
+  return el("span", { class: `badge ${band}` }, sign, " ", say("people"), say("colon"), say(band));
 }
 
 /** Whether the answer refuses, where the run looked for that. */
@@ -252,7 +266,9 @@ function worstScores({ run, state, worst }, at) {
         el("span", { class: "note" }, given(nameOf(name))),
         " ",
         bandedScore(run, name, scoresOf(state, name)[at]),
-        missed.includes(name) && bound(name) ? ` ${say("missed")}: ${thresholdText(bound(name))}` : null,
+        missed.includes(name) && bound(name)
+          ? el("span", { class: "missed" }, " ", say("missed"), say("colon"), thresholdText(bound(name)))
+          : null,
       ),
     ),
   );
@@ -268,29 +284,37 @@ function saidOf({ run, state }, at, remarks) {
   };
   const errors = remarks.filter(({ kind }) => kind === "error");
   const reasons = remarks.filter(({ kind, name }) => kind === "reason" && isLow(name));
-  const lines = [...errors, ...reasons].slice(0, MOST_SAID).map(({ kind, name, text }) =>
+  const alike = new Map(); // what several metrics say alike is said once
+  for (const { kind, name, text } of [...errors, ...reasons]) {
+    const key = `${kind} ${text}`;
+    alike.set(key, { kind, text, names: [...(alike.get(key)?.names ?? []), nameOf(name)] });
+  }
+  const lines = [...alike.values()].slice(0, MOST_SAID).map(({ kind, names, text }) =>
     el(
       "li",
       { class: kind === "error" ? "problem" : null },
-      el("span", { class: "note" }, given(nameOf(name)), say("colon")),
+      el("span", { class: "note" }, given(names.join(say("comma"))), say("colon")),
       el("span", { dir: "auto" }, beginning(run, text)),
     ),
   );
   const causes = remarks
     .filter(({ kind }) => kind === "cause")
     .map(({ name, text }) => el("li", {}, toldCause(run, name, text)));
-  const made = [...lines, ...peopleLines(run, at), ...causes];
+  const made = [...lines, ...peopleLines({ run, state }, at), ...causes];
   return made.length ? el("ul", { class: "said-of" }, made) : null;
 }
 
-/** What each person says of a sample, by metric. */
-function peopleLines(run, at) {
+/** What each person says of a sample, by metric, beside what the judge says. */
+function peopleLines({ run, state }, at) {
   return run.data.human.flatMap(({ metric, labels }) => {
     const said = labels.filter(([sample]) => sample === at);
     if (!said.length) return [];
     const list = said.map(([, annotator, level, isStale]) => `${level} (${annotator}${isStale ? `${say("comma")}${say("stale_label")}` : ""})`);
-    const words = el("span", { class: "note" }, given(nameOf(metric)), say("comma"), say("people"), say("colon"));
-    return [el("li", {}, words, given(list.join(say("comma"))))];
+    const score = metricOf(run, metric) ? scoresOf(state, metric)[at] : null;
+    const words = (key) => el("span", { class: "note" }, say(key), say("colon"));
+    const people = [words("people"), given(list.join(say("comma")))];
+    const judge = score === null ? null : [say("semicolon"), words("judge"), fixed(score)];
+    return [el("li", {}, el("span", { class: "note" }, given(nameOf(metric)), say("comma")), people, judge)];
   });
 }
 
