@@ -166,11 +166,17 @@ function differencesOf({ run, differing: target }, plan) {
 
 /** By how much the samples with a score in both runs differ. */
 function differencesFrom(run, { then, now }, target) {
-  const scores = scoresOf(run.asRun, target);
-  return then[target]
-    .map((before, at) => [now[target]?.[at] ?? scores[at], before])
-    .filter(([after, before]) => after !== null && before !== null)
-    .map(([after, before]) => differenceOf(after, before));
+  run.differences ??= new Map();
+  if (!run.differences.has(target)) {
+    const scores = scoresOf(run.asRun, target);
+    const found = [];
+    then[target].forEach((before, at) => {
+      const after = now[target]?.[at] ?? scores[at];
+      if (before !== null && after !== null) found.push(differenceOf(after, before));
+    });
+    run.differences.set(target, found);
+  }
+  return run.differences.get(target);
 }
 
 function unpaired(plan) {

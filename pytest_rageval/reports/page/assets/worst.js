@@ -11,7 +11,7 @@ function firstWorst(run) {
   const target = failedTarget(run);
   const then = run.data.comparison?.then ?? {};
   const compared = Object.hasOwn(then, target) ? target : Object.keys(then)[0];
-  const hasFallen = compared !== undefined && changedSamples(run, compared).worse.length > 0;
+  const hasFallen = compared !== undefined && changedSamples(run, compared).worse.n > 0;
   return { view: hasFallen ? "worse" : "lowest", target: hasFallen ? compared : target, isWhole: false };
 }
 
@@ -29,7 +29,7 @@ function worstSection(app) {
   const { run, state, worst } = app;
   if (!run.n) return null;
   const isCalm = state.verdict.outcome === "passed";
-  const { list, note } = WORST_VIEWS[worst.view](app, worst.target);
+  const { list, n, note } = WORST_VIEWS[worst.view](app, worst.target);
   const size = worst.isWhole ? MOST_WORST : isCalm ? CALM_SHOWN : WORST_SHOWN;
   const shown = list.slice(0, size);
   const answers = shown.map((found) => worstAnswer(app, found));
@@ -39,17 +39,14 @@ function worstSection(app) {
     el("div", { class: "controls" }, worstControls(app), hint(note, isMarked ? [" ", say("marked_words")] : null)),
     shown.length ? null : el("p", { class: "none", role: "status" }, say("nothing_here")),
     answers,
-    worstMore(app, list.length, shown.length),
+    worstMore(app, n, shown.length),
   );
   made.classList.toggle("calm", isCalm);
   return made;
 }
 
 const WORST_VIEWS = {
-  lowest: (app, target) => ({
-    list: lowestSamples(app, target).map((at) => ({ at })),
-    note: lowestNote(app, target),
-  }),
+  lowest: (app, target) => ({ ...lowestSamples(app, target), note: lowestNote(app, target) }),
   worse: (app, target) => changedView(app, target, "worse"),
   better: (app, target) => changedView(app, target, "better"),
 };
@@ -65,13 +62,13 @@ function changedView(app, target, which) {
   const { run, state } = app;
   const { baseline } = run.data.comparison;
   const changed = changedSamples(run, target);
-  const list = changed[which];
-  const listed = new Set(list.map(({ at }) => at));
-  const errors = which === "worse" ? run.all.filter((at) => state.outcomes[at] === "error" && !listed.has(at)) : [];
-  const counts = { worse: changed.worse.length, better: changed.better.length, equal: changed.equal };
+  const isNewError = (at) => state.outcomes[at] === "error" && changed.then[at] === null;
+  const errors = which === "worse" ? run.all.filter(isNewError) : [];
+  const counts = { worse: changed.worse.n, better: changed.better.n, equal: changed.equal };
   const said = sayGiven("since_baseline", { name: nameOf(target), baseline, ...counts });
   return {
-    list: [...errors.map((at) => ({ at })), ...list],
+    list: [...errors.map((at) => ({ at })), ...changed[which].list].slice(0, MOST_WORST),
+    n: errors.length + changed[which].n,
     note: [said, affects(state, target) ? [" ", asRunMark()] : null],
   };
 }
@@ -90,17 +87,30 @@ function findChanged(run, target) {
   const { then, now } = run.data.comparison;
   const sign = metricOf(run, target).higher_is_better ? 1 : -1;
   const scores = scoresOf(run.asRun, target);
-  const found = { worse: [], better: [], equal: 0 };
-  then[target].forEach((before, at) => {
-    if (before === null || !run.isExpected[at]) return;
-    const after = now[target]?.[at] ?? scores[at];
-    const by = after === null ? -Infinity : sign * differenceOf(after, before);
-    if (by === 0) found.equal += 1;
-    else found[by < 0 ? "worse" : "better"].push({ at, before, after, by });
+  const after = (at) => now[target]?.[at] ?? scores[at];
+  const changes = Float64Array.from(then[target], (before, at) => {
+    if (before === null || !run.isExpected[at]) return NaN;
+    return after(at) === null ? -Infinity : sign * differenceOf(after(at), before);
   });
-  found.worse.sort((a, b) => a.by - b.by || a.at - b.at);
-  found.better.sort((a, b) => b.by - a.by || a.at - b.at);
-  return found;
+  const lowest = (samples, by) => ({
+    n: samples.length,
+    list: lowestOf(samples, by).map((at) => ({ at, before: then[target][at], after: after(at) })),
+  });
+  return {
+    then: then[target],
+    worse: lowest(run.all.filter((at) => changes[at] < 0), (at) => changes[at]),
+    better: lowest(run.all.filter((at) => changes[at] > 0), (at) => -changes[at]),
+    equal: changes.reduce((sum, by) => sum + (by === 0), 0),
+  };
+}
+
+/** The samples with the lowest keys, of equal ones the first: no more than are ever shown. */
+function lowestOf(samples, keyOf) {
+  const keys = Float64Array.from(samples, keyOf).sort();
+  const last = keys[Math.min(keys.length, MOST_WORST) - 1];
+  const below = samples.filter((at) => keyOf(at) <= last);
+  const difference = (a, b) => (keyOf(a) === keyOf(b) ? a - b : keyOf(a) - keyOf(b));
+  return below.sort(difference).slice(0, MOST_WORST);
 }
 
 /**
@@ -112,15 +122,19 @@ function lowestSamples({ run, state }, target) {
   const scores = scoresOf(state, target);
   const people = peoplesUnits(run, target);
   const isBounded = Number.isFinite(rangeOfTarget(state, target)[1]);
-  const rank = Int8Array.from(run.all, (at) => WORST_FIRST.indexOf(state.outcomes[at]));
-  const unit = Float64Array.from(run.all, (at) =>
-    people.has(at) ? people.get(at) : scores[at] === null ? Infinity : toUnit(metric, scores[at]),
+  const best = isBounded ? 1 - TOLERANCE : Infinity;
+  const units = Float64Array.from(scores, (score, at) =>
+    people.has(at) ? people.get(at) : score === null ? Infinity : toUnit(metric, score),
   );
-  const good = WORST_FIRST.indexOf("passed");
-  const isListed = (at) =>
-    rank[at] < good || (run.isExpected[at] && unit[at] < (isBounded ? 1 - TOLERANCE : Infinity));
-  const compare = (a, b) => rank[a] - rank[b] || (unit[a] === unit[b] ? a - b : unit[a] - unit[b]);
-  return run.all.filter(isListed).sort(compare);
+  const byOutcome = new Map(WORST_FIRST.map((outcome) => [outcome, []]));
+  run.all.forEach((at) => byOutcome.get(state.outcomes[at]).push(at));
+  const isLow = (at) => run.isExpected[at] && units[at] < best;
+  const groups = [
+    ...["error", "failed", "xfailed"].map((outcome) => byOutcome.get(outcome)),
+    byOutcome.get("passed").filter(isLow),
+  ];
+  const list = groups.flatMap((samples) => lowestOf(samples, (at) => units[at])).slice(0, MOST_WORST);
+  return { list: list.map((at) => ({ at })), n: groups.reduce((sum, { length }) => sum + length, 0) };
 }
 
 /** By sample, what people say of it as 0 to 1, for those labelled as they are now. */
@@ -170,7 +184,7 @@ function viewWords({ run, worst }, which) {
   if (which === "lowest") return say("view_lowest");
   const { then } = run.data.comparison;
   const target = Object.hasOwn(then, worst.target) ? worst.target : Object.keys(then)[0];
-  return say(`view_${which}`, { n: changedSamples(run, target)[which].length });
+  return say(`view_${which}`, { n: changedSamples(run, target)[which].n });
 }
 
 function worstMore(app, n, shown) {
