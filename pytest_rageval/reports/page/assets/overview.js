@@ -182,19 +182,18 @@ function leadingFirst(app) {
 
 function card(app, target) {
   const { state, run } = app;
-  const led = ledByPeople(app);
-  const people = peoplesMean(app, target);
   const summary = state.summaries[target];
   const before = run.asRun.summaries[target].weighted_mean;
-  const mean = summary.weighted_mean;
+  const judge = summary.weighted_mean;
+  const isByPeople = peoplesMean(app, target) !== null;
+  const shown = isByPeople ? correctedOf(app, target) : { ...summary, mean: judge };
   const metric = target === WEIGHTED ? null : metricOf(run, target);
   const isWhole = target === WEIGHTED;
+  const isJudges = isWhole && !isByPeople && ledByPeople(app).length > 0;
   const rows = [
     [
       say("interval_short"),
-      summary.ci_low === null
-        ? say("no_interval")
-        : `${fixed(summary.ci_low)}–${fixed(summary.ci_high)}`,
+      shown.ci_low === null ? say("no_interval") : `${fixed(shown.ci_low)}–${fixed(shown.ci_high)}`,
     ],
     isWhole ? null : [say("weight"), short(state.weights.metrics[target])],
     [say("scored"), `${summary.n}/${summary.n + summary.unscored}`],
@@ -202,14 +201,12 @@ function card(app, target) {
   ].filter(Boolean);
   return cardFrame(
     target,
-    led.length ? led.includes(target) : isWhole,
-    people === null
-      ? [figure(mean), " ", led.length && isWhole ? byTheJudge() : bandBadge(run, target, mean)]
-      : [fixed(people), " ", bandBadge(run, target, people)],
-    isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
-    intervalPlot(state, target, gateBounds(run, target)),
+    target === leadingFirst(app)[0],
+    [figure(shown.mean), " ", isJudges ? byTheJudge() : bandBadge(run, target, shown.mean)],
+    isSame(before, judge) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
+    intervalPlot(state, target, shown, gateBounds(run, target)),
     byPeople(app, target),
-    people === null ? null : el("p", { class: "note" }, say("by_the_judge", { value: figure(mean) })),
+    isByPeople ? el("p", { class: "note" }, say("by_the_judge", { value: figure(judge) })) : null,
     definitions(rows),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
     metric ? unusableReplies(metric) : null,

@@ -109,6 +109,7 @@ function weightedLead({ state, run }) {
     say("weighted_score"),
     " ",
     el("strong", {}, figure(mean)),
+    " ",
     el("span", { class: "note" }, [intervalWords(low, high), say("of_scores", { n })].filter(Boolean).join(say("comma"))),
     isSame(before, mean) ? null : el("span", { class: "was" }, ` ${say("was", { value: figure(before) })}`),
   );
@@ -124,8 +125,10 @@ function peoplesLead(app, name) {
     given(nameOf(name)),
     say("by_people_here"),
     el("strong", {}, fixed(mean)),
+    " ",
     el("span", { class: "note" }, said.join(say("comma"))),
     app.state.changed.docs ? asRunMark() : null,
+    " ",
     el("span", { class: "note" }, say("by_the_judge", { value: figure(judge) })),
   );
 }

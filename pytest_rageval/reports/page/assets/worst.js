@@ -15,14 +15,20 @@ function firstWorst(run) {
   return { view: hasFallen ? "worse" : "lowest", target: hasFallen ? compared : target, isWhole: false };
 }
 
-/** The metric that all failed gates are about; the weighted score where there is no such metric. */
+/**
+ * The metric that all failed gates are about, or that people labelled where no other tells; the
+ * weighted score where there is no such metric.
+ */
 function failedTarget(run) {
   const failed = new Set(run.asRun.gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
   const targets = run.data.gates
     .filter(({ name }) => failed.has(name))
     .flatMap((gate) => gate.targets ?? (gate.inner ?? gate).target ?? []);
-  const found = [...new Set(targets)];
-  return found.length === 1 && metricOf(run, found[0]) ? found[0] : WEIGHTED;
+  const found = [...new Set(targets)].filter((target) => metricOf(run, target));
+  if (found.length === 1 && found[0] !== WEIGHTED) return found[0];
+  const labelled = run.data.human.filter(({ labels }) => labels.length).map(({ metric }) => metric);
+  const isPlain = labelled.length === 1 && (!found.length || run.metrics.length === 1);
+  return isPlain && metricOf(run, labelled[0]) ? labelled[0] : WEIGHTED;
 }
 
 function worstSection(app) {
@@ -158,14 +164,15 @@ function peoplesUnits(run, target) {
 /** Which samples are listed, and by which score. */
 function worstControls(app) {
   const { run, worst } = app;
-  const change = (changes) => {
+  const change = (changes, focused) => {
     app.worst = { ...worst, isWhole: false, ...changes };
     app.redraw("worst");
+    document.querySelector(`#worst ${focused}`).focus();
   };
   const plan = run.data.comparison;
   const compared = Object.keys(plan?.then ?? {});
   const view = (which) =>
-    button(viewWords(app, which), () => change({ view: which, target: targetFor(which) }), {
+    button(viewWords(app, which), () => change({ view: which, target: targetFor(which) }, `[data-view="${which}"]`), {
       class: "toggle view",
       "aria-pressed": String(worst.view === which),
       "data-view": which,
@@ -175,7 +182,7 @@ function worstControls(app) {
   const views = compared.length ? ["worse", "better", "lowest"].map(view) : [];
   const names = worst.view === "lowest" ? targetsOf(run) : compared;
   const options = names.map((name) => ({ value: name, label: nameOf(name) }));
-  const pick = run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, (target) => change({ target })) : null;
+  const pick = run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, (target) => change({ target }, "select")) : null;
   const group = { class: "group", role: "group", "aria-label": say("worst") };
   return [views.length ? el("div", group, views) : null, pick];
 }
