@@ -25,9 +25,11 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
+from pytest_rageval.reports import page as page_package
 
 Weigh = Callable[..., ScenarioResult]
 EXAMPLES = Path(__file__).parents[2] / "examples"
+ASSETS = Path(page_package.__path__[0], "assets")
 
 
 def sample(at: int, score: float | None, **more: Any) -> SampleResult:
@@ -282,3 +284,42 @@ def test_facts_of_the_run_stand_last(open_report: Any, weigh: Weigh, locale: str
     assert last.get_attribute("id") == "about"
     assert "20261121T093011-123456" in last.inner_text()
     assert "20261121T093011-123456" not in page.locator("#verdict, header").first.inner_text()
+
+
+def test_what_is_missing_is_said_in_chinese_too(open_report: Any, weigh: Weigh) -> None:
+    """All that `RunView.missing` can say; names, keys and reasons stay."""
+    page = open_report(made(weigh, [sample(0, 0.5)]))
+    said = {
+        "2 of 5 rows are invalid and in no figure": "5 行中有 2 行无效，不计入任何统计",
+        "1 of 5 samples is skipped and in no figure": "5 个样本中有 1 个被跳过，不计入任何统计",
+        "1 of 5 answers is empty and has the worst score of metrics that ask a model "
+        "('empty_answer: null' leaves that to each metric)": (
+            "5 个回答中有 1 个为空，在需要询问模型的指标上计为最差分"
+            "（'empty_answer: null' 可让各指标自行决定）"
+        ),
+        "of 9 answers 2 refused, 1 in part refused, counted as answered, 3 in a language whose "
+        "refusals are not known, 1 of which the judge did not say whether they refuse": (
+            "9 个回答中：拒答 2 个，部分拒答 1 个（计为已回答），所用语言的拒答用语未知 3 个，"
+            "裁判未说明是否拒答 1 个"
+        ),
+        "the judge was given up: faith not asked on 3 of 5 samples": (
+            "裁判已停用：5 个样本中有 3 个未评测 faith"
+        ),
+        "faith failed on 2 of 5 samples": "5 个样本中有 2 个的 faith 出错",
+        "faith does not apply to 2 of 5 samples": "faith 不适用于 5 个样本中的 2 个",
+        "acc: 0.7500 without 1 of 5 that count as the worst: 拒答": (
+            "acc: 不计时为 0.7500，5 个中有 1 个计为最差：拒答"
+        ),
+        "mrr 0.5901, 12 % of all results have no judgement: between 0.5901 and 0.6581": (
+            "mrr 0.5901，全部结果中有 12% 未经判定：均值在 0.5901 与 0.6581 之间"
+        ),
+    }
+    found = page.evaluate(
+        f"""(texts) => {{
+            {"".join((ASSETS / name).read_text("utf-8") for name in ("words.js", "run_words.js"))}
+            language = "zh";
+            return texts.map(missingSaid);
+        }}""",
+        list(said),
+    )
+    assert found == list(said.values())
