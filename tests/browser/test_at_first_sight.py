@@ -168,11 +168,12 @@ def test_other_weights_change_order_and_state(open_report: Any, weigh: Weigh) ->
 
 
 def compared(weigh: Weigh) -> ScenarioResult:
-    """s0 lost its score, s1 fell by 0.1 and s2 by 0.5, s3 rose, s4 is equal, s5 is new."""
+    """s0 lost its score, s1 fell by 0.1 and s2 by 0.5, s3 rose, s4 is equal, s5 and s6 are new."""
     then = dict(zip("s0 s1 s2 s3 s4".split(), (0.9, 0.8, 0.7, 0.2, 0.5), strict=True))
-    scores = (None, 0.7, 0.2, 0.6, 0.5, 0.0)
+    scores = (None, 0.7, 0.2, 0.6, 0.5, 0.0, None)
     samples = [sample(at, score) for at, score in enumerate(scores)]
-    samples[0] = replace(samples[0], outcome="error", errors={"f1": "no reply"})
+    for at in (0, 6):
+        samples[at] = replace(samples[at], outcome="error", errors={"f1": "no reply"})
     return made(
         weigh,
         samples,
@@ -184,7 +185,7 @@ def compared(weigh: Weigh) -> ScenarioResult:
 
 def test_what_broke_stands_first_with_old_and_new_score(open_report: Any, weigh: Weigh) -> None:
     page = open_report(compared(weigh))
-    assert worst(page) == ["s0", "s2", "s1"]
+    assert worst(page) == ["s6", "s0", "s2", "s1"]
     assert texts(page, "#worst .change") == [
         "0.9000 → no score",
         "0.7000 → 0.2000",
@@ -196,7 +197,7 @@ def test_what_broke_stands_first_with_old_and_new_score(open_report: Any, weigh:
     assert texts(page, "#worst .change") == ["0.2000 → 0.6000"]
     assert page.evaluate("document.activeElement.dataset.view") == "better"
     page.get_by_role("button", name="Lowest").click()
-    assert worst(page) == ["s0", "s5", "s2", "s4", "s3", "s1"]
+    assert worst(page) == ["s0", "s6", "s5", "s2", "s4", "s3", "s1"]
 
 
 def test_where_people_labelled_their_mean_leads(open_report: Any, weigh: Weigh) -> None:

@@ -114,6 +114,7 @@ SCRIPTS = (
     "label_found.js",
     "samples.js",
     "detail.js",
+    "marked_answer.js",
     "worst.js",
     "start.js",
 )

@@ -29,6 +29,11 @@ function isForced({ data }) {
   return !data.scenario.complete || data.scenario.beyond_budget > 0;
 }
 
+/** The names of the gates that failed. */
+function failedNames({ gates }) {
+  return new Set(gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
+}
+
 function checked(state, gate, samples) {
   return gate.kind === "as_run" ? asItRan(state, gate) : CHECKS[gate.kind](state, gate, samples);
 }
@@ -274,7 +279,8 @@ function checkSlices(state, gate, samples) {
   const worst = shown.reduce((best, found) => (marginOf(found) < marginOf(best) ? found : best));
   const figures = { n: failed.length, of: verdicts.length, field: gate.field };
   const worstFirst = [...failed].sort((a, b) => marginOf(a) - marginOf(b));
-  const headline = () => say("failed_slices", { ...figures, list: listedSlices(state, worstFirst, WORST_LISTED) });
+  const headline = () =>
+    say("failed_slices", { ...figures, list: listedSlices(state, worstFirst, WORST_LISTED) });
   return {
     ...worst,
     ...(failed.length ? { headline } : {}),

@@ -1,7 +1,8 @@
 // What ran, the verdict in a line, the cards and the gates.
 
 function header(app) {
-  const { scenario, run } = app.run.data;
+  const { scenario } = app.run.data;
+  const value = scenario.overridden.join(", ");
   return el(
     "header",
     { class: "top" },
@@ -10,8 +11,8 @@ function header(app) {
     scenario.description
       ? el("p", { class: "description", dir: "auto" }, scenario.description)
       : null,
-    scenario.overridden.length
-      ? el("p", { class: "note" }, sayGiven("labelled", { name: say("overridden"), value: scenario.overridden.join(", ") }))
+    value
+      ? el("p", { class: "note" }, sayGiven("labelled", { name: say("overridden"), value }))
       : null,
   );
 }

@@ -92,7 +92,8 @@ function missedLine({ state, run }) {
 /** The weighted score; where people labelled, the means that their labels give, and the judge's. */
 function leadingFigures(app) {
   const led = ledByPeople(app);
-  return el("p", { class: "lead" }, led.length ? led.map((name) => peoplesLead(app, name)) : weightedLead(app));
+  const figures = led.length ? led.map((name) => peoplesLead(app, name)) : weightedLead(app);
+  return el("p", { class: "lead" }, figures);
 }
 
 /** The scores whose mean people's labels give. */
@@ -103,6 +104,7 @@ function ledByPeople(app) {
 function weightedLead({ state, run }) {
   const { weighted_mean: mean, ci_low: low, ci_high: high, n } = state.summaries[WEIGHTED];
   const before = run.asRun.summaries[WEIGHTED].weighted_mean;
+  const said = [intervalWords(low, high), say("of_scores", { n })].filter(Boolean);
   return el(
     "span",
     {},
@@ -110,7 +112,7 @@ function weightedLead({ state, run }) {
     " ",
     el("strong", {}, figure(mean)),
     " ",
-    el("span", { class: "note" }, [intervalWords(low, high), say("of_scores", { n })].filter(Boolean).join(say("comma"))),
+    el("span", { class: "note" }, said.join(say("comma"))),
     isSame(before, mean) ? null : el("span", { class: "was" }, ` ${say("was", { value: figure(before) })}`),
   );
 }
@@ -139,7 +141,7 @@ function intervalWords(low, high) {
 
 /** What is in no figure, and which figures leave something open. */
 function missingLines({ run, state }) {
-  const failed = new Set(state.gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
+  const failed = failedNames(state);
   const said = run.data.gates.filter(({ name, remark }) => remark && failed.has(name));
   const isSaid = ([text]) => said.some(({ remark }) => text.endsWith(remark));
   const lines = run.data.missing.filter((line) => !isSaid(line)).map(([text, reason]) =>

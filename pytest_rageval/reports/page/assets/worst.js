@@ -20,7 +20,7 @@ function firstWorst(run) {
  * weighted score where there is no such metric.
  */
 function failedTarget(run) {
-  const failed = new Set(run.asRun.gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
+  const failed = failedNames(run.asRun);
   const targets = run.data.gates
     .filter(({ name }) => failed.has(name))
     .flatMap((gate) => gate.targets ?? (gate.inner ?? gate).target ?? []);
@@ -40,9 +40,10 @@ function worstSection(app) {
   const shown = list.slice(0, size);
   const answers = shown.map((found) => worstAnswer(app, found));
   const isMarked = answers.some((made) => made.querySelector("mark"));
+  const legend = isMarked ? [" ", say("marked_words")] : null;
   const made = section(
     "worst",
-    el("div", { class: "controls" }, worstControls(app), hint(note, isMarked ? [" ", say("marked_words")] : null)),
+    el("div", { class: "controls" }, worstControls(app), hint(note, legend)),
     shown.length ? null : el("p", { class: "none", role: "status" }, say("nothing_here")),
     answers,
     worstMore(app, n, shown.length),
@@ -68,8 +69,8 @@ function changedView(app, target, which) {
   const { run, state } = app;
   const { baseline } = run.data.comparison;
   const changed = changedSamples(run, target);
-  const isNewError = (at) => state.outcomes[at] === "error" && changed.then[at] === null;
-  const errors = which === "worse" ? run.all.filter(isNewError) : [];
+  const isOther = (at) => state.outcomes[at] === "error" && !changed.isWorse(at);
+  const errors = which === "worse" ? run.all.filter(isOther) : [];
   const counts = { worse: changed.worse.n, better: changed.better.n, equal: changed.equal };
   const said = sayGiven("since_baseline", { name: nameOf(target), baseline, ...counts });
   return {
@@ -102,9 +103,10 @@ function findChanged(run, target) {
     n: samples.length,
     list: lowestOf(samples, by).map((at) => ({ at, before: then[target][at], after: after(at) })),
   });
+  const isWorse = (at) => changes[at] < 0;
   return {
-    then: then[target],
-    worse: lowest(run.all.filter((at) => changes[at] < 0), (at) => changes[at]),
+    isWorse,
+    worse: lowest(run.all.filter(isWorse), (at) => changes[at]),
     better: lowest(run.all.filter((at) => changes[at] > 0), (at) => -changes[at]),
     equal: changes.reduce((sum, by) => sum + (by === 0), 0),
   };
@@ -139,20 +141,21 @@ function lowestSamples({ run, state }, target) {
     ...["error", "failed", "xfailed"].map((outcome) => byOutcome.get(outcome)),
     byOutcome.get("passed").filter(isLow),
   ];
-  const list = groups.flatMap((samples) => lowestOf(samples, (at) => units[at])).slice(0, MOST_WORST);
-  return { list: list.map((at) => ({ at })), n: groups.reduce((sum, { length }) => sum + length, 0) };
+  const list = groups.flatMap((samples) => lowestOf(samples, (at) => units[at]));
+  const n = groups.reduce((sum, { length }) => sum + length, 0);
+  return { list: list.slice(0, MOST_WORST).map((at) => ({ at })), n };
 }
 
-/** By sample, what people say of it as 0 to 1, for those labelled as they are now. */
+/** By sample, what people say of it, 1 for the best: for those labelled as they are now. */
 function peoplesUnits(run, target) {
   run.peoplesUnits ??= new Map();
   if (!run.peoplesUnits.has(target)) {
     const said = new Map();
-    for (const { metric, levels, labels } of run.data.human) {
-      if (metric !== target) continue;
-      const [low, high] = [Math.min(...levels), Math.max(...levels)];
+    for (const { metric, labels } of run.data.human) {
+      if (metric !== target || !metricOf(run, metric)) continue;
       for (const [at, , level, isStale] of labels) {
-        if (!isStale) said.set(at, [...(said.get(at) ?? []), (level - low) / (high - low || 1)]);
+        const unit = toUnit(metricOf(run, metric), level);
+        if (!isStale) said.set(at, [...(said.get(at) ?? []), unit]);
       }
     }
     const mean = ([at, units]) => [at, fsum(units) / units.length];
@@ -172,17 +175,21 @@ function worstControls(app) {
   const plan = run.data.comparison;
   const compared = Object.keys(plan?.then ?? {});
   const view = (which) =>
-    button(viewWords(app, which), () => change({ view: which, target: targetFor(which) }, `[data-view="${which}"]`), {
+    button(viewWords(app, which), () => show(which), {
       class: "toggle view",
       "aria-pressed": String(worst.view === which),
       "data-view": which,
     });
   const targetFor = (which) =>
     which === "lowest" || compared.includes(worst.target) ? worst.target : compared[0];
+  const show = (which) =>
+    change({ view: which, target: targetFor(which) }, `[data-view="${which}"]`);
   const views = compared.length ? ["worse", "better", "lowest"].map(view) : [];
   const names = worst.view === "lowest" ? targetsOf(run) : compared;
   const options = names.map((name) => ({ value: name, label: nameOf(name) }));
-  const pick = run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, (target) => change({ target }, "select")) : null;
+  const choose = (target) => change({ target }, "select");
+  const pick =
+    run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, choose) : null;
   const group = { class: "group", role: "group", "aria-label": say("worst") };
   return [views.length ? el("div", group, views) : null, pick];
 }
@@ -196,7 +203,8 @@ function viewWords({ run, worst }, which) {
 
 function worstMore(app, n, shown) {
   if (shown >= n) return null;
-  if (app.worst.isWhole) return el("p", {}, el("a", { href: "#samples" }, say("rest_in_samples", { n: n - shown })));
+  const rest = say("rest_in_samples", { n: n - shown });
+  if (app.worst.isWhole) return el("p", {}, el("a", { href: "#samples" }, rest));
   const label = n > MOST_WORST ? say("show_first", { n: MOST_WORST, of: n }) : say("show_all", { n });
   const show = () => {
     app.worst = { ...app.worst, isWhole: true };
@@ -216,6 +224,8 @@ function worstAnswer(app, { at, before, after }) {
     "aria-label": say("open_sample", { id }),
   });
   const asked = data.question[at];
+  // Beside what it fell from, the band of a score says nothing.
+  const isEnded = before === undefined || canFail(run) || state.outcomes[at] !== "passed";
   return el(
     "article",
     { class: `bad-answer ${state.outcomes[at]}`, "data-worst": at },
@@ -224,7 +234,7 @@ function worstAnswer(app, { at, before, after }) {
       { class: "cell-head" },
       el("h3", {}, open),
       before === undefined ? null : changeWords(before, after),
-      peoplesBadge(app, at) ?? stateBadge(state, at),
+      peoplesBadge(app, at) ?? (isEnded ? stateBadge(state, at) : null),
       kindBadge(run, remarks),
       causesOf(remarks),
       worstScores(app, at),
@@ -237,7 +247,8 @@ function worstAnswer(app, { at, before, after }) {
 }
 
 function changeWords(before, after) {
-  return el("span", { class: "change" }, `${fixed(before)} → ${after === null ? say("no_score") : fixed(after)}`);
+  const now = after === null ? say("no_score") : fixed(after);
+  return el("span", { class: "change" }, `${fixed(before)} → ${now}`);
 }
 
 /** What people say of the answer, which stands before what a judge says; null without labels. */
@@ -265,9 +276,8 @@ const ANSWER_KINDS = ["refused", "partial", "answered", "unclear"];
 function causesOf(remarks) {
   return remarks
     .filter(({ kind }) => kind === "cause")
-    .map(({ name }) =>
-      el("span", { class: "badge none" }, say("labelled", { name: say("cause"), value: say(`value_${name}`) })),
-    );
+    .map(({ name }) => say("labelled", { name: say("cause"), value: say(`value_${name}`) }))
+    .map((words) => el("span", { class: "badge none" }, words));
 }
 
 /** The score asked for, those that miss a threshold, then others. */
@@ -330,7 +340,10 @@ function peopleLines({ run, state }, at) {
   return run.data.human.flatMap(({ metric, labels }) => {
     const said = labels.filter(([sample]) => sample === at);
     if (!said.length) return [];
-    const list = said.map(([, annotator, level, isStale]) => `${level} (${annotator}${isStale ? `${say("comma")}${say("stale_label")}` : ""})`);
+    const list = said.map(([, annotator, level, isStale]) => {
+      const who = isStale ? [annotator, say("stale_label")] : [annotator];
+      return `${level} (${who.join(say("comma"))})`;
+    });
     const score = metricOf(run, metric) ? scoresOf(state, metric)[at] : null;
     const words = (key) => el("span", { class: "note" }, say(key), say("colon"));
     const people = [words("people"), given(list.join(say("comma")))];
@@ -347,90 +360,8 @@ function foldedContexts(run, at) {
   const n = contexts.filter((number) => number >= 0).length + more;
   const fill = (event) => {
     const made = event.target;
-    if (made.open && made.childElementCount < 2) made.append(...[listOf(run, contexts)].flat().filter(Boolean));
+    if (!made.open || made.childElementCount > 1) return;
+    made.append(...[listOf(run, contexts)].flat().filter(Boolean));
   };
   return el("details", { toggle: fill }, el("summary", {}, say("contexts_n", { n })));
 }
-
-/** The answer and the reference that is closest to it, with the words that differ marked. */
-function answerAndReference(run, at) {
-  const { data } = run;
-  const [answer, references] = [data.answer[at], data.references[at] ?? []];
-  const shown = references.filter((number) => number >= 0);
-  const hasAnswers = data.answer.some((number) => number >= 0);
-  if (!hasAnswers && !shown.length) return null;
-  const closest = closestReference(run, answer, shown);
-  const marks = answer >= 0 && closest !== null ? wordMarks(run, answer, closest) : [null, null];
-  const n = shown.length + (references.at(-1) < 0 ? -references.at(-1) : 0);
-  return el(
-    "div",
-    { class: "pair" },
-    el("div", {}, el("h4", {}, say("answer")), answer < 0 ? noText() : markedText(run, answer, marks[0], "not_expected")),
-    closest === null
-      ? null
-      : el(
-          "div",
-          {},
-          el("h4", {}, say(shown.length > 1 ? "closest_reference" : "reference"), n > 1 ? el("span", { class: "note" }, say("of_references", { n })) : null),
-          markedText(run, closest, marks[1], "not_answered"),
-        ),
-  );
-}
-
-/** The reference that shares most words with the answer; null where there is none. */
-function closestReference(run, answer, references) {
-  if (!references.length) return null;
-  if (answer < 0 || references.length === 1) return references[0];
-  const words = bagOf(textAt(run, answer));
-  const shares = references.map((number) => sharedWords(words, bagOf(textAt(run, number))));
-  return references[shares.indexOf(Math.max(...shares))];
-}
-
-function bagOf(text) {
-  const counts = new Map();
-  for (const { key } of wordsOf(text)) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return counts;
-}
-
-/** F1 of the words of two texts. */
-function sharedWords(one, other) {
-  const size = (bag) => [...bag.values()].reduce((sum, n) => sum + n, 0);
-  let common = 0;
-  for (const [word, n] of one) common += Math.min(n, other.get(word) ?? 0);
-  return common === 0 ? 0 : (2 * common) / (size(one) + size(other));
-}
-
-const MOSTLY_OTHER = 1 / 3;
-const FEW_WORDS = 12;
-
-/** Both texts in parts of words that differ; null for one of which nearly every word would be marked. */
-function wordMarks(run, answer, reference) {
-  run.wordMarks ??= new Map();
-  const key = `${answer} ${reference}`;
-  if (!run.wordMarks.has(key)) {
-    const [ours, theirs] = [textAt(run, answer), textAt(run, reference)];
-    run.wordMarks.set(key, [marksOf(theirs, ours), marksOf(ours, theirs)]);
-  }
-  return run.wordMarks.get(key);
-}
-
-function marksOf(basis, text) {
-  const parts = differingParts(basis, text)?.filter(({ kind }) => kind !== "gone");
-  if (!parts) return null;
-  const count = (kind) => wordsOf(parts.filter((part) => part.kind === kind).map((part) => part.text).join(" ")).length;
-  const [same, other] = [count("same"), count("new")];
-  return other > FEW_WORDS && same < MOSTLY_OTHER * (same + other) ? null : parts;
-}
-
-function markedText(run, number, parts, said) {
-  const text = textAt(run, number);
-  if (text === "") return longText(run, number);
-  const shown = parts === null
-    ? text
-    : parts.map((part) => (part.kind === "new" ? el("mark", { "data-said": say(said) }, part.text) : part.text));
-  const tabindex = text.length > LONG_BOX ? "0" : null;
-  const isCut = typeof run.data.texts[number] !== "string";
-  return [el("p", { class: "text", dir: "auto", tabindex }, shown), isCut ? longText(run, number).at(-1) : null];
-}
-
-const LONG_BOX = 120; // characters, of a text that may scroll in its box
