@@ -232,7 +232,7 @@ function table(caption, heads, rows, attributes) {
     el("tbody", {}, rows),
   );
   nameRoles(made);
-  return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, made);
+  return el("div", { class: "scroll", role: "group", "aria-label": caption, tabindex: "0" }, made);
 }
 
 const ROLES = {
