@@ -396,7 +396,7 @@ def test_all_is_done_by_keyboard(open_app: Callable[..., Any], folder: Path) -> 
 
 
 def tab_to(page: Any, condition: str) -> None:
-    for _ in range(60):
+    for _ in range(100):
         if page.evaluate(condition):
             return
         page.keyboard.press("Tab")
