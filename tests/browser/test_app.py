@@ -266,7 +266,7 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     bar.get_by_role("link", name="Show").click()
     page.get_by_role("button", name="Stop").click()
     page.locator("#run .verdict", has_text="Stopped").wait_for(timeout=RUN_MS)
-    assert "Partial run: 2 of 4 samples ran" in report_of(page).locator("header").inner_text()
+    assert "Partial run: 2 of 4 samples ran" in report_of(page).locator("#verdict").inner_text()
     assert "Passed" not in page.locator("#run").inner_text()
     page.locator("[aria-current]", has_text="undecided").wait_for()
 
@@ -396,7 +396,7 @@ def test_all_is_done_by_keyboard(open_app: Callable[..., Any], folder: Path) -> 
 
 
 def tab_to(page: Any, condition: str) -> None:
-    for _ in range(60):
+    for _ in range(100):
         if page.evaluate(condition):
             return
         page.keyboard.press("Tab")

@@ -79,7 +79,10 @@ def hostile() -> ScenarioResult:
         ATTACKS[3],
         "x",
         columns,
-        gates={"weighted_score": 0.9, "by": {ATTACKS[1]: {WEIGHTED_SCORE: 0.6}}},
+        gates={
+            "weighted_score": 0.9,
+            "by": {field: {WEIGHTED_SCORE: 0.6} for field in (ATTACKS[1], "constructor")},
+        },
         thresholds={"f1": Bound(min=0.5)},
         description=ATTACKS[4] + ATTACKS[14],
         overridden=(ATTACKS[5],),
@@ -143,6 +146,11 @@ def page(request: Any, open_report: Any) -> Any:
 def test_hostile_rows_run_no_script(page: Any) -> None:
     for field in ("doc_name", ATTACKS[1], "constructor"):
         page.locator("#slices select").first.select_option(field)
+    page.locator("#worst .more").click()
+    assert page.locator("#worst article").count() == 19  # every fifth of 23 has the best score
+    page.evaluate(
+        "for (const fold of document.querySelectorAll('#worst details')) fold.open = true"
+    )
     opened = page.evaluate(OPEN_ALL)
     assert opened == len(ATTACKS) + 1
     page.get_by_role("button", name="中文").click()

@@ -303,7 +303,7 @@ def test_what_takes_a_test_stays_as_run_and_says_so(
     ran = weigh(*fallen, {"f1": 1.0, "em": 0.01}, {})
     page = open_report(ran)
     marked = page.locator(".gates tr", has=page.locator(".as-run")).locator("th")
-    verdict = page.locator("#overview .verdict")
+    verdict = page.locator("#verdict .verdict")
     compared = " ".join(page.locator(".comparison tbody").inner_text().split())
     assert "-0.3861" in compared
     assert page.locator(".as-run, .stale").count() == 0
@@ -397,7 +397,7 @@ def test_a_partial_run_stays_undecided(
     assert found["verdict"]["outcome"] == "partial"
     # Without the first sample's weight the mean is 0.8, which would pass.
     assert found["gates"][0]["message"] == "2 of 5 samples ran, so far 0.8000"
-    assert "2 of 5 samples ran" in page.locator("header").inner_text()
+    assert "2 of 5 samples ran" in page.locator("#verdict").inner_text()
 
 
 def test_a_spent_budget_fails_whatever_the_weights(

@@ -98,12 +98,14 @@ SCRIPTS = (
     "mean_bounds.js",
     "weighing.js",
     "gates.js",
+    "word_diff.js",
     "words.js",
     "run_words.js",
     "elements.js",
     "frame.js",
     "plots.js",
     "overview.js",
+    "verdict.js",
     "panel.js",
     "slices.js",
     "comparison.js",
@@ -112,6 +114,8 @@ SCRIPTS = (
     "label_found.js",
     "samples.js",
     "detail.js",
+    "marked_answer.js",
+    "worst.js",
     "start.js",
 )
 """In an order in which each may use those before it."""

@@ -1,11 +1,10 @@
-"""The data of the page of a run: its figures, samples, gates, comparison, and what people say."""
+"""The data of the page of a run: its figures, samples, gates and comparison."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
-from math import isclose
+from dataclasses import asdict
 from typing import Any, Final
 
 from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
@@ -14,15 +13,12 @@ from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
-    Agreement,
     Baseline,
-    HumanLabels,
     MetricColumn,
     RunInfo,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
-    answer_digest,
     json_plain,
 )
 from pytest_rageval.reports.page.assemble import (
@@ -33,8 +29,10 @@ from pytest_rageval.reports.page.assemble import (
     embedded_json,
     longest_that_fits,
 )
-from pytest_rageval.reports.run_view import control_remarks
+from pytest_rageval.reports.page.people import people_data
+from pytest_rageval.reports.run_view import RunView, control_remarks
 from pytest_rageval.results.run_point import RunPoint, change_of
+from pytest_rageval.stats.answer_kinds import applicable
 from pytest_rageval.stats.comparison import paired_scores
 from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
@@ -45,77 +43,8 @@ from pytest_rageval.stats.verdict import (
     was_not_asked,
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.wording import open_text
 from pytest_rageval.text.printable import one_line
-
-_MOST_DISAGREEMENTS: Final = 20
-_MOST_SLICES: Final = 50
-_PARTS: Final = ("cells", "disagreements", "slices", "why")
-
-
-def people_data(result: ScenarioResult) -> dict[str, Any]:
-    """Return the data as JSON types; samples are named by their positions."""
-    samples, human = result.samples, result.info.human
-    place = {sample.sample_id: at for at, sample in enumerate(samples)}
-    digests = list(map(_digest, samples)) if human else []
-    return {
-        "agreement": {
-            name: _agreement_data(found, place) for name, found in result.agreement.items()
-        },
-        "corrected": {name: asdict(found) for name, found in result.corrected.items()},
-        "human": [_human(labels, place, digests) for labels in human],
-        "digests": digests,
-    }
-
-
-def _digest(sample: SampleResult) -> str | None:
-    return None if sample.answer is None else answer_digest(sample.answer, sample.contexts)
-
-
-def _agreement_data(found: Agreement, place: Mapping[str, int]) -> dict[str, Any]:
-    """Return the figures of a metric, its disagreements, and of each slice how many and kappa."""
-    figures = {
-        part.name: getattr(found, part.name) for part in fields(found) if part.name not in _PARTS
-    }
-    return {
-        **figures,
-        "cells": {key: list(positions) for key, positions in found.cells.items()},
-        "why": {name: cut(text, _WIDTH) for name, text in found.why.items()},
-        "disagreements": [
-            {
-                **asdict(disagreement),
-                "at": place[disagreement.sample_id],
-                "reason": cut(disagreement.reason, _WIDTH),
-            }
-            for disagreement in found.disagreements[:_MOST_DISAGREEMENTS]
-            if disagreement.sample_id in place
-        ],
-        "slices": [[cut(field, _WIDTH), _slices(slices)] for field, slices in found.slices.items()],
-    }
-
-
-def _slices(slices: Mapping[str, Agreement]) -> list[list[Any]]:
-    """Return value, n and kappa of each slice, those with most samples first."""
-    shown = sorted(slices.items(), key=lambda pair: (-pair[1].n, pair[0]))[:_MOST_SLICES]
-    return [[cut(value, _WIDTH), found.n, found.kappa] for value, found in shown]
-
-
-def _human(
-    found: HumanLabels, place: Mapping[str, int], digests: Sequence[str | None]
-) -> dict[str, Any]:
-    """Return the labels of a metric: position, who, level, and whether of an earlier answer."""
-    return {
-        "metric": found.metric,
-        "levels": list(found.levels),
-        "meanings": list(found.meanings),
-        "question": found.question,
-        "labels": [
-            [place[name], cut(label.annotator, _WIDTH), label.value, label.digest != digest]
-            for name, labels in found.labels.items()
-            if name in place
-            for digest in [digests[place[name]]]
-            for label in labels
-        ],
-    }
 
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
@@ -125,7 +54,21 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
     unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
     for verdict in result.gates:
         run = [verdict.outcome, verdict.observed, verdict.bound, verdict.message]
-        yield {"name": verdict.name, **gates.get(verdict.name, unknown), "run": run}
+        yield {
+            "name": verdict.name,
+            **_remark(result, asked := gates.get(verdict.name, unknown)),
+            **asked,
+            "run": run,
+        }
+
+
+def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a gate on a mean says beside it of holes, and of answers that count as worst."""
+    if asked["kind"] != "mean":
+        return {}
+    left = applicable(result.samples, asked["target"])
+    parts = [open_text(result, asked["target"]), "" if left is None else str(left)]
+    return {"remark": text} if (text := "; ".join(filter(None, parts))) else {}
 
 
 def required_names(info: ScenarioInfo) -> frozenset[str]:
@@ -156,10 +99,21 @@ def page_data(
         **run_data(result),
         "run": _run(run, trend),
         "comparison": _comparison(result),
+        "missing": _missing(result),
         **people_data(result),
     }
     (texts,), pool = texts_that_fit([result], plain, taken)
     return {**plain, **texts, "texts": pool}
+
+
+def _missing(result: ScenarioResult) -> list[list[str]]:
+    """Return what is missing in the figures, each with the reason; not what is warned of anyway."""
+    warned = set(map(str, control_remarks(result)))
+    return [
+        [cut(part.text, _WIDTH), cut(part.reason, _WIDTH)]
+        for part in RunView(result).missing
+        if str(part) not in warned
+    ]
 
 
 def run_data(result: ScenarioResult) -> dict[str, Any]:
@@ -211,6 +165,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
         "is_judged": is_judged(result),
+        "is_of_file": info.is_of_file,
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
         "diagnoses": info.diagnose is not None,
@@ -290,13 +245,15 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
     if found is None:
         return None
     baseline = result.info.baselines[found.baseline]
+    pairs = {name: _pairs(result, baseline, name) for name in found.metrics}
     return {
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
         "correction": found.correction,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
-        "differences": {name: _differences(result, baseline, name) for name in found.metrics},
+        "then": {name: pairs[name][1] for name in pairs},
+        "now": {name: pairs[name][0] for name in pairs},
         "only_a": _counted(found.only_a),
         "only_b": _counted(found.only_b),
     }
@@ -306,14 +263,21 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
     return {"n": len(ids), "first": [cut(name, _WIDTH) for name in ids[:_LISTED_IDS]]}
 
 
-def _differences(result: ScenarioResult, baseline: Baseline, metric: str) -> list[float]:
-    """Return by how much the samples with a score in both runs differ, 0 for mere rounding."""
-    both = (paired_scores(result.info, sample, baseline, metric) for sample in result.samples)
-    return [
-        0.0 if isclose(ours, theirs, rel_tol=1e-12) else ours - theirs
-        for ours, theirs in both
-        if is_scored(ours) and is_scored(theirs)
-    ]
+def _pairs(
+    result: ScenarioResult, baseline: Baseline, metric: str
+) -> tuple[dict[int, float], list[float | None]]:
+    """Return the scores that the baseline has of the samples, and this run's beside them.
+
+    The latter only where they are not those of the run, by position: a weighted score is compared
+    over the metrics that both runs have.
+    """
+    pairs = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]
+    now = {
+        at: ours
+        for at, ((ours, _), sample) in enumerate(zip(pairs, result.samples, strict=True))
+        if is_scored(ours) and ours != score_of(sample, metric)
+    }
+    return now, [_number(theirs) for _, theirs in pairs]
 
 
 def _columns(result: ScenarioResult) -> dict[str, Any]:

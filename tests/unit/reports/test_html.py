@@ -313,6 +313,63 @@ def test_gates_are_data(result: Result) -> None:
     ]
 
 
+def test_scores_of_the_baseline_stand_beside_the_samples(result: Result, tmp_path: Path) -> None:
+    """Weighted scores are of what both runs have: of a f1 alone, where this run's own is 0.7."""
+    both = (MetricColumn("f1"), MetricColumn("em"))
+    then = {"f1": {"a": 0.6, "b": 0.5}, "em": {"a": None, "b": 0.5}}
+    ran = result(
+        [
+            SampleResult("a", 0, weighted_score=0.7, scores={"f1": 0.4, "em": 1.0}),
+            SampleResult("b", 1, weighted_score=1.0, scores={"f1": 1.0, "em": 1.0}),
+            SampleResult("new", 2, weighted_score=1.0, scores={"f1": 1.0, "em": 1.0}),
+        ],
+        *both,
+        compare=Comparing("main"),
+        baselines={
+            "main": Baseline("main", ["a", "b"], {**then, WEIGHTED_SCORE: {"a": 0.6, "b": 0.5}})
+        },
+        gates={"no_regression": {"metrics": ["f1", WEIGHTED_SCORE]}},
+    )
+    found = data_of(page_of(decided(ran), tmp_path))["comparison"]
+    assert found["then"]["f1"] == [0.6, 0.5, None]
+    assert found["then"][WEIGHTED_SCORE] == [0.6, 0.5, None]
+    assert found["now"] == {name: {} for name in found["then"]} | {WEIGHTED_SCORE: {"0": 0.4}}
+
+
+def test_what_is_missing_is_data(
+    result: Result, samples: Sequence[SampleResult], tmp_path: Path
+) -> None:
+    """In the words that every output has."""
+    data = data_of(page_of(decided(result(samples)), tmp_path))
+    assert data["missing"][:2] == [
+        ["1 of 4 rows is invalid and in no figure", "no answer"],
+        ["1 of 4 samples is skipped and in no figure", ""],
+    ]
+    assert ["f1 failed on 1 of 3 samples", "boom"] in data["missing"]
+
+
+def test_a_gate_on_a_mean_has_what_the_run_says_beside_it(result: Result, tmp_path: Path) -> None:
+    """Two of four answers count as the worst; the gate of em has nothing to add."""
+    made = [
+        SampleResult(
+            f"{at}",
+            at,
+            weighted_score=0.5,
+            scores={"f1": score, "em": 1.0},
+            left_out={} if score else {"f1": "answer"},
+            reasons={} if score else {"f1": "refused"},
+        )
+        for at, score in enumerate((1.0, 0.0, 0.5, 0.0))
+    ]
+    columns = (MetricColumn("f1"), MetricColumn("em"))
+    ran = decided(result(made, *columns, gates={"f1": 0.5, "em": 0.5}))
+    gates = {gate["name"]: gate for gate in data_of(page_of(ran, tmp_path))["gates"]}
+    remark = "0.7500 without 2 of 4 that count as the worst: refused"
+    assert gates["f1.mean"]["remark"] == remark
+    assert remark in gates["f1.mean"]["run"][3]
+    assert "remark" not in gates["em.mean"]
+
+
 def test_the_trend_is_of_complete_runs(
     result: Result, samples: Sequence[SampleResult], tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.reports.page.data import people_data
+from pytest_rageval.reports.page.people import people_data
 
 SAMPLES = (
     SampleResult("a", 0, answer="one", contexts=("c",), scores={"f1": 1.0}),

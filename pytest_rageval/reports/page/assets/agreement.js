@@ -198,12 +198,9 @@ function correctedOf({ run, state }, name) {
   return Object.hasOwn(corrected, name) && !isOfRun ? corrected[name] : null;
 }
 
-/** The same mean as large as the judge's, beside it: where there is one, gates may judge it. */
-function peoplesFigure(app, name) {
-  const mean = correctedOf(app, name)?.mean ?? null;
-  if (mean === null) return null;
-  const words = el("span", { class: "note" }, say("by_people"));
-  return el("span", { class: "peoples" }, words, fixed(mean), " ", bandBadge(app.run, name, mean));
+/** The same mean alone, which leads where there is one: gates may judge it. */
+function peoplesMean(app, name) {
+  return correctedOf(app, name)?.mean ?? null;
 }
 
 function worthWords(worth) {

@@ -129,7 +129,7 @@ function differences(app, plan) {
 }
 
 function differencesOf({ run, differing: target }, plan) {
-  const found = plan.differences[target];
+  const found = differencesFrom(run, plan, target);
   if (!found.length) return [el("p", { class: "none" }, say("nothing_scored"))];
   const { higher_is_better: isUp } = metricOf(run, target);
   const up = found.filter((difference) => difference > 0).length;
@@ -162,6 +162,21 @@ function differencesOf({ run, differing: target }, plan) {
       el("span", { class: "note" }, `${signed(ends[0])} … ${signed(ends[1])}`),
     ),
   ];
+}
+
+/** By how much the samples with a score in both runs differ. */
+function differencesFrom(run, { then, now }, target) {
+  run.differences ??= new Map();
+  if (!run.differences.has(target)) {
+    const scores = scoresOf(run.asRun, target);
+    const found = [];
+    then[target].forEach((before, at) => {
+      const after = now[target]?.[at] ?? scores[at];
+      if (before !== null && after !== null) found.push(differenceOf(after, before));
+    });
+    run.differences.set(target, found);
+  }
+  return run.differences.get(target);
 }
 
 function unpaired(plan) {

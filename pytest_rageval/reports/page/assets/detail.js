@@ -2,7 +2,7 @@
 
 function openDetail(app, at) {
   const dialog = app.dialog;
-  dialog.replaceChildren(...detailOf(app, at));
+  dialog.replaceChildren(...detailOf(app, at).filter(Boolean)); // null would be its text
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   dialog.querySelector("h2").focus();
@@ -27,7 +27,7 @@ function detailOf(app, at) {
     el(
       "p",
       { class: "counts" },
-      badge(state.outcomes[at]),
+      stateBadge(state, at),
       " ",
       `${say("weighted_score")} `,
       bandedScore(run, WEIGHTED, state.weighted[at]),
@@ -72,17 +72,19 @@ function detailOf(app, at) {
 
 const KINDS = ["error", "reason", "details", "raw", "cause"];
 
-/** What was said of a sample: {kind, name, text}; the run keeps which are whose. */
+/** What was said of a sample: {kind, name, text}; the data have the remarks by sample, in order. */
 function remarksOf(run, at) {
-  if (run.remarks === undefined) {
-    run.remarks = new Map();
-    for (const [sample, kind, name, text] of run.data.remarks) {
-      const remark = { kind: KINDS[kind], name: run.data.remark_names[name], text };
-      if (!run.remarks.has(sample)) run.remarks.set(sample, []);
-      run.remarks.get(sample).push(remark);
-    }
+  const { remarks, remark_names: names } = run.data;
+  let [first, end] = [0, remarks.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (remarks[middle][0] < at) first = middle + 1;
+    else end = middle;
   }
-  return run.remarks.get(at) ?? [];
+  while (remarks[end]?.[0] === at) end += 1;
+  return remarks
+    .slice(first, end)
+    .map(([, kind, name, text]) => ({ kind: KINDS[kind], name: names[name], text }));
 }
 
 /** "row 3" or "row 3, line 4", as the run says it, in the language of the page. */

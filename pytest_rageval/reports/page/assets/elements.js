@@ -120,6 +120,19 @@ function badge(kind, attributes) {
   return el("span", { class: `badge ${kind}`, ...attributes }, sign, " ", say(kind));
 }
 
+/** How a sample ended; where nothing could fail it, the band of its score in place of "passed". */
+function stateBadge(state, at) {
+  const outcome = state.outcomes[at];
+  if (outcome !== "passed" || canFail(state.run)) return badge(outcome);
+  return bandBadge(state.run, WEIGHTED, state.weighted[at]);
+}
+
+/** Whether samples pass or fail by themselves, not only by gates over all of them. */
+function canFail({ data, metrics }) {
+  const { thresholds, is_of_file: isOfFile } = data.scenario;
+  return !isOfFile || thresholds.length > 0 || metrics.some(({ refused }) => refused.length);
+}
+
 function bandBadge(run, target, score) {
   return bandOrNone(bandOf(run, target, score));
 }
@@ -219,7 +232,7 @@ function table(caption, heads, rows, attributes) {
     el("tbody", {}, rows),
   );
   nameRoles(made);
-  return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, made);
+  return el("div", { class: "scroll", role: "group", "aria-label": caption, tabindex: "0" }, made);
 }
 
 const ROLES = {

@@ -11,6 +11,7 @@ const CHECKS = {
 };
 
 const MOST_ADVISED = 0.2;
+const WORST_LISTED = 3; // in the head of the page
 const IMPLICIT_UNSCORED = { name: "unscored", kind: "unscored", ends: [null, 0], shares: [] };
 
 /** Every gate's verdict for a state's weights. */
@@ -26,6 +27,11 @@ function decidedGates(state) {
 
 function isForced({ data }) {
   return !data.scenario.complete || data.scenario.beyond_budget > 0;
+}
+
+/** The names of the gates that failed. */
+function failedNames({ gates }) {
+  return new Set(gates.filter(({ outcome }) => outcome === "failed").map(({ name }) => name));
 }
 
 function checked(state, gate, samples) {
@@ -117,8 +123,13 @@ function inGroups(units) {
 function checkMean(state, gate, samples) {
   const expected = samples.filter((at) => state.run.isExpected[at]);
   const [values, weights] = scoredOf(state, gate.target, samples);
-  const remark = () =>
-    values.length < expected.length ? say("over", { n: values.length, of: expected.length }) : "";
+  // What the run says beside the mean is of its own weights, and of all samples.
+  const isOfRun = samples === state.run.all && !affects(state, gate.target);
+  const remark = () => {
+    const over = { n: values.length, of: expected.length };
+    const parts = [over.n < over.of ? say("over", over) : "", isOfRun ? missingSaid(gate.remark ?? "") : ""];
+    return parts.filter(Boolean).join(say("semicolon"));
+  };
   const missing = () => say("no_sample_has", { target: gate.target });
   return boundResult(gate.ends, weightedMean(values, weights), missing, remark);
 }
@@ -267,8 +278,12 @@ function checkSlices(state, gate, samples) {
   const shown = failed.length ? failed : verdicts;
   const worst = shown.reduce((best, found) => (marginOf(found) < marginOf(best) ? found : best));
   const figures = { n: failed.length, of: verdicts.length, field: gate.field };
+  const worstFirst = [...failed].sort((a, b) => marginOf(a) - marginOf(b));
+  const headline = () =>
+    say("failed_slices", { ...figures, list: listedSlices(state, worstFirst, WORST_LISTED) });
   return {
     ...worst,
+    ...(failed.length ? { headline } : {}),
     margin: null,
     message: () =>
       failed.length
@@ -287,13 +302,13 @@ function sliceVerdicts(state, gate, samples) {
     .map((slice) => ({ ...checked(state, gate.inner, slice.samples), text: slice.text }));
 }
 
-function listedSlices(state, failed) {
+function listedSlices(state, failed, most = 5) {
   const listed = failed
-    .slice(0, 5)
+    .slice(0, most)
     .map((found) =>
       say("labelled", { name: textAt(state.run, found.text), value: found.message() }),
     );
-  const more = failed.length > 5 ? say("and_more", { n: failed.length - 5 }) : "";
+  const more = failed.length > most ? say("and_more", { n: failed.length - most }) : "";
   return listed.join(say("semicolon")) + more;
 }
 

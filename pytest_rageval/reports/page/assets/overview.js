@@ -1,7 +1,8 @@
-// The top of the page: what ran, the verdict, the cards and the gates.
+// What ran, the verdict in a line, the cards and the gates.
 
 function header(app) {
-  const { scenario, run } = app.run.data;
+  const { scenario } = app.run.data;
+  const value = scenario.overridden.join(", ");
   return el(
     "header",
     { class: "top" },
@@ -10,9 +11,15 @@ function header(app) {
     scenario.description
       ? el("p", { class: "description", dir: "auto" }, scenario.description)
       : null,
-    definitions(facts(app), { class: "facts" }),
-    notices(app),
+    value
+      ? el("p", { class: "note" }, sayGiven("labelled", { name: say("overridden"), value }))
+      : null,
   );
+}
+
+/** The facts of the run: not what someone asks first. */
+function aboutSection(app) {
+  return section("about", definitions(facts(app), { class: "facts" }));
 }
 
 function facts(app) {
@@ -25,8 +32,6 @@ function facts(app) {
   ];
   if (run.commit) found.push([say("commit"), given(run.commit.slice(0, 12))]);
   if (run.usage) found.push([say("cost"), usageText(run.usage)]);
-  if (scenario.overridden.length)
-    found.push([say("overridden"), given(scenario.overridden.join(", "))]);
   return found;
 }
 
@@ -48,8 +53,6 @@ function notices(app) {
   const ran = app.run.n - scenario.not_asked;
   const cut = scenario.not_asked ? "stopped_run" : "partial_run";
   if (!scenario.complete) found.push(say(cut, { ran, total: scenario.total }));
-  const invalid = app.run.data.samples.invalid.length;
-  if (invalid) found.push(say("invalid_rows", { n: invalid, of: app.run.n }));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
   if (app.run.differing.length)
     found.push(say("self_check", { names: app.run.differing.join(", ") }));
@@ -99,11 +102,10 @@ function overview(app) {
   const { state, run } = app;
   return section(
     "overview",
-    verdictLine(app.state.verdict, app.run.asRun.verdict.outcome),
     el(
       "div",
       { class: "cards" },
-      targetsOf(run).map((target) => card(app, target)),
+      leadingFirst(app).map((target) => card(app, target)),
     ),
     countLine(state),
   );
@@ -155,7 +157,7 @@ function countLine({ counts, run }) {
   const [good, warn] = run.data.scenario.bands.map(short);
   const groups = run.groups === null ? null : new Set(run.groups).size;
   const shown = ["passed", "failed", "error", "xfailed", "skipped"].filter(
-    (outcome) => counts[outcome],
+    (outcome) => counts[outcome] && (outcome !== "passed" || canFail(run)),
   );
   return el(
     "p",
@@ -173,19 +175,26 @@ function countLine({ counts, run }) {
   );
 }
 
+/** The means that people's labels give come first. */
+function leadingFirst(app) {
+  const led = ledByPeople(app);
+  return [...led, ...targetsOf(app.run).filter((target) => !led.includes(target))];
+}
+
 function card(app, target) {
   const { state, run } = app;
   const summary = state.summaries[target];
   const before = run.asRun.summaries[target].weighted_mean;
-  const mean = summary.weighted_mean;
+  const judge = summary.weighted_mean;
+  const isByPeople = peoplesMean(app, target) !== null;
+  const shown = isByPeople ? correctedOf(app, target) : { ...summary, mean: judge };
   const metric = target === WEIGHTED ? null : metricOf(run, target);
   const isWhole = target === WEIGHTED;
+  const isJudges = isWhole && !isByPeople && ledByPeople(app).length > 0;
   const rows = [
     [
       say("interval_short"),
-      summary.ci_low === null
-        ? say("no_interval")
-        : `${fixed(summary.ci_low)}–${fixed(summary.ci_high)}`,
+      shown.ci_low === null ? say("no_interval") : `${fixed(shown.ci_low)}–${fixed(shown.ci_high)}`,
     ],
     isWhole ? null : [say("weight"), short(state.weights.metrics[target])],
     [say("scored"), `${summary.n}/${summary.n + summary.unscored}`],
@@ -193,10 +202,12 @@ function card(app, target) {
   ].filter(Boolean);
   return cardFrame(
     target,
-    [figure(mean), " ", bandBadge(run, target, mean), peoplesFigure(app, target)],
-    isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
-    intervalPlot(state, target, gateBounds(run, target)),
+    target === leadingFirst(app)[0],
+    [figure(shown.mean), " ", isJudges ? byTheJudge() : bandBadge(run, target, shown.mean)],
+    isSame(before, judge) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
+    intervalPlot(state, target, shown, gateBounds(run, target)),
     byPeople(app, target),
+    isByPeople ? el("p", { class: "note" }, say("by_the_judge", { value: figure(judge) })) : null,
     definitions(rows),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
     metric ? unusableReplies(metric) : null,
@@ -213,12 +224,16 @@ function unusableReplies({ replies }) {
   return el("p", { class: "note" }, say("labelled", { name: value, value: kinds.join(say("comma")) }));
 }
 
-function cardFrame(target, marks, ...more) {
-  const isWhole = target === WEIGHTED;
+/** Where people labelled, the weighted score is no verdict of theirs. */
+function byTheJudge() {
+  return el("span", { class: "badge none" }, say("judge"));
+}
+
+function cardFrame(target, isLarge, marks, ...more) {
   return el(
     "article",
-    { class: isWhole ? "card whole" : "card", "aria-label": nameOf(target), "data-target": target },
-    el("h3", {}, isWhole ? say("weighted_score") : given(target)),
+    { class: isLarge ? "card whole" : "card", "aria-label": nameOf(target), "data-target": target },
+    el("h3", {}, given(nameOf(target))),
     el("p", { class: "figure" }, marks),
     more,
   );

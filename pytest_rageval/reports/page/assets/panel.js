@@ -30,7 +30,9 @@ function weightFields(app, ...outcome) {
     "div",
     { class: "panel" },
     el("fieldset", {}, el("legend", {}, say("metric_weights")), app.panel.metrics),
-    el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app)),
+    app.run.docs.length || app.weights.docs.size
+      ? el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app))
+      : null,
     el("div", { class: "outcome" }, outcome),
   );
   return [panel, app.panel.note];

@@ -29,12 +29,10 @@ function image(label, attributes, ...children) {
 }
 
 /** The mean as a dot on its interval, over a line from the smallest to the largest score. */
-function intervalPlot(state, target, bounds) {
-  const summary = state.summaries[target];
-  const mean = summary.weighted_mean;
-  if (mean === null) return null;
-  const band = bandOf(state.run, target, mean);
-  return meanPlot(nameOf(target), { ...summary, mean }, plotRange(state, target), band, bounds);
+function intervalPlot(state, target, shown, bounds) {
+  if (shown.mean === null) return null;
+  const band = bandOf(state.run, target, shown.mean);
+  return meanPlot(nameOf(target), shown, plotRange(state, target), band, bounds);
 }
 
 /** A mean on its interval, between two ends. */

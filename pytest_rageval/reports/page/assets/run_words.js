@@ -227,6 +227,41 @@ function inARow(listed) {
   return listed.replaceAll(", ", "、");
 }
 
+/** The English of `RunView.missing` in pytest_rageval/reports/run_view.py, and of what it is made of. */
+const MISSING_WORDS = [
+  [/^(\d+) of (\d+) rows (?:is|are) invalid and in no figure$/, "$2 行中有 $1 行无效，不计入任何统计"],
+  [/^(\d+) of (\d+) samples (?:is|are) skipped and in no figure$/, "$2 个样本中有 $1 个被跳过，不计入任何统计"],
+  [
+    /^(\d+) of (\d+) answers? (?:is|are) empty and (?:has|have) the worst score of metrics that ask a model \((.+?) leaves that to each metric\)$/,
+    "$2 个回答中有 $1 个为空，在需要询问模型的指标上计为最差分（$3 可让各指标自行决定）",
+  ],
+  [/^(\d+) of (\d+) samples are not answered$/, "$2 个样本中有 $1 个没有回答"],
+  [/^the judge was given up: (.+) not asked on (\d+) of (\d+) samples$/, "裁判已停用：$3 个样本中有 $2 个未评测 $1"],
+  [/^(.+) failed on (\d+) of (\d+) samples$/, "$3 个样本中有 $2 个的 $1 出错"],
+  [/^(.+) does not apply to (\d+) of (\d+) samples$/, "$1 不适用于 $3 个样本中的 $2 个"],
+  [/^of (\d+) answers (?=\d+ )/, "$1 个回答中："],
+  [/(\d+) of which the judge did not say whether they refuse/, "裁判未说明是否拒答 $1 个"],
+  [/(\d+) in a language whose refusals are not known/, "所用语言的拒答用语未知 $1 个"],
+  [/(\d+) in part refused, counted as answered/, "部分拒答 $1 个（计为已回答）"],
+  [/(?<=个回答中：)(\d+) refused/, "拒答 $1 个"],
+  [/(?<=拒答 \d+ 个(?:（计为已回答）)?|未知 \d+ 个), /g, "，"],
+  [/(-?\d+\.\d{4}) without (?=\d+ of \d+ that count)/, "不计时为 $1，"],
+  [/(\d+) of (\d+) that count as the worst: (.+)$/, "$2 个中有 $1 个计为最差：$3"],
+  [/, (\d+) % of the top (\d+) have no judgement/, "，前 $2 个结果中有 $1% 未经判定"],
+  [/, (\d+) % of all results have no judgement/, "，全部结果中有 $1% 未经判定"],
+  [/^(\d+) % of the top (\d+) have no judgement/, "前 $2 个结果中有 $1% 未经判定"],
+  [/^(\d+) % of all results have no judgement/, "全部结果中有 $1% 未经判定"],
+  [/: between (-?\d\S*) and (-?\d\S*)$/, "：均值在 $1 与 $2 之间"],
+  [/^(.+): (\d+) of (\d+) replies could not be used \((.+?) %\): .*$/, "$1：裁判的 $3 条回复中有 $2 条无法使用（$4%）"],
+  [/^no controls: /, "没有控制行："],
+];
+
+/** What is missing in the figures, in the language of the page. */
+function missingSaid(text) {
+  if (language === "en") return text;
+  return MISSING_WORDS.reduce((said, [english, chinese]) => said.replace(english, chinese), text);
+}
+
 /** The English of pytest_rageval/engine/scoring/cause.py. */
 const CAUSE_WORDS = [
   [/^the contexts hold the reference(?=$|, )/, "上下文中有参考答案"],

@@ -72,10 +72,13 @@ function haystack(run, at) {
 }
 
 function sortKey(run, state, by) {
-  const { samples, question } = run.data;
+  const { samples } = run.data;
   if (by === "own index") return (at) => at;
   if (by === "own id") return (at) => samples.id[at];
-  if (by === "own question") return (at) => (question[at] < 0 ? null : textAt(run, question[at]));
+  if (by === "own question" || by === "own answer") {
+    const numbers = run.data[by.slice("own ".length)];
+    return (at) => (numbers[at] < 0 ? null : textAt(run, numbers[at]));
+  }
   if (by === "own doc") return (at) => (samples.doc[at] < 0 ? null : samples.docs[samples.doc[at]]);
   if (by === "own outcome") return (at) => WORST_FIRST.indexOf(state.outcomes[at]);
   const scores = scoresOf(state, targetOf(by));
@@ -93,6 +96,7 @@ function filterButtons(app) {
   const outcomes = OUTCOMES.filter(
     (outcome) => state.counts[outcome] || wanted.outcomes.has(outcome),
   );
+  const isPlain = outcomes.join() === "passed" && !canFail(run);
   const bands = new Map();
   for (const score of state.weighted) {
     const band = bandOf(run, WEIGHTED, score);
@@ -128,7 +132,7 @@ function filterButtons(app) {
     ? button(say("clear_filters"), () => app.clearFilters(), { class: "quiet" })
     : null;
   return [
-    filterGroup(app, "outcomes", say("outcome"), outcomes, (outcome) => state.counts[outcome]),
+    isPlain ? null : filterGroup(app, "outcomes", say("outcome"), outcomes, (outcome) => state.counts[outcome]),
     filterGroup(app, "bands", say("band"), BANDS, (band) => bands.get(band) ?? 0),
     extra.length ? el("div", { class: "group" }, extra) : null,
     clear,
@@ -178,10 +182,10 @@ function samplesPage(app) {
 
 /** Columns of our own and those of scores: a metric may be called as it likes. */
 function columnsOf(run) {
-  const questions = run.data.question.some((number) => number >= 0) ? ["own question"] : [];
+  const texts = ["question", "answer"].filter((key) => run.data[key].some((number) => number >= 0));
   const docs = run.docs.length ? ["own doc"] : [];
   const scores = targetsOf(run).map((target) => `score ${target}`);
-  return ["own index", "own id", "own outcome", ...questions, ...docs, ...scores];
+  return ["own index", "own id", "own outcome", ...texts.map((key) => `own ${key}`), ...docs, ...scores];
 }
 
 /** The metric of a column of scores, null for other columns. */
@@ -193,6 +197,7 @@ const OWN_COLUMNS = {
   "own index": "number",
   "own id": "id",
   "own question": "question",
+  "own answer": "answer",
   "own doc": "doc",
   "own outcome": "outcome",
 };
@@ -235,15 +240,16 @@ function sampleRow(app, at) {
     class: "link",
     "aria-label": say("open_sample", { id }),
   });
-  const question = beginning(run, data.question[at]);
+  const text = (key) => el("td", { class: key }, el("span", { dir: "auto" }, beginning(run, data[key][at])));
   const doc = data.samples.doc[at];
   const docName = doc < 0 ? "" : data.samples.docs[doc].slice(0, 300);
   const cells = {
     "own index": el("td", { class: "number index" }, String(at + 1)),
     "own id": el("th", { scope: "row", class: "id" }, open),
-    "own question": el("td", { class: "question" }, el("span", { dir: "auto" }, question)),
+    "own question": text("question"),
+    "own answer": text("answer"),
     "own doc": el("td", { class: "doc" }, el("span", { title: docName }, given(docName))),
-    "own outcome": el("td", { class: "outcome-cell" }, badge(state.outcomes[at])),
+    "own outcome": el("td", { class: "outcome-cell" }, stateBadge(state, at)),
   };
   const score = (target) =>
     el(

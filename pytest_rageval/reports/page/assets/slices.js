@@ -1,13 +1,12 @@
 // Means by document and by any other field of the rows, the worst group first.
 
 const SLICES_SHOWN = 12;
+const VALUES_A_ROW = 0.9; // a field with so many values has nothing to average
 
 function slicesSection(app) {
   const { run } = app;
   if (!run.n) return null;
-  const fields = [...run.fields.values()].filter(
-    (field) => field.values.length > 1 || textAt(run, field.values[0]) !== "(none)",
-  );
+  const fields = slicedFields(run);
   if (!fields.length) return null;
   app.slice.field = fields.some((field) => field.name === app.slice.field)
     ? app.slice.field
@@ -29,6 +28,19 @@ function slicesSection(app) {
     ),
     body,
   );
+}
+
+/** The fields that say something of groups: those of gates first, none with a value for each row. */
+function slicedFields(run) {
+  const ofGates = run.data.gates.map(({ field }) => field).filter(Boolean);
+  const isOfGate = (field) => ofGates.includes(field.name);
+  const isUseful = (field) => {
+    if (isOfGate(field) || isCause(run, field.name)) return true;
+    if (field.values.length === 1) return textAt(run, field.values[0]) !== "(none)";
+    return field.values.length < VALUES_A_ROW * run.n;
+  };
+  const fields = [...run.fields.values()].filter(isUseful);
+  return [...fields.filter(isOfGate), ...fields.filter((field) => !isOfGate(field))];
 }
 
 function slicesTable(app) {

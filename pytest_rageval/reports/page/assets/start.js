@@ -7,7 +7,8 @@ function start() {
     run,
     state: run.asRun,
     weights: run.weights,
-    slice: { field: "doc_name", target: WEIGHTED, isWhole: false },
+    slice: { field: null, target: failedTarget(run), isWhole: false },
+    worst: firstWorst(run),
     // A run that failed opens with its worst samples, any other in the order of the data.
     table: {
       ...noFilters(),
@@ -40,15 +41,18 @@ function noFilters() {
 }
 
 const DRAWN = {
+  verdict: verdictSection,
+  worst: worstSection,
   overview,
   gates: gatesSection,
-  weights: panelSection,
-  distributions,
-  slices: slicesSection,
-  agreement: agreementSection,
   comparison: comparisonSection,
+  slices: slicesSection,
+  distributions,
   trend: trendSection,
+  weights: panelSection,
+  agreement: agreementSection,
   samples: samplesSection,
+  about: aboutSection,
 };
 
 /** What the parts of the page can ask for. */
@@ -123,7 +127,7 @@ function requestUpdate(app) {
 }
 
 function update(app) {
-  app.redraw("overview", "gates", "distributions", "slices", "agreement", "comparison");
+  app.redraw("verdict", "worst", "overview", "gates", "distributions", "slices", "agreement", "comparison");
   drawSamples(app);
   updatePanel(app);
   const bar = changedBar(app);

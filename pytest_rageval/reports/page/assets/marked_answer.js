@@ -1,0 +1,83 @@
+// The answer beside the reference that is closest to it, with the words that differ marked.
+
+const MOSTLY_OTHER = 1 / 3;
+const FEW_WORDS = 12;
+const LONG_BOX = 120; // characters, of a text that may scroll in its box
+
+function answerAndReference(run, at) {
+  const { data } = run;
+  const answer = data.answer[at];
+  const references = data.references[at] ?? [];
+  const shown = references.filter((number) => number >= 0);
+  const n = shown.length + (references.at(-1) < 0 ? -references.at(-1) : 0);
+  if (!shown.length && !data.answer.some((number) => number >= 0)) return null;
+  const closest = closestReference(run, answer, shown);
+  const [ours, theirs] = closest !== null && answer >= 0 ? wordMarks(run, answer, closest) : [null, null];
+  const said = answer < 0 ? noText() : markedText(run, answer, ours, "not_expected");
+  const of = n > 1 ? el("span", { class: "note" }, say("of_references", { n })) : null;
+  const head = el("h4", {}, say(n > 1 ? "closest_reference" : "reference"), of);
+  return el(
+    "div",
+    { class: "pair" },
+    el("div", {}, el("h4", {}, say("answer")), said),
+    closest === null ? null : el("div", {}, head, markedText(run, closest, theirs, "not_answered")),
+  );
+}
+
+/** The reference that shares most words with the answer; null where there is none. */
+function closestReference(run, answer, references) {
+  if (!references.length) return null;
+  if (answer < 0 || references.length === 1) return references[0];
+  const words = bagOf(textAt(run, answer));
+  const shares = references.map((number) => sharedWords(words, bagOf(textAt(run, number))));
+  return references[shares.indexOf(Math.max(...shares))];
+}
+
+function bagOf(text) {
+  const counts = new Map();
+  for (const { key } of wordsOf(text)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+/** F1 of the words of two texts. */
+function sharedWords(one, other) {
+  const size = (bag) => [...bag.values()].reduce((sum, n) => sum + n, 0);
+  let common = 0;
+  for (const [word, n] of one) common += Math.min(n, other.get(word) ?? 0);
+  return common === 0 ? 0 : (2 * common) / (size(one) + size(other));
+}
+
+/** The parts of the answer, and of the reference; null for one that would be marked all over. */
+function wordMarks(run, answer, reference) {
+  run.wordMarks ??= new Map();
+  const key = `${answer} ${reference}`;
+  if (!run.wordMarks.has(key)) {
+    const [ours, theirs] = [textAt(run, answer), textAt(run, reference)];
+    run.wordMarks.set(key, [marksOf(theirs, ours), marksOf(ours, theirs)]);
+  }
+  return run.wordMarks.get(key);
+}
+
+function marksOf(basis, text) {
+  const parts = differingParts(basis, text)?.filter(({ kind }) => kind !== "gone");
+  if (!parts) return null;
+  const count = (kind) =>
+    parts
+      .filter((part) => part.kind === kind)
+      .reduce((sum, part) => sum + wordsOf(part.text).length, 0);
+  const [same, other] = [count("same"), count("new")];
+  return other > FEW_WORDS && same < MOSTLY_OTHER * (same + other) ? null : parts;
+}
+
+function markedText(run, number, parts, said) {
+  const text = textAt(run, number);
+  if (text === "") return longText(run, number);
+  const marked = ({ kind, text: part }) =>
+    kind === "new" ? el("mark", { "data-said": say(said) }, part) : part;
+  const tabindex = text.length > LONG_BOX ? "0" : null;
+  const isCut = typeof run.data.texts[number] !== "string";
+  return [
+    el("p", { class: "text", dir: "auto", tabindex }, parts === null ? text : parts.map(marked)),
+    isCut ? longText(run, number).at(-1) : null,
+  ];
+}
