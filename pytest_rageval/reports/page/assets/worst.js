@@ -5,6 +5,7 @@ const CALM_SHOWN = 3; // where nothing failed
 const MOST_WORST = 200;
 const MOST_SCORES = 6;
 const MOST_SAID = 4;
+const MOST_OPEN = 3; // contexts
 
 /** What is looked at first: what fell since the baseline, else the lowest by what a gate failed. */
 function firstWorst(run) {
@@ -305,11 +306,11 @@ function worstScores({ run, state, worst }, at) {
   );
 }
 
-/** Errors first; reasons of scores that could be better; what people say; the cause. */
+/** Errors first; reasons of scores that could be better, or that people find too good; people; cause. */
 function saidOf({ run, state }, at, remarks) {
   const isLow = (name) => {
     const metric = metricOf(run, name);
-    if (!metric) return true;
+    if (!metric || peoplesUnits(run, name).get(at) < 1 - TOLERANCE) return true;
     const score = scoresOf(state, name)[at];
     return score === null || !Number.isFinite(metric.range[1]) || toUnit(metric, score) < 1 - TOLERANCE;
   };
@@ -352,10 +353,11 @@ function peopleLines({ run, state }, at) {
   });
 }
 
-/** Made when it is opened. */
+/** Made when it is opened; open where they alone say what would be right. */
 function foldedContexts(run, at) {
   const contexts = run.data.contexts[at];
   if (contexts === null || !contexts.length) return null;
+  const isOpen = !run.data.references[at]?.length && contexts.length <= MOST_OPEN;
   const more = contexts.at(-1) < 0 ? -contexts.at(-1) : 0;
   const n = contexts.filter((number) => number >= 0).length + more;
   const fill = (event) => {
@@ -363,5 +365,7 @@ function foldedContexts(run, at) {
     if (!made.open || made.childElementCount > 1) return;
     made.append(...[listOf(run, contexts)].flat().filter(Boolean));
   };
-  return el("details", { toggle: fill }, el("summary", {}, say("contexts_n", { n })));
+  const made = el("details", { toggle: fill }, el("summary", {}, say("contexts_n", { n })));
+  made.open = isOpen; // "toggle" follows, and fills it
+  return made;
 }
