@@ -218,7 +218,7 @@ def test_weights_are_written_into_the_file(app: WebClient, folder: Path) -> None
         "doc_weights": {"a.md": None, "b.md": 3},
     }
     try:
-        reply = app.send("POST", f"/api/scenarios/{scenario}/weights", body)
+        reply = app.send("POST", f"/api/scenarios/{scenario}/settings", body)
         assert reply.body["changed"] == [
             "metric_weights.f1",
             "doc_weights.a.md",
@@ -228,7 +228,7 @@ def test_weights_are_written_into_the_file(app: WebClient, folder: Path) -> None
         assert "name: bot  # ours" in text
         assert "{em: 1, f1: 4.5}" in text
         assert "doc_weights: {b.md: 3}" in text
-        assert app.send("POST", f"/api/scenarios/{scenario}/weights", body).status == 409
+        assert app.send("POST", f"/api/scenarios/{scenario}/settings", body).status == 409
         assert path.read_text("utf-8") == text
     finally:
         path.write_text(before, "utf-8")
@@ -329,9 +329,9 @@ def test_weights_are_written_above_the_variants(app: WebClient, folder: Path) ->
     before = path.read_text("utf-8")
     body = {"digest": app.get(f"/api/scenarios/{scenario}")["digest"], "metric_weights": {"em": 3}}
     refused = {**body, "metric_weights": {"f1": 2}}
-    assert app.send("POST", f"/api/scenarios/{scenario}/weights", refused).status == 400
+    assert app.send("POST", f"/api/scenarios/{scenario}/settings", refused).status == 400
     try:
-        reply = app.send("POST", f"/api/scenarios/{scenario}/weights", body)
+        reply = app.send("POST", f"/api/scenarios/{scenario}/settings", body)
         assert reply.body["changed"] == ["metric_weights.em"]
         variants = app.get(f"/api/scenarios/{scenario}")["variants"]
         weights = [{m["name"]: m["weight"] for m in one["outline"]["metrics"]} for one in variants]

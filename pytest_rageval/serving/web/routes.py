@@ -157,7 +157,12 @@ async def _scenario(service: AppService, request: web.Request) -> web.Response:
 
 async def _write(service: AppService, request: web.Request) -> web.Response:
     body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.write_weights(request.match_info["scenario"], body))
+    return web.json_response(await service.write(request.match_info["scenario"], body))
+
+
+async def _check(service: AppService, request: web.Request) -> web.Response:
+    body = await read_object(request, MAX_REQUEST_BYTES)
+    return web.json_response(await service.check(request.match_info["scenario"], body))
 
 
 async def _start(service: AppService, request: web.Request) -> web.Response:
@@ -165,8 +170,13 @@ async def _start(service: AppService, request: web.Request) -> web.Response:
     return web.json_response(await service.start(request.match_info["scenario"], body), status=201)
 
 
+async def _start_all(service: AppService, request: web.Request) -> web.Response:
+    await read_object(request, MAX_REQUEST_BYTES)
+    return web.json_response(await service.start_all(), status=201)
+
+
 async def _stop(service: AppService, request: web.Request) -> web.Response:
-    await service.run(request.match_info["run"]).stop()
+    await service.runs.stop(request.match_info["run"])
     return web.json_response({"stopped": True})
 
 
@@ -210,8 +220,10 @@ ROUTES: Final = (
     Route("GET", "/runs/{scenario}/variants.html", _side_by_side),
     Route("GET", "/api/scenarios", _scenarios),
     Route("GET", "/api/scenarios/{scenario}", _scenario),
-    Route("POST", "/api/scenarios/{scenario}/weights", _write),
+    Route("POST", "/api/scenarios/{scenario}/settings", _write),
+    Route("POST", "/api/scenarios/{scenario}/settings/check", _check),
     Route("POST", "/api/scenarios/{scenario}/runs", _start),
+    Route("POST", "/api/runs", _start_all),
     Route("DELETE", "/api/runs/{run}", _stop),
     Route("GET", "/api/runs/{run}/events", _events),
     Route("GET", "/api/history", _history),
@@ -230,8 +242,9 @@ SHARED: Final = (*(name for name in assemble.SCRIPTS if name != "start.js"), "va
 SCRIPTS: Final = (
     "api.js",
     "app_words.js",
-    "scenario_list.js",
+    "home.js",
     "scenario_view.js",
+    "settings.js",
     "live_run.js",
     "variants_view.js",
     "saved_runs.js",
