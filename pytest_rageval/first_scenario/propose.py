@@ -24,6 +24,8 @@ from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.questions import (
+    Choice,
+    UndecidedError,
     ask_if_open,
     open_lines,
     rows_at_option,
@@ -41,6 +43,7 @@ from pytest_rageval.first_scenario.scenario_text import (
 from pytest_rageval.import_path import module_in
 from pytest_rageval.importing.written_files import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
+from pytest_rageval.run_paths import folder_name
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.scenario.loader import parse_scenario
@@ -68,6 +71,7 @@ _SPLITS: Final = frozenset({"train", "training", "dev", "test", "valid", "valida
 """Keys of rows that are not meant together."""
 
 _TRACES: Final = "traces"
+_OF_COLUMNS: Final = ("variants", "left_out")
 
 
 @dataclass(frozen=True)
@@ -99,23 +103,33 @@ class Proposal:
                 yield name, least
 
 
-def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = "") -> Proposal:
+def propose(
+    data: Path, folder: Path, given: Mapping[str, Any], target: str = "", name: str = ""
+) -> Proposal:
     """Return the scenario to write into ``folder`` for the rows of ``data``.
 
     ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``, and
-    ``variants``, the columns with the answers of several systems; ``target`` is the system that the
-    user named, which takes the place of the module. No more than 20,000 rows are read, nothing is
+    ``variants``, the columns with the answers of several systems, and ``left_out``, those that are
+    no field; ``target`` is the system that the user named, which takes the place of the module;
+    ``name`` is the scenario's, else that of the data. No more than 20,000 rows are read, nothing is
     written, no model is asked. Raises ScenarioError for a file that cannot be read; UndecidedError
     where it cannot be told which column a field is.
     """
     keys = dict(given)
-    systems = [str(name) for name in keys.pop("variants", ())]
-    shown = data.name
-    _refuse_scenario(data, shown)
-    reading = _read(data, keys, systems)
+    systems, left_out = ([str(one) for one in keys.pop(key, ())] for key in _OF_COLUMNS)
+    _refuse_scenario(data, data.name)
+    reading = _read(_Reading(data, keys, (), systems, frozenset(left_out)))
     if not reading.table.columns and reading.table.broken:
-        raise undecided(shown, f"no row can be read: {reading.table.broken[0].reason}")
-    mapped = reading.mapped
+        raise undecided(data.name, f"no row can be read: {reading.table.broken[0].reason}")
+    try:
+        return _proposal(reading, folder, target, name)
+    except UndecidedError as error:
+        error.table, error.mapped = reading.table, reading.mapped
+        raise
+
+
+def _proposal(reading: _Reading, folder: Path, target: str, name: str) -> Proposal:
+    shown, mapped = reading.data.name, reading.mapped
     ask_if_open(
         reading.table,
         mapped,
@@ -132,7 +146,7 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = ""
     if target and not measures.asks:
         message = "the data have what is measured, no system is asked: set no target"
         raise ScenarioError([Problem(shown, message)])
-    draft = _draft(reading, folder, mapped, measures, target)
+    draft = _draft(reading, folder, mapped, measures, target, name)
     valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
     tried = _try(draft, reading, valid)
     module = None if draft.is_written else draft.target.partition(":")[0].rpartition(".")[2]
@@ -161,6 +175,13 @@ class _Reading:
     keys: Mapping[str, Any]
     rows: tuple[Row | BrokenRow, ...]
     systems: Sequence[str] = ()
+    left_out: frozenset[str] = frozenset()
+    """Columns that are no field, whatever they look like."""
+
+    def at(self, **more: Any) -> _Reading:
+        """Return the rows of the file where ``more`` keys say; raises ScenarioError."""
+        keys = {**self.keys, **more}
+        return replace(self, keys=keys, rows=_read_rows(self.data, keys))
 
     @property
     def path(self) -> str:
@@ -184,8 +205,10 @@ class _Reading:
     def mapped(self) -> Mapped:
         """The fields of the columns."""
         is_answered = self.spec.format == _TRACES  # what production did, no gold
+        columns = tuple(one for one in self.table.columns if one.name not in self.left_out)
+        table = replace(self.table, columns=columns)
         mapped = map_columns(
-            self.table, self.data.stem, self.spec.key_map, self.systems, is_answered=is_answered
+            table, self.data.stem, self.spec.key_map, self.systems, is_answered=is_answered
         )
         return replace(mapped, split="") if self.spec.split else mapped
 
@@ -204,9 +227,8 @@ class _Reading:
     def at_each(self) -> Iterator[_Reading]:
         """Yield what is at each position of the first list that the path goes over."""
         for at in range(_MOST_RUNS):
-            keys = {**self.keys, "rows_at": self.path.replace("[*]", f"[{at}]", 1)}
             try:
-                yield replace(self, keys=keys, rows=_read_rows(self.data, keys))
+                yield self.at(rows_at=self.path.replace("[*]", f"[{at}]", 1))
             except ScenarioError:
                 return
 
@@ -238,39 +260,42 @@ class _Reading:
                 return False
             measures = measures_for(other.table, other.mapped)
             if measures.metrics and not measures.judged:
-                _try(_draft(other, self.data.parent, other.mapped, measures, ""), other, 0)
+                _try(_draft(other, self.data.parent, other.mapped, measures), other, 0)
         except ScenarioError:
             return False
         return True
 
 
-def _read(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> _Reading:
+def _read(asked: _Reading) -> _Reading:
     """Return the rows where the reader finds them, or else where a document has questions.
 
     Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
     """
     try:
-        if _are_traces(data, keys):
-            traces = {**keys, "format": _TRACES}
-            return _Reading(data, traces, _read_rows(data, traces), systems)
-        reading = _Reading(data, keys, _read_rows(data, keys), systems)
-        if "question" in reading.mapped.fields or "rows_at" in keys:
+        if _are_traces(asked.data, asked.keys):
+            return asked.at(format=_TRACES)
+        reading = asked.at()
+        if "question" in reading.mapped.fields or "rows_at" in asked.keys:
             return reading
     except ScenarioError:
-        if "rows_at" in keys or not (others := _read_at_paths(data, keys, systems)):
+        if "rows_at" in asked.keys or not (others := _read_at_paths(asked)):
             raise
         reading = others[0]
     else:
-        others = _read_at_paths(data, keys, systems)
+        others = _read_at_paths(asked)
     nearest = min((_steps(other) for other in others), default=0)
     fits = _places([other for other in others if _steps(other) == nearest])
     if len(fits) > 1:
-        ways = (
-            f"If they are the {counted(len(fit.rows), 'row')} there, add {rows_at_option(fit.path)}"
-            for fit in fits
+        raise undecided(
+            asked.data.name, "the rows may be in several places", choices=map(_place, fits)
         )
-        raise undecided(data.name, "the rows may be in several places", *ways)
     return fits[0] if fits else reading
+
+
+def _place(fit: _Reading) -> Choice:
+    case = f"they are the {counted(len(fit.rows), 'row')} there"
+    line = f"If {case}, add {rows_at_option(fit.path)}"
+    return Choice(f"{case}: {fit.path}", {"rows_at": fit.path}, line)
 
 
 def _places(fits: list[_Reading]) -> list[_Reading]:
@@ -288,15 +313,15 @@ def _places(fits: list[_Reading]) -> list[_Reading]:
     return fits if parts & _SPLITS else wide
 
 
-def _read_at_paths(data: Path, keys: Mapping[str, Any], systems: Sequence[str]) -> list[_Reading]:
+def _read_at_paths(asked: _Reading) -> list[_Reading]:
     """Return what can be read as questions with something right, by where it is in a document."""
+    data, keys = asked.data, asked.keys
     file = data_file(_spec({**keys, "path": data.name}, data.name), data.parent, "", "dataset")
     find = _PATHS.get(data.name.removesuffix(".gz").rpartition(".")[2].lower())
     found = []
     for place in find(file)[:_MOST_PATHS] if find is not None else ():
-        at_path = {**keys, "rows_at": place.path}
         try:
-            reading = _Reading(data, at_path, _read_rows(data, at_path), systems)
+            reading = asked.at(rows_at=place.path)
             has_question = "question" in reading.mapped.fields and reading.is_readable
         except ScenarioError:
             continue
@@ -329,15 +354,21 @@ def _refuse_broken(read: Dataset, shown: str) -> None:
 
 
 def _draft(
-    reading: _Reading, folder: Path, mapped: Mapped, measures: Measures, target: str
+    reading: _Reading,
+    folder: Path,
+    mapped: Mapped,
+    measures: Measures,
+    target: str = "",
+    name: str = "",
 ) -> Draft:
-    name = file_stem(reading.data.name)
+    file = folder_name(name) if name else file_stem(reading.data.name)
+    name = name or file
     path = os.path.relpath(reading.data.absolute(), folder.absolute()).replace(os.sep, "/")
     keys = {key: value for key, value in reading.keys.items() if key != "key_map"}
-    module = f"{identifier(name)}_target" if measures.asks and not target else ""
+    module = f"{identifier(file)}_target" if measures.asks and not target else ""
     return Draft(
         name,
-        f"{name}.rageval.yaml",
+        f"{file}.rageval.yaml",
         {"path": path, **keys},
         reading.table,
         mapped,
