@@ -69,6 +69,8 @@ class Proposal:
     tried: ScenarioResult | None
     invalid: tuple[InvalidRow, ...]
     target: tuple[str, str] | None = None
+    name: str = ""
+    """What the scenario is called; its file, too, unless no file can be called so."""
     open_lines: tuple[str, ...] = ()
     """What was left out or not decided, each with the option that takes it."""
 
@@ -139,6 +141,7 @@ def _proposal(reading: Reading, folder: Path, target: str, name: str) -> Proposa
         (f"{module}.py", target_text(f"{module}.py", draft.file, measures.asks))
         if module
         else None,
+        draft.name,
         tuple(
             open_lines(
                 reading.table,

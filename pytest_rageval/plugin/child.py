@@ -77,6 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args_source = pytest.Config.ArgsSource.ARGS
     if _is(config, "list"):  # what is in the files is not collected
         config.args[:] = [argument.partition("::")[0] for argument in config.args]
+        _write("home", path=str(_home(config)))
     if hasattr(config, "workerinput"):
         return  # only the main process writes; workers end with it
     if PARENT in os.environ:
@@ -85,6 +86,13 @@ def pytest_configure(config: pytest.Config) -> None:
     is_run = not config.getoption("collectonly")
     follower = Progress(config) if is_run else Outlines()
     config.pluginmanager.register(follower, "rageval-child")
+
+
+def _home(config: pytest.Config) -> Path:
+    """Return the first folder that pytest looks for scenarios in, below the rootdir."""
+    named = (config.invocation_params.dir / argument for argument in config.args)
+    folders = [one.resolve() for one in named if one.is_dir()]
+    return next((one for one in folders if one.is_relative_to(config.rootpath)), config.rootpath)
 
 
 def _is(config: pytest.Config, mode: str) -> bool:

@@ -90,7 +90,7 @@ def _page(ground: Ground, body: bytes, chance: random.Random) -> str:
     from yarl import URL
 
     _, service = ground.once(_app)
-    entry, _ = ground.wait(service.project.scenarios())
+    entry, *_ = ground.wait(service.project.scenarios())
     before = entry[0].path.read_bytes()
     home = f"/api/scenarios/{entry[0].id}"
     word = body.decode("utf-8", "replace")[:2000]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,13 @@ from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.verdicts import merged
+from pytest_rageval.serving.web.data_files import MOST_MB, DataFiles
+from pytest_rageval.serving.web.first_scenarios import (
+    propose_in_child,
+    read_asked,
+    refuse_taken,
+    write_scenario,
+)
 from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns, Widen
 from pytest_rageval.serving.web.refusals import Refused
 from pytest_rageval.serving.web.run_store import RunStore, file_inside, page_of, run_name
@@ -36,7 +43,10 @@ class AppService:
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
         self._store = RunStore(project.paths)
+        self._files = DataFiles(project.paths.root)
+        self._home = project.paths.root
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
+        self._uploading = asyncio.Lock()
 
     # Scenarios
 
@@ -97,12 +107,14 @@ class AppService:
         return list(self._entries.values())
 
     async def _found(self, *, fresh: bool = False) -> None:
+        if fresh and self._search is not None and not self._search.done():
+            await asyncio.shield(self._search)  # it may have looked too early
         if self._search is None or (fresh and self._search.done()):
             self._search = asyncio.create_task(self._look())
         await asyncio.shield(self._search)
 
     async def _look(self) -> None:
-        found, self._problem = await self.project.scenarios()
+        found, self._problem, self._home = await self.project.scenarios()
         self._entries = {one.id: one for one in found}
 
     async def _read(self, entry: ScenarioEntry) -> Outline:
@@ -124,6 +136,43 @@ class AppService:
         if not outline.figures:
             raise Refused(400, outline.problems[0])
         return self._entries.get(scenario, entry), _shared(outline)
+
+    # A scenario from a file
+
+    async def data_files(self) -> dict[str, Any]:
+        """Return the data files of the project, and where one that is uploaded will be."""
+        await self._found()
+        files = await asyncio.to_thread(self._files.listed)
+        return {"files": files, "folder": self._files.shown_folder(self._home), "most_mb": MOST_MB}
+
+    async def upload(self, name: str, parts: AsyncIterator[bytes]) -> dict[str, Any]:
+        """Keep a file that is sent, and return its name."""
+        await self._found()
+        async with self._uploading:  # one at a time fills the disk no faster
+            return {"file": await self._files.save(name, parts, self._home)}
+
+    async def propose(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of a file, and the scenario that would be written."""
+        data = self._files.find(body.get("file"))
+        asked = read_asked(body)
+        async with self._reading:
+            return await propose_in_child(self.project, data, asked)
+
+    async def make(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Write the scenario that was shown beside its data, and look for it."""
+        data = self._files.find(body.get("file"))
+        found = await self.propose(body)
+        if found["scenario"] is None:
+            raise Refused(409, found["problem"] or found["question"]["text"])
+        refuse_taken(found["scenario"]["name"], await self.entries())
+        async with self._writing:
+            files = await asyncio.to_thread(
+                write_scenario, data.parent, found["scenario"], body.get("digest")
+            )
+        await self._found(fresh=True)
+        made = [one.id for one in self._entries.values() if one.path == files[0]]
+        shown = [self.project.paths.shown(path) for path in files]
+        return {"id": made[0] if made else None, "files": shown}
 
     # Running and writing
 

@@ -21,6 +21,8 @@ function startApp() {
     waiting: [],
     runs: new Map(),
     edits: new Map(Object.entries(JSON.parse(recall("edits") ?? "{}"))),
+    draft: null,
+    made: null,
     warning: "",
     ...nothingChosen(),
   };
@@ -260,6 +262,7 @@ function drawMain(app) {
   document.title = name ? `${name} · rageval` : "rageval";
   const main = document.getElementById("main");
   if (app.view === "home") main.replaceChildren(homeView(app));
+  else if (app.view === "new") main.replaceChildren(newView(app));
   else if (app.entry === null) main.replaceChildren(unknownView());
   // A part that has nothing to show yet keeps its place.
   else main.replaceChildren(...Object.keys(SECTIONS).map((id) => drawnPart(app, id)));

@@ -65,6 +65,7 @@ function scenarioHead(app) {
     (outline?.warnings ?? []).map((text) =>
       notice(sayGiven("labelled", { name: say("warning"), value: text })),
     ),
+    madeNotice(app),
     problemList(app),
     contentsOf(["run", ...(outline ? ["weights", "bounds"] : []), "history", "comparison"]),
   );
@@ -94,7 +95,7 @@ function problemList({ detail, readProblem, reread }) {
     "div",
     { class: "notice broken", role: "alert" },
     el("p", {}, say("cannot_run")),
-    problems.map((text) => el("pre", { class: "text", dir: "auto" }, text)),
+    problems.map((text) => el("pre", { class: "text", dir: "auto" }, serverSaid(text))),
     el("p", { class: "buttons" }, button(say("read_again"), reread)),
   );
 }
