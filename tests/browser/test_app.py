@@ -462,6 +462,98 @@ def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:
     assert set(re.findall(r"[A-Za-z]{2,}", evil)) == set()
 
 
+def test_bounds_are_edited_in_place(open_app: Callable[..., Any], folder: Path) -> None:
+    """[P4] What is wrong stands beside its field before a run; an emptied field is the file's."""
+    path = folder / "bot.rageval.yaml"
+    page = open_app("bot")
+    run_button = page.locator("#run").get_by_role("button", name="Run")
+    gate = page.get_by_role("spinbutton", name="weighted_score", exact=True)
+    gate.fill("7")
+    page.get_by_text("min 7 is outside the range 0..1").wait_for(timeout=RUN_MS)
+    assert run_button.is_disabled()
+    assert "A setting cannot be used" in said_of(page, "#run")
+    gate.fill("")
+    page.locator("#run button:enabled").wait_for(timeout=RUN_MS)
+    assert run_button.inner_text() == "Run"
+    weight_of(page, "em").fill("")  # the file says 0.2
+    assert run_button.inner_text() == "Run"
+    assert run_button.is_enabled()
+    gate.fill("0.55")
+    page.get_by_role("button", name="Remove the gate by › doc_name › f1").click()
+    page.get_by_label("Gate to add").select_option("All samples")
+    page.get_by_label("Gate to add").select_option('["pass_rate"]')
+    page.get_by_label("Bound", exact=True).fill("0.25")
+    page.locator("#gates").get_by_role("button", name="Add", exact=True).click()
+    page.get_by_label("Threshold of em, at most").fill("1")
+    page.reload()
+    page.locator("#bounds:not([hidden])").wait_for(timeout=RUN_MS)
+    assert gate.input_value() == "0.55"
+    try:
+        page.get_by_role("button", name="Write into the YAML").click()
+        page.get_by_text("Written: ").wait_for(timeout=RUN_MS)
+        text = path.read_text("utf-8")
+        assert "gates: {weighted_score: 0.55, pass_rate: 0.25}" in text
+        assert "thresholds: {weighted_score: 0.1, em: {max: 1}}" in text
+        assert "# agreed on in May" in text
+    finally:
+        path.write_text(BOT, "utf-8")
+
+
+def test_from_a_csv_to_a_gate_by_clicking(windows: Any, tmp_path: Path) -> None:
+    """[P4] Someone who never wrote YAML: an empty project, a table, a red run, a looser gate."""
+    rows = [f"How long is offer {at}?,{at if at % 3 else 'no idea'} days" for at in range(1, 13)]
+    table = tmp_path / "Golden Set.csv"
+    lines = [f"{row},{at} days" for at, row in enumerate(rows, 1)]
+    table.write_text("\n".join(["Question,Bot,Should say", *lines]) + "\n", "utf-8")
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    windows.watch.problems.clear()
+    with served(project) as client:
+        page = windows.window()
+        page.goto(client.url)
+        page.get_by_role("link", name="A scenario from a file").click()
+        page.get_by_label("Choose a file").set_input_files(table)
+        page.get_by_text("no column says what is right").wait_for(timeout=RUN_MS)
+        page.get_by_label("Field of the column Bot").select_option("answer")
+        page.get_by_label("Field of the column Should say").select_option("references")
+        page.get_by_text("What will be written").wait_for(timeout=RUN_MS)
+        page.get_by_label("Name", exact=True).fill("offers")
+        page.get_by_role("button", name="Make the scenario").click()
+        page.locator("h1", has_text="offers").wait_for(timeout=RUN_MS)
+        page.locator("#bounds:not([hidden])").wait_for(timeout=RUN_MS)
+        gate = page.get_by_role("spinbutton", name="weighted_score", exact=True)
+        gate.fill("0.99")
+        page.get_by_role("button", name="Write into the YAML").click()
+        page.get_by_text("Written: gates.weighted_score").wait_for(timeout=RUN_MS)
+        run(page)
+        assert page.locator("#run .verdict strong").inner_text() == "✕Failed"
+        gate.fill("0.6")
+        page.get_by_role("button", name="Write into the YAML").click()
+        page.get_by_text("Written: gates.weighted_score").wait_for(timeout=RUN_MS)
+        run(page)
+        assert page.locator("#run .verdict strong").inner_text() == "✓Passed"
+        page.locator(".back").click()
+        assert "passed" in item_of(page, "offers").locator(".standing").inner_text()
+        page.evaluate("sessionStorage.clear()")
+        windows.clear()
+    written = (project / "rageval_data/offers.rageval.yaml").read_text("utf-8")
+    assert "  weighted_score: 0.6 " in written
+    assert "# What is measured" in written
+    assert windows.watch.problems == []
+
+
+def test_all_scenarios_run_from_the_first_view(open_app: Callable[..., Any]) -> None:
+    """[P4] One after the other, until they are stopped."""
+    page = open_app()
+    page.get_by_role("button", name="Run all").click()
+    page.locator(".run-all", has_text="to come").wait_for(timeout=RUN_MS)
+    assert page.get_by_role("button", name="Run bot").count() <= 1
+    page.locator(".run-all").get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Run all").wait_for(timeout=RUN_MS)
+    page.locator(".run-all button:enabled").wait_for(timeout=RUN_MS)
+
+
 def test_without_the_key_it_says_what_to_do(open_app: Callable[..., Any], windows: Any) -> None:
     """[A24] As after the server was started anew."""
     page = open_app("bot")

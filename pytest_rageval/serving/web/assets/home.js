@@ -60,7 +60,7 @@ function fillList(app) {
   const wanted = searchable(app.search.trim());
   const found = app.scenarios.filter((one) => searchable(`${one.name} ${one.shown}`).includes(wanted));
   const counts = { n: found.length, of: app.scenarios.length };
-  said.textContent = found.length ? say("found_scenarios", counts) : say("none_fits");
+  said.textContent = !found.length ? say("none_fits") : wanted ? say("found_scenarios", counts) : "";
   const kept = focusedPart(items);
   items.replaceChildren(...found.map((one) => scenarioItem(app, one)));
   if (kept) items.querySelector(kept)?.focus();

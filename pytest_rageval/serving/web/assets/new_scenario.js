@@ -61,8 +61,8 @@ function fileChoice(app) {
     el(
       "div",
       { class: "outcome" },
-      el("label", { for: "upload" }, el("h2", {}, say("own_file"))),
-      own,
+      el("h2", {}, say("own_file")),
+      el("label", { class: "button upload" }, say("choose_file"), own),
       folder ? el("p", { class: "note" }, sayGiven("goes_to", { folder, mb: mostMb })) : null,
     ),
     el(

@@ -197,7 +197,8 @@ function addGateForm(app, ofFile) {
   };
   const groupsOf = offered.map(([key, paths], at) => {
     const label = at < 3 ? say(key) : say("gate_of_groups", { field: key });
-    const options = paths.filter((path) => !isThere(path)).map((path) => el("option", { value: keyOfPath(path) }, path.at(-1) === "lower_bound" ? path[0] : path.at(-1)));
+    const nameIn = (path) => (at === 2 ? say(`gate_${path[0]}`) : `${nameOf(path[at < 3 ? 0 : 2])} – ${label}`);
+    const options = paths.filter((path) => !isThere(path)).map((path) => el("option", { value: keyOfPath(path) }, nameIn(path)));
     return options.length ? el("optgroup", { label }, options) : null;
   });
   const select = el("select", { "aria-label": say("add_gate") }, groupsOf);
