@@ -60,7 +60,7 @@ class RunStore:
         if not entry.variants:
             known = [point for title in entry.titles for point in runs.get(title, ())]
             whole = [point.weighted_score.mean for point in known if point.complete]
-            last = point_dict(known[-1], self.base(entry), entry) if known else None
+            last = brief_dict(known[-1], self.base(entry), entry) if known else None
             trend = [mean for mean in whole[-_IN_TREND:] if mean is not None]
             return {"last": last, "verdict": None, "ran_at": ran_at, "trend": trend}
         found = [None if point is None else point_verdict(point) for point in points]
@@ -114,6 +114,12 @@ def run_name(point: RunPoint, entry: ScenarioEntry) -> str:
 
 def point_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, Any]:
     """Return a run of a scenario as JSON has it; ``base`` is the folder of all runs."""
+    metrics = {name: asdict(found) for name, found in point.metrics.items()}
+    return {**brief_dict(point, base, entry), "metrics": metrics}
+
+
+def brief_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, Any]:
+    """Return a run without its metrics: a project may have hundreds of scenarios."""
     verdict, name = point_verdict(point), run_name(point, entry)
     has_page = page_of(base, point) is not None
     return {
@@ -131,7 +137,6 @@ def point_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, A
             {"name": gate.name, "message": gate.message} for gate in point.failed_gates[:_NAMED]
         ],
         "weighted_score": asdict(point.weighted_score),
-        "metrics": {name: asdict(found) for name, found in point.metrics.items()},
         "overridden": list(point.overridden),
         "commit": point.commit,
         "page": f"/runs/{entry.id}/{quote(name, safe='')}/{PAGE}" if has_page else None,

@@ -51,7 +51,7 @@ function fileChoice(app) {
     change: (event) => event.target.files.length && uploadFile(app, event.target.files[0]),
   });
   const options = [
-    { value: "", label: say("choose_file") },
+    { value: "", label: "–" },
     ...(files ?? []).map((name) => ({ value: name, label: name })),
     ...(file && !files?.includes(file) ? [{ value: file, label: file }] : []),
   ];
@@ -248,9 +248,9 @@ function previewOf(app, scenario) {
     "data-kept": "name",
     id: "scenario-name",
     dir: "auto",
-    change: (event) => {
+    // Read again once it is to be made: a click on the button must not lose it.
+    input: (event) => {
       draft.name = event.target.value.trim();
-      readFile(app);
     },
   });
   return el(
@@ -292,6 +292,8 @@ function previewRemarks({ asks, module, judged, bare, invalid, first_invalid: fi
 
 async function makeScenario(app) {
   const { draft } = app;
+  if (draft.asked !== JSON.stringify(draftBody(draft))) await readFile(app);
+  if (!draft.found?.scenario || draft.problem) return;
   const { digest, module } = draft.found.scenario;
   startReading(app);
   try {
