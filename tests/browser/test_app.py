@@ -109,6 +109,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         (path / f"{name}.rageval.yaml").write_text(text, "utf-8")
     save_runs(path)
+    rows = "".join(f"{at} 是什么？,甲 {at},乙 {at},甲 {at}\n" for at in range(6))
+    (path / "two.csv").write_text(f"question,gpt_answer,claude_answer,reference\n{rows}", "utf-8")
     return path
 
 
@@ -435,8 +437,11 @@ def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict
     page = open_app(reduced_motion="reduce", bypass_csp=True, **options)
     page.evaluate(axe)
     found = violations(page)
+    found += from_a_file(page)
     choose(page, "bot")
     page.locator("#weights input[type=number]").first.fill("3")
+    page.locator("#gates .bound input").first.fill("7")
+    page.locator("#gates .problem:not(:empty)").wait_for(timeout=RUN_MS)
     page.locator("#history tbody tr").nth(1).wait_for(timeout=RUN_MS)
     page.locator("#comparison button").click()
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
@@ -445,21 +450,57 @@ def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict
     assert page.evaluate(CUT) == []
 
 
-def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:
+def from_a_file(page: Any) -> list[str]:
+    """Return what axe-core finds where a scenario is made: of what is asked, and of the preview."""
+    page.locator("a[href='#new']").click()
+    page.locator("#file-choice select").select_option("two.csv")
+    page.locator(".question").wait_for(timeout=RUN_MS)
+    found = violations(page)
+    page.locator(".way").last.click()
+    page.locator(".preview").wait_for(timeout=RUN_MS)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return [*found, *violations(page)]
+
+
+def test_all_words_are_in_chinese_too(open_app: Callable[..., Any], folder: Path) -> None:
     """[A24] Names, keys and values stay."""
     page = open_app("bot", locale="zh-CN")
     page.locator("#history tbody tr").nth(1).wait_for(timeout=RUN_MS)
     page.locator("#comparison button").click()
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     assert "按 A 的权重计算" in page.locator("#comparison .notice").first.inner_text()
+    page.locator("#gates .bound input").first.fill("7")
+    page.locator("#gates .problem:not(:empty)").wait_for(timeout=RUN_MS)
     shown = page.locator("#page").inner_text() + page.locator("#skip").inner_text()
+    page.locator(".back").click()
+    shown += "\n" + page.locator("#page").inner_text()
     kept = (
         "rageval|English|YAML|UTC|max-T|bot|shop|waiting|broken|ends|evil|pdf|f1|em|answers of the"
     )
     keys = "metric_weights|doc_weights|weighted_score|doc_name|yaml|support|by|script|img|title"
     known = re.compile(rf"\b({kept}|{keys}|mean|unscored|pass_rate|invalid)\b")
-    evil = known.sub("", shown.replace(HOSTILE, ""))
+    evil = known.sub("", shown.replace(HOSTILE, "").replace(folder.name, ""))
     assert set(re.findall(r"[A-Za-z]{2,}", evil)) == set()
+
+
+def test_a_scenario_is_made_in_chinese_too(open_app: Callable[..., Any]) -> None:
+    """[P4, P9] Fields, columns and metrics stay; what is asked and why does not."""
+    page = open_app(locale="zh-CN")
+    page.locator("a[href='#new']").click()
+    page.locator("#file-choice select").select_option("two.csv")
+    page.locator(".question").wait_for(timeout=RUN_MS)
+    shown = page.locator("#new").inner_text()
+    page.locator(".way").last.click()
+    page.locator(".preview").wait_for(timeout=RUN_MS)
+    shown += page.locator("#new").inner_text()
+    fields = (
+        "question|answer|references?|contexts|reference_contexts|retrieved_ids|reference_ids|id"
+    )
+    fields += "|doc_name|tags|must_(?:not_)?include|must_match|must_satisfy"
+    names = "gpt_answer|claude_answer|coverem|acc|em|f1|rouge|rageval|rageval_data|yaml|csv|two|MB"
+    names += "|data|jsonl|rows|evil|bm25|dense"
+    left = re.sub(rf"\b(?:{fields}|{names})\b", "", shown)
+    assert re.findall(r"[A-Za-z]{2,}", left) == []
 
 
 def test_bounds_are_edited_in_place(open_app: Callable[..., Any], folder: Path) -> None:

@@ -267,6 +267,7 @@ function drawMain(app) {
   // A part that has nothing to show yet keeps its place.
   else main.replaceChildren(...Object.keys(SECTIONS).map((id) => drawnPart(app, id)));
   updateSettings(app);
+  if (app.isWrong) checkSettings(app); // and says again what is wrong
 }
 
 function unknownView() {

@@ -91,7 +91,7 @@ function scenarioItem(app, one) {
 
 /** What is known of a scenario's last run, in a few signs. */
 function standing(app, { id, problem, last, variants, verdict }) {
-  if (app.running?.scenario === id) return el("span", { class: "badge" }, say("is_running"), doneWords(app, id));
+  if (app.running?.scenario === id) return el("span", { class: "badge", id: "running-now" }, runningWords(app));
   if (app.waiting.includes(id)) return el("span", { class: "note" }, say("is_waiting"));
   if (problem) return mark("bad", "✕", say("broken"));
   if (variants.length) {
@@ -102,9 +102,9 @@ function standing(app, { id, problem, last, variants, verdict }) {
   return pointStanding(last);
 }
 
-function doneWords(app, id) {
-  const progress = app.runs.get(id)?.progress ?? null;
-  return progress === null ? "" : ` · ${say("done_of", progress)}`;
+function runningWords(app) {
+  const progress = app.runs.get(app.running.scenario)?.progress ?? null;
+  return say("is_running") + (progress === null ? "" : ` · ${say("done_of", progress)}`);
 }
 
 /** The gates that failed, each with what it found. */

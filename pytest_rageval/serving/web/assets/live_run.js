@@ -183,7 +183,7 @@ function progressView(app, live) {
 /** Brings the line of a run that goes on up to date; its buttons stay, so that focus does. */
 function updateProgress(app, live) {
   app.barText?.replaceChildren(...barWords(app));
-  if (app.view === "home") fillScenarios(app);
+  if (app.running !== null) document.getElementById("running-now")?.replaceChildren(runningWords(app));
   if (app.barStop) app.barStop.disabled = live.isStopping;
   const { view, progress, isStopping } = live;
   if (!view) return;
