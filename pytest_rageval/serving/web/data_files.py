@@ -135,7 +135,7 @@ def _safe(name: str) -> tuple[str, str]:
     """Return a stem and a suffix that are valid on any system, and the name of no scenario.
 
     >>> _safe("../../Golden Set.v2.CSV"), _safe("evil.rageval.yaml"), _safe("con.jsonl.gz")
-    (('Golden Set-v2', '.csv'), ('evil-rageval', '.yaml'), ('con-c53d41', '.jsonl.gz'))
+    (('Golden Set-v2', '.csv'), ('evil-rageval', '.yaml'), ('con-1143da', '.jsonl.gz'))
     """
     plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
     plain = "".join(character for character in plain if character.isprintable())
