@@ -35,3 +35,9 @@ def patch_scenario(path: str | os.PathLike[str], changes: Changes) -> tuple[str,
         return patch.patch_file(path, changes, find_problems, name_of)
     except UserError as error:  # as in ``evaluate``
         raise error.with_traceback(None) from None
+
+
+def try_changes(path: str | os.PathLike[str], changes: Changes) -> tuple[str, ...]:
+    """Return what ``patch_scenario`` would return; nothing is written. Raises the same errors."""
+    name_of = partial(metric_name, known=METRIC_REGISTRY)
+    return patch.try_patch(path, changes, find_problems, name_of)

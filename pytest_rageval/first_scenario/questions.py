@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from pytest_rageval.datasets.proposer.answers import OF_TRACES
 from pytest_rageval.datasets.proposer.columns import Column, Table
@@ -44,15 +45,38 @@ Works = Callable[[Way], bool]
 """Tells whether the data can be read, or only a further question is open, if a way is taken."""
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One way to decide what is open: in the ``case`` described, ``propose`` is given ``keys``.
+
+    ``line`` says so to the user of the command, with its option.
+    """
+
+    case: str
+    keys: Mapping[str, Any]
+    line: str
+
+
 class UndecidedError(ScenarioError):
-    """The data leave something open; the message has the options that decide it."""
+    """The data leave something open; the message has the options that decide it.
+
+    ``said`` is the message without these, ``choices`` has them. ``table`` and ``mapped`` are what
+    was found in the data, None where they could not be read.
+    """
+
+    said: str = ""
+    choices: tuple[Choice, ...] = ()
+    table: Table | None = None
+    mapped: Mapped | None = None
 
 
-def undecided(shown: str, *sentences: str) -> UndecidedError:
-    """Return the error about the file ``shown``, with a line for each sentence."""
-    return UndecidedError(
-        [Problem(shown, ". ".join(sentence for sentence in sentences if sentence))]
-    )
+def undecided(shown: str, what: str, *more: str, choices: Iterable[Choice] = ()) -> UndecidedError:
+    """Return the error about the file ``shown``, with a sentence for each choice after ``what``."""
+    offered = tuple(choices)
+    sentences = [what, *(choice.line for choice in offered), *more]
+    error = UndecidedError([Problem(shown, ". ".join(filter(None, sentences)))])
+    error.said, error.choices = what, offered
+    return error
 
 
 def ask_if_open(
@@ -64,15 +88,13 @@ def ask_if_open(
     if data_line := _without_header(table):
         raise undecided(shown, data_line)
     if mapped.doubt:
-        ways = [*_lines(filter(works, mapped.ways))]
-        ways += [_of_variants(mapped)] if can_be_variants else []
-        raise undecided(shown, mapped.doubt, *ways, columns)
+        ways = [*_choices(filter(works, mapped.ways))]
+        ways += [*_of_variants(mapped)] if can_be_variants else []
+        raise undecided(shown, mapped.doubt, columns, choices=ways)
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
-        ways = list(_offers(table, mapped, "question", "the question", works))
         other = _of_judgements(table, shown) or _of_messages(table)
-        ways = [] if other else ways
-        what = other or "no column looks like questions"
-        raise undecided(shown, what, *ways, columns)
+        ways = [] if other else [*_offers(table, mapped, "question", "the question", works)]
+        raise undecided(shown, other or "no column looks like questions", columns, choices=ways)
     has_both = {"answer", "contexts"} <= mapped.fields.keys()
     if not mapped.has_gold and not has_both and not _says_answerable(table, mapped):
         if "answer" in mapped.fields and mapped.fields["answer"].why == OF_TRACES:
@@ -81,21 +103,22 @@ def ask_if_open(
                 "export the spans of the search, too"
             )
             raise undecided(shown, message, columns)
+        what = "no gold: no column says what is right, so nothing can be measured"
+        notes = (_noted(why, way) for why, way in mapped.notes if way and works(way))
         offers = [
-            *_lines(filter(works, _answer_as_gold(mapped))),
-            *(f"{why}: {option(way)}" for why, way in mapped.notes if way and works(way)),
+            *_choices(filter(works, _answer_as_gold(mapped))),
+            *notes,
             *_offers(table, mapped, "references", "the right answer", works),
             *_offers(table, mapped, "reference_ids", "the document to find", works),
-            *_lines(filter(works, _checks(table, mapped))),
+            *_choices(filter(works, _checks(table, mapped))),
         ]
         raise undecided(
             shown,
-            "no gold: no column says what is right, so nothing can be measured",
-            *joined_cells(table.columns),
-            *offers,
+            ". ".join([what, *joined_cells(table.columns)]),
             f"{'Or add' if offers else 'Add'} a column {_GOLD_NAMES}",
             f"Found: {_found(mapped)}",
             columns,
+            choices=offers,
         )
 
 
@@ -112,8 +135,8 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
             yield why if way is None else f"{why}: {option(way)}"
     yield from _remarks(table, mapped, works)
     if asks_answer:
-        for line in _offers(table, mapped, "answer", "what your system said", works):
-            yield f"the data seem to have no answers. {line}"
+        for choice in _offers(table, mapped, "answer", "what your system said", works):
+            yield f"the data seem to have no answers. {choice.line}"
     served = {found.column for found in mapped.fields.values()}
     yield from joined_cells(column for column in table.columns if column.name not in served)
 
@@ -151,13 +174,21 @@ def _of_several_systems(table: Table, mapped: Mapped) -> str:
     return next((name for name in names if snake_case(name) in _SYSTEMS), "")
 
 
-def _lines(ways: Iterable[Way]) -> Iterator[str]:
+def _choices(ways: Iterable[Way]) -> Iterator[Choice]:
     for way in ways:
-        yield f"If {way.case}, add {option(way)}"
+        yield Choice(way.case, _keys(way), f"If {way.case}, add {option(way)}")
 
 
-def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[str]:
-    """Yield the columns that could be a field, each with its option; those that work."""
+def _noted(why: str, way: Way) -> Choice:
+    return Choice(why, _keys(way), f"{why}: {option(way)}")
+
+
+def _keys(way: Way) -> dict[str, Any]:
+    return {"key_map": {way.field: way.column}}
+
+
+def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[Choice]:
+    """Yield the columns that could be a field; those that work."""
     served = {found.column for found in mapped.fields.values()}
     served |= {way.column for _, way in mapped.notes if way is not None}
     other = {"keyword", "negative"} if field == "references" else set()
@@ -167,7 +198,7 @@ def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -
         if (column not in served or field == "reference_ids") and not kinds_of(column) & other
     )
     ways = (Way(f"{column!r} is {what}", field, column) for column in islice(free, _TRIED))
-    yield from _lines(islice(filter(works, ways), _OFFERED))
+    yield from _choices(islice(filter(works, ways), _OFFERED))
 
 
 def _checks(table: Table, mapped: Mapped) -> Iterator[Way]:
@@ -192,16 +223,17 @@ def _answer_as_gold(mapped: Mapped) -> Iterator[Way]:
         yield Way(case, "references", found.column)
 
 
-def _of_variants(mapped: Mapped) -> str:
-    """Return the option that takes the answers of several systems as variants, "" for one."""
+def _of_variants(mapped: Mapped) -> Iterator[Choice]:
+    """Yield the choice that takes the answers of several systems as variants, none for one."""
     if len(mapped.systems) < 2:
-        return ""
+        return
     if any(set(name) & {*_IN_QUOTES, ","} for name in mapped.systems):
-        return ""
+        return
     names = ",".join(mapped.systems)
     is_plain = all(_PLAIN.fullmatch(name) for name in mapped.systems)
     line = f"--rag-set=variants={names}" if is_plain else f'"--rag-set=variants={names}"'
-    return f"To compare the systems side by side, as variants, add {line}"
+    case = "To compare the systems side by side, as variants"
+    yield Choice(case, {"variants": [*mapped.systems]}, f"{case}, add {line}")
 
 
 def _without_header(table: Table) -> str:

@@ -25,7 +25,7 @@ import pytest
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.cost import cost_of
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.model import Bound, Case, InvalidRow, SampleResult, ScenarioView
+from pytest_rageval.model import Bound, Case, InvalidRow, Sample, SampleResult, ScenarioView
 from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
 from pytest_rageval.plugin.options import VARIANT, touching
 from pytest_rageval.plugin.run.gate_reports import CONTESTS, GateItem
@@ -35,6 +35,7 @@ from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.children import OUTPUT, PARENT
+from pytest_rageval.stats.weights import field_value
 from pytest_rageval.text.codec import as_json
 
 EVERY_S: Final = 0.2
@@ -43,6 +44,7 @@ EVERY_S: Final = 0.2
 _LOOK_S = 1.0
 _PATIENCE_S = 10.0
 _MOST_DOCUMENTS = 1000
+_MOST_GROUPS = 20
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,6 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args_source = pytest.Config.ArgsSource.ARGS
     if _is(config, "list"):  # what is in the files is not collected
         config.args[:] = [argument.partition("::")[0] for argument in config.args]
+        _write("home", path=str(_home(config)))
     if hasattr(config, "workerinput"):
         return  # only the main process writes; workers end with it
     if PARENT in os.environ:
@@ -83,6 +86,13 @@ def pytest_configure(config: pytest.Config) -> None:
     is_run = not config.getoption("collectonly")
     follower = Progress(config) if is_run else Outlines()
     config.pluginmanager.register(follower, "rageval-child")
+
+
+def _home(config: pytest.Config) -> Path:
+    """Return the first folder that pytest looks for scenarios in, below the rootdir."""
+    named = (config.invocation_params.dir / argument for argument in config.args)
+    folders = [one.resolve() for one in named if one.is_dir()]
+    return next((one for one in folders if one.is_relative_to(config.rootpath)), config.rootpath)
 
 
 def _is(config: pytest.Config, mode: str) -> bool:
@@ -181,9 +191,9 @@ class Outlines(Problems):
 def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
     """Return what can be said of a scenario before it is run; ``docs`` counts cases by document."""
     info, cases = plan.info, list(cases)
-    docs = Counter(
-        case.doc_name for case in cases if not isinstance(case, InvalidRow) and case.doc_name
-    )
+    fields = ("doc_name", *info.metadata_columns)
+    samples = [case for case in cases if not isinstance(case, InvalidRow)]
+    docs = Counter(sample.doc_name for sample in samples if sample.doc_name)
     return {
         "name": info.name,
         "variant": info.variant,
@@ -204,11 +214,18 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         "gates": dict(info.gates),
         "doc_weights": dict(info.doc_weights),
         "docs": dict(docs.most_common(_MOST_DOCUMENTS)),
+        "groups": [name for name in fields if _are_few(name, samples)],
         "bands": list(info.bands),
         "asks": _asked(plan),
         "cost": cost_of(plan, cases),
         "warnings": list(info.warnings),
     }
+
+
+def _are_few(field: str, samples: Iterable[Sample]) -> bool:
+    """Return whether a field has few values, as one has whose values are judged apart."""
+    values = {str(field_value(sample, field)) for sample in samples} - {"None"}
+    return 2 <= len(values) <= _MOST_GROUPS
 
 
 def _ends(bound: Bound | None) -> dict[str, float | None] | None:

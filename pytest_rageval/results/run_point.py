@@ -6,7 +6,7 @@ A point is made of a result, or read from the ``results.json`` of an earlier run
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from pytest_rageval.model import (
     NOTHING,
     WEIGHTED_SCORE,
     Counts,
+    GateResult,
     MetricSummary,
     RunInfo,
     ScenarioResult,
@@ -50,6 +51,8 @@ class RunPoint(Value, frozen=True):
     commit: str | None = None
     definitions: Mapping[str, str] = NOTHING
     """What each metric measures, as ``MetricColumn.definition``; empty in runs of old versions."""
+    failed_gates: tuple[GateResult, ...] = ()
+    """The gates that failed, in the order of the scenario."""
 
     @property
     def failed(self) -> bool:
@@ -80,7 +83,12 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         overridden=tuple(result.info.overridden),
         commit=run.commit,
         definitions={column.name: column.definition for column in result.info.metrics},
+        failed_gates=_failed(result.gates),
     )
+
+
+def _failed(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
+    return tuple(gate for gate in gates if gate.outcome == "failed")
 
 
 def change_of(name: str, before: RunPoint, after: RunPoint) -> str:
@@ -144,6 +152,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         overridden=head.scenario.overridden,
         commit=commit,
         definitions=head.scenario.definitions,
+        failed_gates=_failed(head.gates),
     )
 
 

@@ -81,6 +81,15 @@ def patch_file(
     )
 
 
+def try_patch(
+    path: str | os.PathLike[str], changes: Changes, find_problems: Find, name_of: NameOf = str
+) -> tuple[str, ...]:
+    """Return the names that ``patch_file`` would change; the file is only read."""
+    path = Path(path)
+    text = decode_scenario(_read(path, path.name), path.name)
+    return patched_text(text, changes, path, find_problems, name_of)[1]
+
+
 def patched_text(
     text: str, changes: Changes, path: Path, find_problems: Find, name_of: NameOf = str
 ) -> tuple[str, tuple[str, ...]]:

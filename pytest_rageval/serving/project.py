@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_rageval.errors import Problem, UserError, did_you_mean, shorten
 from pytest_rageval.model import title_of
@@ -60,6 +60,17 @@ class ScenarioEntry:
         return hashlib.sha256(self.shown.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
+class FoundScenarios(NamedTuple):
+    """The scenarios of a project; ``problem`` is what pytest has printed if it could not look.
+
+    ``home`` is the first folder that pytest looks in.
+    """
+
+    entries: list[ScenarioEntry]
+    problem: str | None
+    home: Path
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
     """What is known of a scenario before it is run, as plugin/child.py says.
@@ -96,11 +107,8 @@ class Project:
         only += [f"--rag-only-variant={name}" for name in variants]
         return [*start, *self.arguments, *more, *only]
 
-    async def scenarios(self) -> tuple[list[ScenarioEntry], str | None]:
-        """Return the scenarios that pytest finds with the project's own configuration.
-
-        The text is what pytest has printed if it could not collect all of the project.
-        """
+    async def scenarios(self) -> FoundScenarios:
+        """Return the scenarios that pytest finds with the project's own configuration."""
         async with started(self.command("--rag-child=list", *LOOKING), self.folder) as child:
             status = await child.wait()
             found = [
@@ -111,8 +119,10 @@ class Project:
                 for found in child.events
                 if found["event"] == "file"
             ]
+            homes = [Path(one["path"]) for one in child.events if one["event"] == "home"]
             problem = f"pytest ended with exit status {status}:\n{child.terminal()}"
-        return self._checked(found), None if status in _GOOD else problem
+        home = homes[0] if homes else self.paths.root
+        return FoundScenarios(self._checked(found), None if status in _GOOD else problem, home)
 
     def _checked(self, found: Sequence[ScenarioEntry]) -> list[ScenarioEntry]:
         """Return the scenarios, with a problem for those that would share the folder of runs."""

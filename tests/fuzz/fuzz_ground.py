@@ -26,7 +26,7 @@ from pytest_rageval.reports.base import RunFolder
 from pytest_rageval.reports.other_layouts import REPORTS
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
+from pytest_rageval.serving.project import FoundScenarios, Outline, Project, ScenarioEntry
 
 T = TypeVar("T")
 
@@ -125,10 +125,11 @@ def _refuse(constant: str) -> float:
 class Served(Project):
     """A project whose scenarios are found without a child."""
 
-    async def scenarios(self) -> tuple[list[ScenarioEntry], str | None]:
+    async def scenarios(self) -> FoundScenarios:
         """Return its one scenario."""
         name = f"{PROJECT['name']}.rageval.json"
-        return [ScenarioEntry(self.folder / name, name, PROJECT["name"])], None
+        entries = [ScenarioEntry(self.folder / name, name, PROJECT["name"])]
+        return FoundScenarios(entries, None, self.folder)
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         """Return what the child would say of its metrics and documents."""

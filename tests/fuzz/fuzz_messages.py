@@ -86,24 +86,26 @@ def _evaluation(ground: Ground, body: bytes, _: random.Random) -> str:
 
 
 def _page(ground: Ground, body: bytes, chance: random.Random) -> str:
-    """A request of the page: new weights, a run, or a look at old ones."""
+    """A request of the page: new settings, a run, a data file, or a look at old ones."""
     from yarl import URL
 
     _, service = ground.once(_app)
-    entry, _ = ground.wait(service.project.scenarios())
+    entry, *_ = ground.wait(service.project.scenarios())
     before = entry[0].path.read_bytes()
     home = f"/api/scenarios/{entry[0].id}"
     word = body.decode("utf-8", "replace")[:2000]
     ways = {
-        f"{home}/weights": "POST",
+        f"{home}/settings": "POST",
+        f"{home}/settings/check": "POST",
         f"{home}/runs": "POST",
+        "/api/proposals": "POST",
         str(URL("/api/history").with_query(scenario=entry[0].id, limit=word)): "GET",
         str(URL("/api/compare").with_query(scenario=entry[0].id, a=word, b="x")): "GET",
         str(URL("/api/runs") / (word[:50].replace("/", "") or "x")): "DELETE",
         "/api/scenarios": "GET",
         home: "GET",
     }
-    path = chance.choice([*ways][:2] * 3 + [*ways])
+    path = chance.choice([*ways][:3] * 3 + [*ways])
     run = mock.Mock(id="r", **{"return_value.id": "r"})
     try:
         with mock.patch.object(service.runs, "start", run):

@@ -354,6 +354,8 @@ REQUESTS: Final[list[Any]] = [
 PAGE: Final[list[Any]] = [
     {"metric_weights": {"em": 1, "f1": 0.5}, "doc_weights": {"d1": 2, "d2": None}},
     {"metric_weights": {"em": 3}, "variants": None, "digest": "x"},
+    {"thresholds": {"em": {"min": 0.1, "max": None}}, "gates": [[["em"], 0.5], [["f1"], None]]},
+    {"file": "rows.csv", "given": {"key_map": {"answer": "a"}, "left_out": ["b"]}, "name": "n"},
 ]
 """What the page of the web app sends."""
 

@@ -249,7 +249,7 @@ class _AgentTools:
 
     async def _scenarios(self) -> list[ScenarioEntry]:
         """Return the scenarios below the rootdir, as pytest finds them now."""
-        entries, problem = await to_the_end(self._project.scenarios())
+        entries, problem, _ = await to_the_end(self._project.scenarios())
         if problem is not None and not entries:
             raise UserError([Problem("", problem)])
         root = self._project.paths.root

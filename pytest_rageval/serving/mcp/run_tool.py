@@ -20,7 +20,7 @@ from pytest_rageval.serving.mcp.described_run import DescribedRun, Ended, run_ch
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry, pick
 from pytest_rageval.serving.verdicts import merged
-from pytest_rageval.serving.web.weights import run_options
+from pytest_rageval.serving.web.settings import Settings, weights_by_path
 
 _LAST_RUNS: Final = 5
 
@@ -157,7 +157,7 @@ def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:
     ):
         for name in weights_by_name:
             pick(kind, name, names)
-    return run_options(weights.metrics, weights.documents)
+    return Settings(weights_by_path(weights.metrics, weights.documents)).run_options()
 
 
 def _budget(request: RunArguments, figures: Sequence[Mapping[str, Any]], base: Path) -> list[str]:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, UserError
-from pytest_rageval.patching import patch_scenario
+from pytest_rageval.patching import patch_scenario, try_changes
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.verdicts import merged
-from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns
+from pytest_rageval.serving.web.data_files import MOST_MB, DataFiles
+from pytest_rageval.serving.web.first_scenarios import (
+    propose_in_child,
+    read_asked,
+    refuse_taken,
+    write_scenario,
+)
+from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns, Widen
 from pytest_rageval.serving.web.refusals import Refused
 from pytest_rageval.serving.web.run_store import RunStore, file_inside, page_of, run_name
-from pytest_rageval.serving.web.weights import (
-    Weights,
-    read_variants,
-    read_weights,
-    run_options,
-)
+from pytest_rageval.serving.web.settings import Settings, nested, read_settings, read_variants
 
 _MOST_POINTS: Final = 2000
 
@@ -41,7 +43,10 @@ class AppService:
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
         self._store = RunStore(project.paths)
+        self._files = DataFiles(project.paths.root)
+        self._home = project.paths.root
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
+        self._uploading = asyncio.Lock()
 
     # Scenarios
 
@@ -60,7 +65,9 @@ class AppService:
             }
             for one in self._entries.values()
         ]
-        return {"scenarios": listed, "problem": self._problem, "running": self.runs.running}
+        going = {"running": self.runs.running, "waiting": self.runs.waiting}
+        name = self.project.paths.root.name
+        return {"project": name, "scenarios": listed, "problem": self._problem, **going}
 
     def _known_problem(self, scenario: str) -> str | None:
         """Return why a scenario that was read cannot be run."""
@@ -100,12 +107,14 @@ class AppService:
         return list(self._entries.values())
 
     async def _found(self, *, fresh: bool = False) -> None:
+        if fresh and self._search is not None and not self._search.done():
+            await asyncio.shield(self._search)  # it may have looked too early
         if self._search is None or (fresh and self._search.done()):
             self._search = asyncio.create_task(self._look())
         await asyncio.shield(self._search)
 
     async def _look(self) -> None:
-        found, self._problem = await self.project.scenarios()
+        found, self._problem, self._home = await self.project.scenarios()
         self._entries = {one.id: one for one in found}
 
     async def _read(self, entry: ScenarioEntry) -> Outline:
@@ -128,33 +137,91 @@ class AppService:
             raise Refused(400, outline.problems[0])
         return self._entries.get(scenario, entry), _shared(outline)
 
+    # A scenario from a file
+
+    async def data_files(self) -> dict[str, Any]:
+        """Return the data files of the project, and where one that is uploaded will be."""
+        await self._found()
+        files = await asyncio.to_thread(self._files.listed)
+        return {"files": files, "folder": self._files.shown_folder(self._home), "most_mb": MOST_MB}
+
+    async def upload(self, name: str, parts: AsyncIterator[bytes]) -> dict[str, Any]:
+        """Keep a file that is sent, and return its name."""
+        await self._found()
+        async with self._uploading:  # one at a time fills the disk no faster
+            return {"file": await self._files.save(name, parts, self._home)}
+
+    async def propose(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of a file, and the scenario that would be written."""
+        data = self._files.find(body.get("file"))
+        asked = read_asked(body)
+        async with self._reading:
+            return await propose_in_child(self.project, data, asked)
+
+    async def make(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Write the scenario that was shown beside its data, and look for it."""
+        data = self._files.find(body.get("file"))
+        found = await self.propose(body)
+        if found["scenario"] is None:
+            raise Refused(409, found["problem"] or found["question"]["text"])
+        refuse_taken(found["scenario"]["name"], await self.entries())
+        async with self._writing:
+            files = await asyncio.to_thread(
+                write_scenario, data.parent, found["scenario"], body.get("digest")
+            )
+        await self._found(fresh=True)
+        made = [one.id for one in self._entries.values() if one.path == files[0]]
+        shown = [self.project.paths.shown(path) for path in files]
+        return {"id": made[0] if made else None, "files": shown}
+
     # Running and writing
 
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Start a run with other weights, of some variants; refused while there is one."""
+        """Start a run with other settings, of some variants; refused while there is one."""
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
-        more = ("--rag-report=html", *run_options(*read_weights(body, figures)))
+        job = self._job(entry, variants, read_settings(body, figures).run_options())
+        return {"run": self.runs.start(*job).id}
+
+    async def start_all(self) -> dict[str, Any]:
+        """Run all scenarios that can be read, one after the other; refused while there is a run."""
+        await self._found()
+        good = [entry for entry in self._entries.values() if entry.problem is None]
+        if not good:
+            raise Refused(400, "there is no scenario to run")
+        self.runs.start_all([self._job(entry, entry.variants) for entry in good])
+        return {"waiting": [entry.id for entry in good]}
+
+    def _job(
+        self, entry: ScenarioEntry, variants: Sequence[str], options: Sequence[str] = ()
+    ) -> tuple[Job, Widen]:
+        more = ("--rag-report=html", *options)
         command = self.project.command(*more, scenarios=[entry.path], variants=variants)
         if any("\0" in text for text in command):
             raise Refused(400, "a name with a null character cannot be given to a run")
-        job = Job(scenario, command, self.project.folder, variants)
-        return {"run": self.runs.start(job, lambda event: self._told(event, entry)).id}
+        job = Job(entry.id, command, self.project.folder, variants)
+        return job, lambda event: self._told(event, entry)
 
     def run(self, run: str) -> LiveRun:
         """Return a run of this server; refuses an unknown one."""
         return self.runs.find(run)
 
-    async def write_weights(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Write weights into the scenario's file, unless it has changed since it was read."""
+    async def check(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return what the loader says of changes: of each by itself, else of all together."""
         entry, figures = await self._outline(scenario)
-        metrics, documents = read_weights(body, figures)
+        problems = await asyncio.to_thread(_problems, entry.path, read_settings(body, figures))
+        return {"problems": problems}
+
+    async def write(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Write settings into the scenario's file, unless it has changed since it was read."""
+        entry, figures = await self._outline(scenario)
+        changes = read_settings(body, figures).nested
         async with self._writing:
             if body.get("digest") != _digest(entry.path):
                 message = f"{entry.shown} has changed since the page was loaded; load it anew"
                 raise Refused(409, message)
             try:
-                changed = await asyncio.to_thread(_patch, entry.path, metrics, documents)
+                changed = await asyncio.to_thread(patch_scenario, entry.path, changes)
             except ScenarioError as error:
                 raise Refused(400, str(error)) from error
         self._outlines.pop(scenario, None)
@@ -226,9 +293,22 @@ def _shared(outline: Outline) -> dict[str, Any]:
     return merged(list(outline.figures.values()))
 
 
-def _patch(path: Path, metrics: Weights, documents: Weights) -> Sequence[str]:
-    given = {"metric_weights": dict(metrics), "doc_weights": dict(documents)}
-    return patch_scenario(path, {key: changes for key, changes in given.items() if changes})
+def _problems(path: Path, settings: Settings) -> list[dict[str, Any]]:
+    found = [
+        {"path": list(steps), "text": problem}
+        for steps, value in settings.values.items()
+        for problem in _refusals(path, nested({steps: value}))
+    ]
+    # Weights of which each alone is good may all be zero.
+    return found or [{"path": [], "text": text} for text in _refusals(path, settings.nested)]
+
+
+def _refusals(path: Path, changes: dict[str, Any]) -> list[str]:
+    try:
+        try_changes(path, changes)
+    except ScenarioError as error:
+        return [problem.message for problem in error.problems]
+    return []
 
 
 def _digest(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,12 +49,16 @@ class LiveRun:
         self.has_ended = False
         self._task = asyncio.create_task(self._go())
 
+    async def ended(self) -> None:
+        """Return once the run has ended and all its events are told."""
+        await asyncio.wait([self._task])
+
     async def stop(self) -> None:
         """End the run, and return once no process of it is left."""
         self._is_stopped = True
         if self._child is not None:
             await self._child.stop()
-        await asyncio.wait([self._task])
+        await self.ended()
 
     async def follow(
         self, after: int = 0, beat_s: float | None = None
@@ -135,11 +140,13 @@ def verdict_of(status: int | None, events: Sequence[Event], variants: Collection
 
 
 class LiveRuns:
-    """The runs of this server: one at a time, and the last ones that have ended."""
+    """The runs of this server: one at a time, those that wait, and the last that have ended."""
 
     def __init__(self) -> None:
         self._runs: dict[str, LiveRun] = {}
         self._reserved: str | None = None
+        self._waiting: deque[tuple[Job, Widen]] = deque()
+        self._going: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> dict[str, str] | None:
@@ -149,14 +156,32 @@ class LiveRuns:
                 return {"run": run.id, "scenario": run.scenario}
         return None if self._reserved is None else {"run": "", "scenario": self._reserved}
 
+    @property
+    def waiting(self) -> list[str]:
+        """The scenarios that run after this one, in their order."""
+        return [job.scenario for job, _ in self._waiting]
+
     def refuse_second(self) -> None:
         """Refuse a run while there is one."""
-        if self.running is not None:
+        if self.running is not None or self._waiting:
             raise Refused(409, "a run is going on: wait for it, or stop it", running=self.running)
 
     def start(self, job: Job, widen: Widen) -> LiveRun:
         """Start a run; refused while there is one."""
         self.refuse_second()
+        return self._begin(job, widen)
+
+    def start_all(self, jobs: Sequence[tuple[Job, Widen]]) -> None:
+        """Start runs, one after the other, whatever the verdict of each; refused as a run is."""
+        self.refuse_second()
+        self._waiting.extend(jobs)
+        self._going = asyncio.create_task(self._go_on())
+
+    async def _go_on(self) -> None:
+        while self._waiting:
+            await self._begin(*self._waiting.popleft()).ended()
+
+    def _begin(self, job: Job, widen: Widen) -> LiveRun:
         run = LiveRun(job, widen)
         self._runs[run.id] = run
         for old in list(self._runs)[:-_KEPT]:
@@ -179,8 +204,15 @@ class LiveRuns:
             raise Refused(404, "no such run; runs of an earlier server are in the history")
         return self._runs[run]
 
+    async def stop(self, run: str) -> None:
+        """Stop a run, and start none of those that wait."""
+        found = self.find(run)
+        self._waiting.clear()
+        await found.stop()
+
     async def close(self) -> None:
         """Stop what runs."""
+        self._waiting.clear()
         for run in self._runs.values():
             if not run.has_ended:
                 await run.stop()

@@ -7,8 +7,9 @@ them may start a run, write a file, or read anything.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,9 @@ from pytest_rageval.text.codec import read_json
 
 BODY_S: Final = 60.0
 """How long a client on this machine may take to send a body."""
+
+JSON: Final = "application/json"
+BYTES: Final = "application/octet-stream"
 
 _READING: Final = ("GET", "HEAD")
 _SAME_SITE: Final = ("same-origin", "none")
@@ -76,10 +80,13 @@ class AccessPolicy:
             raise Refused(403, "requests of other sites are refused")
 
 
-def check_type(method: str, content_type: str) -> None:
-    """Refuse a body that is not JSON: only such a one makes a browser ask before it sends."""
-    if method == "POST" and content_type != "application/json":
-        raise Refused(415, "expected a body of the type application/json")
+def check_type(method: str, content_type: str, expected: str = JSON) -> None:
+    """Refuse a body of another type: only one like these makes a browser ask before it sends.
+
+    ``content_type`` is the header, "" where there is none.
+    """
+    if method == "POST" and content_type.partition(";")[0].strip().lower() != expected:
+        raise Refused(415, f"expected a body of the type {expected}")
 
 
 async def read_object(request: web.Request, most: int) -> dict[str, Any]:
@@ -87,12 +94,22 @@ async def read_object(request: web.Request, most: int) -> dict[str, Any]:
 
     Refuses what is larger than ``most`` bytes, also once unpacked, and what comes too slowly.
     """
+    async with within_time(request):
+        raw = bytearray()
+        async for part in parts_of(request, most):
+            raw += part
+        return json_object(bytes(raw))
+
+
+@contextlib.asynccontextmanager
+async def within_time(request: web.Request) -> AsyncIterator[None]:
+    """Refuse a body that comes too slowly, breaks off, or cannot be unpacked."""
     from aiohttp.http_exceptions import BadHttpMessage
     from aiohttp.web_protocol import RequestPayloadError
 
     try:
         async with asyncio.timeout(BODY_S):
-            return json_object(await _read(request, most))
+            yield
     except TimeoutError:
         raise Refused(408, f"the body has not come within {BODY_S:g} s") from None
     except ConnectionError:  # nobody is there to read the answer
@@ -102,16 +119,18 @@ async def read_object(request: web.Request, most: int) -> dict[str, Any]:
         raise Refused(400, f"the body cannot be read as {shorten(encoding, 40)}") from None
 
 
-async def _read(request: web.Request, most: int) -> bytes:
-    raw = bytearray()
-    if (request.content_length or 0) <= most:
+async def parts_of(request: web.Request, most: int) -> AsyncIterator[bytes]:
+    """Yield the body; refuses more than ``most`` bytes, also once unpacked."""
+    size = request.content_length or 0
+    if size <= most:
+        size = 0
         async for part in request.content.iter_any():
-            raw += part
-            if len(raw) > most:
+            size += len(part)
+            if size > most:
                 break
-        else:
-            return bytes(raw)
-    raise Refused(413, f"expected a body of at most {most} bytes")
+            yield part
+    if size > most:
+        raise Refused(413, f"expected a body of at most {most} bytes")
 
 
 def json_object(raw: bytes) -> dict[str, Any]:

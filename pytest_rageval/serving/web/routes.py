@@ -15,12 +15,24 @@ from aiohttp import web
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.app_service import AppService
+from pytest_rageval.serving.web.data_files import MOST_MB
 from pytest_rageval.serving.web.live_runs import Event
-from pytest_rageval.serving.web.refusals import AccessPolicy, Refused, check_type, read_object
+from pytest_rageval.serving.web.refusals import (
+    BYTES,
+    JSON,
+    AccessPolicy,
+    Refused,
+    check_type,
+    parts_of,
+    read_object,
+    within_time,
+)
 from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 
 _BEAT_S = 15.0
 _HISTORY = 50
+_UPLOAD: Final = "/api/files"
+_MOST_UPLOADED: Final = MOST_MB * 1_000_000
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -84,9 +96,12 @@ def _guard(policy: AccessPolicy) -> Any:
             if not policy.knows(request.cookies.get(policy.cookie)):
                 raise Refused(401, "the key is missing: open the URL that pytest has printed")
             policy.check_origin(request.method, request.headers)
-            check_type(request.method, request.content_type)
-            if (request.content_length or 0) > MAX_REQUEST_BYTES:
-                raise Refused(413, f"expected a body of at most {MAX_REQUEST_BYTES} bytes")
+            is_file = (request.method, request.path) == ("POST", _UPLOAD)
+            sent = request.headers.get("Content-Type", "")
+            check_type(request.method, sent, BYTES if is_file else JSON)
+            most = _MOST_UPLOADED if is_file else MAX_REQUEST_BYTES
+            if (request.content_length or 0) > most:
+                raise Refused(413, f"expected a body of at most {most} bytes")
             return await handler(request)
         except Refused as error:
             return _refusal(request, error)
@@ -151,13 +166,39 @@ async def _scenarios(service: AppService, request: web.Request) -> web.Response:
     return web.json_response(await service.scenarios(fresh="fresh" in request.query))
 
 
+async def _make(service: AppService, request: web.Request) -> web.Response:
+    body = await read_object(request, MAX_REQUEST_BYTES)
+    return web.json_response(await service.make(body), status=201)
+
+
+async def _propose(service: AppService, request: web.Request) -> web.Response:
+    body = await read_object(request, MAX_REQUEST_BYTES)
+    return web.json_response(await service.propose(body))
+
+
+async def _files(service: AppService, _: web.Request) -> web.Response:
+    return web.json_response(await service.data_files())
+
+
+async def _upload(service: AppService, request: web.Request) -> web.Response:
+    async with within_time(request):
+        parts = parts_of(request, _MOST_UPLOADED)
+        found = await service.upload(request.query.get("name", ""), parts)
+    return web.json_response(found, status=201)
+
+
 async def _scenario(service: AppService, request: web.Request) -> web.Response:
     return web.json_response(await service.scenario(request.match_info["scenario"]))
 
 
 async def _write(service: AppService, request: web.Request) -> web.Response:
     body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.write_weights(request.match_info["scenario"], body))
+    return web.json_response(await service.write(request.match_info["scenario"], body))
+
+
+async def _check(service: AppService, request: web.Request) -> web.Response:
+    body = await read_object(request, MAX_REQUEST_BYTES)
+    return web.json_response(await service.check(request.match_info["scenario"], body))
 
 
 async def _start(service: AppService, request: web.Request) -> web.Response:
@@ -165,8 +206,13 @@ async def _start(service: AppService, request: web.Request) -> web.Response:
     return web.json_response(await service.start(request.match_info["scenario"], body), status=201)
 
 
+async def _start_all(service: AppService, request: web.Request) -> web.Response:
+    await read_object(request, MAX_REQUEST_BYTES)
+    return web.json_response(await service.start_all(), status=201)
+
+
 async def _stop(service: AppService, request: web.Request) -> web.Response:
-    await service.run(request.match_info["run"]).stop()
+    await service.runs.stop(request.match_info["run"])
     return web.json_response({"stopped": True})
 
 
@@ -209,9 +255,15 @@ ROUTES: Final = (
     Route("GET", "/runs/{scenario}/{run}/report.html", _run_page),
     Route("GET", "/runs/{scenario}/variants.html", _side_by_side),
     Route("GET", "/api/scenarios", _scenarios),
+    Route("POST", "/api/scenarios", _make),
+    Route("GET", "/api/files", _files),
+    Route("POST", _UPLOAD, _upload),
+    Route("POST", "/api/proposals", _propose),
     Route("GET", "/api/scenarios/{scenario}", _scenario),
-    Route("POST", "/api/scenarios/{scenario}/weights", _write),
+    Route("POST", "/api/scenarios/{scenario}/settings", _write),
+    Route("POST", "/api/scenarios/{scenario}/settings/check", _check),
     Route("POST", "/api/scenarios/{scenario}/runs", _start),
+    Route("POST", "/api/runs", _start_all),
     Route("DELETE", "/api/runs/{run}", _stop),
     Route("GET", "/api/runs/{run}/events", _events),
     Route("GET", "/api/history", _history),
@@ -230,8 +282,11 @@ SHARED: Final = (*(name for name in assemble.SCRIPTS if name != "start.js"), "va
 SCRIPTS: Final = (
     "api.js",
     "app_words.js",
-    "scenario_list.js",
+    "app_said.js",
+    "home.js",
+    "new_scenario.js",
     "scenario_view.js",
+    "settings.js",
     "live_run.js",
     "variants_view.js",
     "saved_runs.js",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from pytest_rageval.reports.history import all_runs
@@ -15,6 +15,9 @@ from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
 from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict, read_contest
+
+_IN_TREND: Final = 20
+_NAMED: Final = 3
 
 
 class RunStore:
@@ -43,24 +46,30 @@ class RunStore:
 
     def standings(self, entries: Collection[ScenarioEntry]) -> dict[str, dict[str, Any]]:
         """Return by id the last run of each scenario, or the verdict of its variants' last runs."""
-        by_base = {
-            base: {point.scenario: point for point in all_runs(base)}
-            for base in {self.base(entry) for entry in entries}
+        by_base: dict[Path, dict[str, list[RunPoint]]] = {}
+        for base in {self.base(entry) for entry in entries}:
+            for point in all_runs(base):
+                by_base.setdefault(base, {}).setdefault(point.scenario, []).append(point)
+        return {
+            entry.id: self._standing(entry, by_base.get(self.base(entry), {})) for entry in entries
         }
-        return {entry.id: self._standing(entry, by_base[self.base(entry)]) for entry in entries}
 
-    def _standing(self, entry: ScenarioEntry, last: Mapping[str, RunPoint]) -> dict[str, Any]:
-        points = [last.get(title) for title in entry.titles]
+    def _standing(self, entry: ScenarioEntry, runs: Mapping[str, list[RunPoint]]) -> dict[str, Any]:
+        points = [runs[title][-1] if title in runs else None for title in entry.titles]
+        ran_at = max((point.started_at for point in points if point is not None), default=None)
         if not entry.variants:
-            known = [point_dict(one, self.base(entry), entry) for one in points if one is not None]
-            return {"last": known[0] if known else None, "verdict": None}
+            known = [point for title in entry.titles for point in runs.get(title, ())]
+            whole = [point.weighted_score.mean for point in known if point.complete]
+            last = brief_dict(known[-1], self.base(entry), entry) if known else None
+            trend = [mean for mean in whole[-_IN_TREND:] if mean is not None]
+            return {"last": last, "verdict": None, "ran_at": ran_at, "trend": trend}
         found = [None if point is None else point_verdict(point) for point in points]
         contest = self.contest(entry) if any(found) else None
         if contest is not None and contest["gate"] is not None:
             found.append(
                 "partial" if contest["newer"] else gate_verdict(contest["gate"]["outcome"])
             )
-        return {"last": None, "verdict": joint_verdict(found)}
+        return {"last": None, "verdict": joint_verdict(found), "ran_at": ran_at, "trend": []}
 
     def point(self, point: RunPoint, entry: ScenarioEntry) -> dict[str, Any]:
         """Return a run as the app has it."""
@@ -105,6 +114,12 @@ def run_name(point: RunPoint, entry: ScenarioEntry) -> str:
 
 def point_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, Any]:
     """Return a run of a scenario as JSON has it; ``base`` is the folder of all runs."""
+    metrics = {name: asdict(found) for name, found in point.metrics.items()}
+    return {**brief_dict(point, base, entry), "metrics": metrics}
+
+
+def brief_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, Any]:
+    """Return a run without its metrics: a project may have hundreds of scenarios."""
     verdict, name = point_verdict(point), run_name(point, entry)
     has_page = page_of(base, point) is not None
     return {
@@ -118,8 +133,10 @@ def point_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, A
         "gates_passed": point.gates_passed,
         "gates_failed": point.gates_failed,
         "gates_skipped": point.gates_skipped,
+        "failed_gates": [
+            {"name": gate.name, "message": gate.message} for gate in point.failed_gates[:_NAMED]
+        ],
         "weighted_score": asdict(point.weighted_score),
-        "metrics": {name: asdict(found) for name, found in point.metrics.items()},
         "overridden": list(point.overridden),
         "commit": point.commit,
         "page": f"/runs/{entry.id}/{quote(name, safe='')}/{PAGE}" if has_page else None,

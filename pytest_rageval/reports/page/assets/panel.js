@@ -33,7 +33,7 @@ function weightFields(app, ...outcome) {
     app.run.docs.length || app.weights.docs.size
       ? el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app))
       : null,
-    el("div", { class: "outcome" }, outcome),
+    outcome.length ? el("div", { class: "outcome" }, outcome) : null,
   );
   return [panel, app.panel.note];
 }
@@ -71,9 +71,10 @@ function metricRow(app, metric) {
   });
   const number = weightInput(say("weight_of", { name: metric.name }), weight, (input) => {
     slider.max = String(Math.max(Number(slider.max), Number(input.value)));
-    slider.value = input.value;
+    slider.value = input.value || String(metric.weight);
     setMetric(app, metric.name, input);
   });
+  number.placeholder = String(metric.weight);
   const share = el("span", { class: "share", "data-share": metric.name });
   return el(
     "div",
@@ -97,9 +98,10 @@ function weightInput(label, weight, oninput) {
   });
 }
 
-/** The number in an input; null, with the input marked, where it is no weight. */
-function readWeight(app, input) {
-  const weight = input.value.trim() === "" ? NaN : Number(input.value);
+/** The number in an input, `before` in an empty one; null, with the input marked, for no weight. */
+function readWeight(app, input, before = NaN) {
+  const isEmpty = input.value.trim() === "" && !input.validity.badInput;
+  const weight = isEmpty ? before : input.value.trim() === "" ? NaN : Number(input.value);
   const isGood = Number.isFinite(weight) && weight >= 0;
   input.setAttribute("aria-invalid", String(!isGood));
   app.panel.note.textContent = isGood ? "" : say("bad_weight");
@@ -107,7 +109,7 @@ function readWeight(app, input) {
 }
 
 function setMetric(app, name, input) {
-  const weight = readWeight(app, input);
+  const weight = readWeight(app, input, app.run.weights.metrics[name]);
   if (weight === null) return;
   app.weigh({ metrics: { ...app.weights.metrics, [name]: weight }, docs: app.weights.docs });
 }
@@ -122,10 +124,12 @@ function fillDocs(app) {
 }
 
 function docRow(app, name, weight) {
+  const before = app.run.weights.docs.get(name) ?? 1;
   const number = weightInput(say("weight_of", { name }), weight, (input) => {
-    const given = readWeight(app, input);
+    const given = readWeight(app, input, before);
     if (given !== null) setDoc(app, name, given);
   });
+  number.placeholder = String(before);
   const count = samplesOf(app.run, name);
   const remove = button("×", () => removeDoc(app, name), {
     class: "remove",
@@ -208,19 +212,24 @@ function updatePanel(app) {
  * `refusal(app, total)` says why no run would take weights of metrics with this sum.
  */
 function updateFields(app, refusal) {
+  updateShares(app, refusal);
+  const yaml = changedYaml(app);
+  app.panel.yaml.value = yaml || say("nothing_changed");
+  app.panel.yaml.rows = Math.min(Math.max(yaml.split("\n").length, 3), 14);
+  app.panel.copy.disabled = !yaml || app.panel.isRefused;
+  app.panel.copy.textContent = say("copy_yaml");
+  app.panel.reset.disabled = !isChanged(app);
+}
+
+/** The share of each metric, and why no run would take these weights. */
+function updateShares(app, refusal) {
   const weights = app.weights.metrics;
   const total = fsum(Object.values(weights));
   for (const share of app.panel.metrics.querySelectorAll("[data-share]")) {
     const part = total > 0 ? (100 * weights[share.dataset.share]) / total : 0;
     share.textContent = say("share", { percent: part.toFixed(part > 0 && part < 10 ? 1 : 0) });
   }
-  const yaml = changedYaml(app);
-  app.panel.yaml.value = yaml || say("nothing_changed");
-  app.panel.yaml.rows = Math.min(Math.max(yaml.split("\n").length, 3), 14);
   sayRefusal(app, refusal(app, total));
-  app.panel.copy.disabled = !yaml || app.panel.isRefused;
-  app.panel.copy.textContent = say("copy_yaml");
-  app.panel.reset.disabled = !isChanged(app);
 }
 
 /** Why no run would take these weights, null where it would. */

@@ -14,11 +14,15 @@ const SECTIONS = {
 function startApp() {
   const app = {
     theme: recall("theme") ?? "auto",
+    project: "",
     scenarios: null,
     search: "",
     running: null,
+    waiting: [],
     runs: new Map(),
     edits: new Map(Object.entries(JSON.parse(recall("edits") ?? "{}"))),
+    draft: null,
+    made: null,
     warning: "",
     ...nothingChosen(),
   };
@@ -39,13 +43,18 @@ function startApp() {
 
 function nothingChosen() {
   return {
+    view: "home",
     chosen: null,
     entry: null,
     detail: null,
     readProblem: null,
     run: null,
     weights: null,
+    edited: new Map(),
+    isWrong: false,
     panel: null,
+    runButton: null,
+    runNote: null,
     runProblem: null,
     points: null,
     baselines: [],
@@ -87,14 +96,15 @@ function connectApp(app) {
   };
   app.weigh = (weights) => {
     app.weights = weights;
-    keepEdits(app);
-    updateWeights(app);
+    settingsEdited(app);
   };
   app.reset = () => {
     app.weights = app.run.weights;
+    app.edited.clear();
+    app.isWrong = false;
     app.forget(app.chosen);
-    app.redraw("weights");
-    updateWeights(app);
+    app.redraw("weights", "bounds");
+    updateSettings(app);
   };
   app.forget = (id) => {
     app.edits.delete(id);
@@ -109,9 +119,8 @@ function connectApp(app) {
   app.loadDetail = (id) => loadDetail(app, id);
   app.loadPoints = (id, limit) => loadPoints(app, id, limit);
   app.showRun = (id) => {
-    fillScenarios(app);
     redrawBar(app);
-    if (app.chosen !== id) return;
+    if (app.chosen !== id) return fillScenarios(app);
     app.redraw("run");
     document.getElementById("run").scrollIntoView({ block: "nearest" });
     document.querySelector("#run button")?.focus({ preventScroll: true });
@@ -126,8 +135,8 @@ function connectApp(app) {
 }
 
 function keepEdits(app) {
-  const changes = changedWeights(app);
-  if (isChanged(app)) app.edits.set(app.chosen, changes);
+  const changes = { ...changedWeights(app), bounds: [...app.edited] };
+  if (hasChanges(app)) app.edits.set(app.chosen, changes);
   else app.edits.delete(app.chosen);
   saveEdits(app);
 }
@@ -136,20 +145,19 @@ function saveEdits(app) {
   remember("edits", JSON.stringify(Object.fromEntries(app.edits)));
 }
 
-/** `#scenario=ID` is the scenario that is shown, also after a reload. */
+/** `#scenario=ID` is the scenario that is shown, also after a reload; `#new` is how one is made. */
 function chooseLinked(app, isMove) {
   const found = /^#scenario=([\w-]+)$/.exec(location.hash);
   const id = found?.[1] ?? null;
-  if (id === app.chosen || app.scenarios === null) return;
-  Object.assign(app, nothingChosen(), { chosen: id });
+  const view = id !== null ? "scenario" : location.hash === "#new" ? "new" : "home";
+  if ((view === app.view && id === app.chosen) || app.scenarios === null) return;
+  Object.assign(app, nothingChosen(), { chosen: id, view });
   app.entry = app.scenarios.find((one) => one.id === id) ?? null;
-  document.body.classList.toggle("chosen", id !== null);
-  fillScenarios(app);
   drawMain(app);
   redrawBar(app);
   if (isMove) {
     window.scrollTo(0, 0);
-    (document.getElementById("chosen") ?? document.querySelector("#scenarios input")).focus();
+    document.querySelector("h1")?.focus();
   }
   if (app.entry === null) return;
   app.loadDetail(id);
@@ -160,7 +168,7 @@ async function loadScenarios(app, isFresh) {
   try {
     const found = await ask(query("/api/scenarios", isFresh ? { fresh: 1 } : {}));
     app.warn(found.problem ?? "");
-    app.scenarios = found.scenarios;
+    Object.assign(app, { scenarios: found.scenarios, project: found.project, waiting: found.waiting });
     noteRunning(app, found.running);
   } catch (refusal) {
     if (!isForAll(app, refusal)) app.warn(refusal.message);
@@ -185,6 +193,7 @@ function noteRunning(app, running) {
 /** Each second: the time of a run that goes on, and now and then whether one that is not ours does. */
 function tick(app, seconds) {
   if (app.running?.run) updateProgress(app, app.runs.get(app.running.scenario));
+  else if (app.waiting.length) app.loadScenarios(false); // the next one begins
   else if (app.running !== null && seconds % 5 === 0) app.loadScenarios(false);
 }
 
@@ -202,16 +211,20 @@ async function loadDetail(app, id) {
   app.detail = detail;
   if (detail.problems.length) app.entry.problem ??= detail.problems[0];
   app.entry.variants = detail.variants.map(({ name }) => name);
-  fillScenarios(app);
   app.run = detail.outline === null ? null : preparedOutline(detail.outline);
-  if (app.run !== null) app.weights = withChanges(app.run, app.edits.get(id) ?? noChanges());
   app.panel = null;
+  if (app.run !== null) {
+    const changes = app.edits.get(id) ?? noChanges();
+    app.weights = withChanges(app.run, changes);
+    app.edited = new Map(changes.bounds);
+  }
   app.redraw("head", "run", "weights", "bounds");
-  updateWeights(app);
+  updateSettings(app);
+  if (app.run !== null && hasChanges(app)) checkSettings(app);
 }
 
 function noChanges() {
-  return { metric_weights: {}, doc_weights: {} };
+  return { metric_weights: {}, doc_weights: {}, bounds: [] };
 }
 
 async function loadPoints(app, id, limit) {
@@ -237,12 +250,7 @@ function drawApp(app) {
   document.getElementById("page").replaceChildren(
     el("header", { class: "top" }, toolBar(app)),
     el("p", { id: "warning", class: "notice", role: "alert" }, app.warning),
-    el(
-      "div",
-      { class: "workspace" },
-      scenarioNav(app),
-      el("main", { id: "main", tabindex: "-1" }),
-    ),
+    el("main", { id: "main", tabindex: "-1" }),
     app.bar,
   );
   drawMain(app);
@@ -250,24 +258,24 @@ function drawApp(app) {
 }
 
 function drawMain(app) {
-  document.title = app.entry === null ? "rageval" : `${app.entry.name} · rageval`;
+  const name = app.entry?.name ?? app.project;
+  document.title = name ? `${name} · rageval` : "rageval";
   const main = document.getElementById("main");
-  if (app.entry === null) {
-    main.replaceChildren(emptyView(app));
-    return;
-  }
+  if (app.view === "home") main.replaceChildren(homeView(app));
+  else if (app.view === "new") main.replaceChildren(newView(app));
+  else if (app.entry === null) main.replaceChildren(unknownView());
   // A part that has nothing to show yet keeps its place.
-  main.replaceChildren(...Object.keys(SECTIONS).map((id) => drawnPart(app, id)));
-  updateWeights(app);
+  else main.replaceChildren(...Object.keys(SECTIONS).map((id) => drawnPart(app, id)));
+  updateSettings(app);
+  if (app.isWrong) checkSettings(app); // and says again what is wrong
 }
 
-function emptyView(app) {
-  const isUnknown = app.chosen !== null && app.scenarios !== null;
+function unknownView() {
   return el(
     "section",
     { class: "empty" },
-    el("h1", { tabindex: "-1" }, say("choose_scenario")),
-    hint(say(isUnknown ? "unknown_scenario" : "choose_hint")),
+    el("a", { href: "#", class: "back" }, `‹ ${say("all_scenarios")}`),
+    el("h1", { tabindex: "-1" }, say("unknown_scenario")),
   );
 }
 
@@ -301,7 +309,7 @@ function barShown(app) {
   const { running } = app;
   if (running?.run === "") return "another";
   if (running !== null) return running.scenario === app.chosen ? "" : running.run;
-  return app.run !== null && isChanged(app) ? "changed" : "";
+  return app.run !== null && hasChanges(app) ? "changed" : "";
 }
 
 function barOf(app, shown) {

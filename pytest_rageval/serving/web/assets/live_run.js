@@ -73,15 +73,17 @@ function announceProgress(app, live) {
   app.announce(say("announce_done", { percent: 25 * quarter }));
 }
 
-async function startRun(app) {
-  if (isMistyped(app)) return;
-  const scenario = app.chosen;
+/** Starts a run of a scenario: of the chosen one with what is edited, of another as its file says. */
+async function startRun(app, scenario = app.chosen) {
+  const isChosen = scenario === app.chosen;
+  if (isChosen && isMistyped(app)) return;
   app.runProblem = null;
   app.isStarting = true;
   updateRunButtons(app);
   try {
-    const wanted = pickedVariants(app);
-    const body = { ...changedWeights(app), ...(wanted.length ? { variants: wanted } : {}) };
+    const wanted = isChosen ? pickedVariants(app) : [];
+    const changed = isChosen ? changedSettings(app) : {};
+    const body = { ...changed, ...(wanted.length ? { variants: wanted } : {}) };
     const { run } = await ask(api("scenarios", scenario, "runs"), { method: "POST", body });
     remember(`began ${run}`, Date.now());
     app.runs.get(scenario)?.source.close();
@@ -91,7 +93,8 @@ async function startRun(app) {
   } catch (refusal) {
     if (isForAll(app, refusal)) return;
     const { running } = refusal.answer;
-    app.runProblem = running ? null : refusal.message;
+    app.runProblem = running || !isChosen ? null : refusal.message;
+    if (!running && !isChosen) app.warn(serverSaid(refusal.message));
     if (running) noteRunning(app, running);
   } finally {
     app.isStarting = false;
@@ -102,6 +105,8 @@ async function startRun(app) {
 async function stopRun(app) {
   const live = app.runs.get(app.running.scenario);
   live.isStopping = true;
+  app.waiting = [];
+  fillScenarios(app);
   updateProgress(app, live);
   try {
     await ask(api("runs", live.run), { method: "DELETE" });
@@ -122,27 +127,27 @@ function runSection(app) {
 function runButton(app) {
   if (app.run === null) return null;
   app.runButton = button("", () => startRun(app), { class: "primary" });
+  app.runNote = el("span", { class: "problem", role: "status" });
   updateRunButtons(app);
-  return el("p", { class: "buttons" }, app.runButton);
+  return el("p", { class: "buttons" }, app.runButton, app.runNote);
 }
 
 /** All buttons that start a run: off where these weights cannot be run, or something runs. */
 function updateRunButtons(app) {
   if (app.run === null) return;
   const isNone = hasVariants(app) && !pickedVariants(app).length;
-  const isBusy = app.isStarting || app.running !== null;
-  const isOff = isBusy || isNone || (app.panel?.isRefused ?? false);
-  const words = app.isStarting ? "starting" : isChanged(app) ? "run_changed" : "start_run";
+  const words = app.isStarting ? "starting" : hasChanges(app) ? "run_changed" : "start_run";
   for (const made of [app.runButton, app.barButton]) {
     if (!made) continue;
-    made.disabled = isOff;
+    made.disabled = isBusy(app) || isNone || isOff(app);
     made.textContent = say(words);
   }
+  if (app.runNote) app.runNote.textContent = isOff(app) ? say("mend_settings") : "";
 }
 
 function runProblem(app) {
   return app.runProblem
-    ? el("p", { class: "problem", role: "alert" }, given(app.runProblem))
+    ? el("p", { class: "problem", role: "alert" }, given(serverSaid(app.runProblem)))
     : null;
 }
 
@@ -178,6 +183,7 @@ function progressView(app, live) {
 /** Brings the line of a run that goes on up to date; its buttons stay, so that focus does. */
 function updateProgress(app, live) {
   app.barText?.replaceChildren(...barWords(app));
+  if (app.running !== null) document.getElementById("running-now")?.replaceChildren(runningWords(app));
   if (app.barStop) app.barStop.disabled = live.isStopping;
   const { view, progress, isStopping } = live;
   if (!view) return;
@@ -219,11 +225,17 @@ function outcomeView(app, live) {
   return el(
     "div",
     { class: "ended" },
-    el("h3", {}, say(live === null ? "last_run" : "this_run")),
+    whichRun(live, point),
     verdictLine(endVerdict(live, point === null ? [] : [point])),
     (live?.problems ?? []).map((text) => notice(given(text))),
     isUnclear(live, point) ? terminalView(live.end.terminal) : null,
   );
+}
+
+/** Whether this is the run that was followed here, or when it was. */
+function whichRun(live, point) {
+  const words = live === null ? say("run_at", { time: moment(point.started_at) }) : say("this_run");
+  return el("p", { class: "note which" }, words);
 }
 
 /** Whether only the terminal says why samples or the whole run could not be judged. */
@@ -287,12 +299,13 @@ function reportSection(app) {
   if (shown === null) return null;
   const title = say(hasVariants(app) ? "side_by_side" : "run_page");
   const link = pageLink(shown, title);
-  if (link === null) return section("report", hint(say("no_page")));
+  if (link === null) return el("section", { id: "report" }, hint(say("no_page")));
   const theme = document.documentElement.dataset.theme ?? "auto";
   const src = `${link.href}#${new URLSearchParams({ language, theme })}`;
   // Without the rights of this page: what is in it can ask this server for nothing.
   const sandbox = "allow-scripts allow-downloads";
-  return section("report", el("iframe", { src, title, sandbox, "data-page": link.href }), link);
+  const frame = el("iframe", { src, title, sandbox, "data-page": link.href });
+  return el("section", { id: "report", "aria-label": title }, frame, link);
 }
 
 /** Shows another page where there is one; the same one is not loaded again. */

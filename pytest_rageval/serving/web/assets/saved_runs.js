@@ -110,7 +110,7 @@ function showComparison(app) {
   const { compared } = app;
   if (compared === null) app.compareBody.replaceChildren();
   else if (compared.found === null)
-    app.compareBody.replaceChildren(el("p", { class: "problem" }, given(compared.problem)));
+    app.compareBody.replaceChildren(el("p", { class: "problem" }, given(serverSaid(compared.problem))));
   else app.compareBody.replaceChildren(...comparedParts(compared.found).flat());
 }
 

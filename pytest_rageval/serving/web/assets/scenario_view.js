@@ -1,4 +1,4 @@
-// The chosen scenario: what is known of it, its weights to change, its thresholds and gates.
+// The chosen scenario: what is known of it, and its weights to change.
 
 /** What the fields for weights work on, made of what the server knows before a run. */
 function preparedOutline(outline) {
@@ -65,6 +65,7 @@ function scenarioHead(app) {
     (outline?.warnings ?? []).map((text) =>
       notice(sayGiven("labelled", { name: say("warning"), value: text })),
     ),
+    madeNotice(app),
     problemList(app),
     contentsOf(["run", ...(outline ? ["weights", "bounds"] : []), "history", "comparison"]),
   );
@@ -94,25 +95,19 @@ function problemList({ detail, readProblem, reread }) {
     "div",
     { class: "notice broken", role: "alert" },
     el("p", {}, say("cannot_run")),
-    problems.map((text) => el("pre", { class: "text", dir: "auto" }, text)),
+    problems.map((text) => el("pre", { class: "text", dir: "auto" }, serverSaid(text))),
     el("p", { class: "buttons" }, button(say("read_again"), reread)),
   );
 }
 
 function weightsSection(app) {
   if (app.run === null) return null;
-  app.panel = { said: el("p", { class: "note", role: "status" }) };
-  app.panel.write = button(say("write_yaml"), () => writeYaml(app), { class: "primary" });
+  app.panel = { said: el("p", { class: "note", role: "status" }), wrong: new Map() };
   return section(
     "weights",
     hint(say("editor_hint")),
     ownWeights(app.run.outline),
-    weightFields(
-      app,
-      yamlOfChanges(app),
-      el("div", { class: "buttons" }, app.panel.write, panelButtons(app)),
-      app.panel.said,
-    ),
+    weightFields(app),
   );
 }
 
@@ -121,13 +116,20 @@ function ownWeights({ own_weights: names }) {
   return names.length ? notice(sayGiven("own_weights", { names: names.join(", ") })) : null;
 }
 
-/** Brings what depends on the weights up to date. */
-function updateWeights(app) {
-  if (app.run === null) return;
-  updateFields(app, refusalBefore);
-  app.panel.write.disabled = !isChanged(app) || app.panel.isRefused || app.isWriting;
+/** Brings what depends on the settings up to date. */
+function updateSettings(app) {
+  if (app.run === null || !app.panel) return;
+  updateShares(app, refusalBefore);
+  const { write, reset } = app.panel;
+  if (write) write.disabled = !hasChanges(app) || isOff(app) || app.isWriting;
+  if (reset) reset.disabled = !hasChanges(app);
   updateRunButtons(app);
   redrawBar(app);
+}
+
+/** Whether what is typed cannot be run or written; beside the fields it is said why. */
+function isOff(app) {
+  return Boolean(app.panel?.isRefused || app.isWrong);
 }
 
 /** Why no run would take these weights, as far as it is known before a run. */
@@ -141,110 +143,12 @@ function refusalBefore({ run, weights }, total) {
   return samples > invalid && !isAnyCounted ? "no_sample_weighs" : null;
 }
 
-/** Whether a field holds what is no weight: it is shown then, and the old weight is not taken. */
+/** Whether a field holds what is no number: it is shown then, and the old one is not taken. */
 function isMistyped({ panel }) {
-  const field = document.querySelector("#weights .weight [aria-invalid=true]");
+  const fields = ":is(#weights .weight, #bounds .bound) [aria-invalid=true]";
+  const field = document.querySelector(fields);
   if (field === null) return false;
-  panel.note.textContent = say("bad_weight");
+  if (field.closest(".weight")) panel.note.textContent = say("bad_weight");
   field.focus();
   return true;
-}
-
-async function writeYaml(app) {
-  if (isMistyped(app)) return;
-  const { panel, chosen } = app;
-  app.isWriting = true;
-  panel.write.disabled = true;
-  panel.note.textContent = "";
-  try {
-    const body = { digest: app.detail.digest, ...changedWeights(app) };
-    const { changed } = await ask(api("scenarios", chosen, "weights"), { method: "POST", body });
-    app.forget(chosen);
-    await app.loadDetail(chosen);
-    if (app.chosen !== chosen) return;
-    const keys = changed.join(", ");
-    app.panel.said.replaceChildren(
-      ...(keys ? sayGiven("written", { keys }) : [say("nothing_written")]),
-    );
-  } catch (refusal) {
-    if (isForAll(app, refusal) || app.chosen !== chosen) return;
-    app.panel.note.replaceChildren(given(refusal.message), " ");
-    if (refusal.status === 409) app.panel.note.append(button(say("read_again"), app.reread));
-  } finally {
-    app.isWriting = false;
-    updateWeights(app);
-  }
-}
-
-function boundsSection(app) {
-  if (app.run === null) return null;
-  const variants = app.detail.variants.filter(({ outline }) => outline);
-  const parts = variants.map(({ name, outline }) => [name, boundsOf(outline), keyOfBounds(outline)]);
-  const isOne = new Set(parts.map(([, , key]) => key)).size < 2;
-  if (isOne) return section("bounds", boundsOf(variants[0]?.outline ?? app.run.outline));
-  return section(
-    "bounds",
-    parts.map(([name, bounds]) => [el("h3", { class: "subsection" }, given(name)), bounds]),
-  );
-}
-
-function keyOfBounds({ metrics, weighted_threshold: whole, gates, bands }) {
-  const thresholds = metrics.map(({ name, threshold }) => [name, threshold]);
-  return JSON.stringify([thresholds, whole, gates, bands]);
-}
-
-function boundsOf(outline) {
-  const thresholds = [{ name: WEIGHTED, threshold: outline.weighted_threshold }, ...outline.metrics]
-    .filter(({ threshold }) => threshold !== null)
-    .map(({ name, threshold }) => [given(nameOf(name)), boundWords(threshold)]);
-  const gates = [...gateLines([], outline.gates)].map(([path, value]) => [given(path), given(value)]);
-  const [good, warn] = outline.bands.map(short);
-  return [
-    el(
-      "div",
-      { class: "bounds" },
-      boundList("each_sample", thresholds),
-      boundList("whole_scenario", gates),
-    ),
-    el("p", { class: "note" }, say("bands_are", { good, warn })),
-  ];
-}
-
-function boundList(key, pairs) {
-  const none = el("p", { class: "none" }, say("no_bounds"));
-  return el(
-    "div",
-    { class: "outcome" },
-    el("h3", {}, say(key)),
-    pairs.length ? definitions(pairs, { class: "pairs" }) : none,
-  );
-}
-
-function boundWords({ min, max }) {
-  const ends = [
-    min === null ? null : say("from", { min: short(min) }),
-    max === null ? null : say("up_to", { max: short(max) }),
-  ];
-  return ends.filter(Boolean).join(say("comma"));
-}
-
-/** The gates as the scenario writes them, one line for each mapping that holds no other. */
-function* gateLines(path, value) {
-  const isMapping = (one) => one !== null && typeof one === "object" && !Array.isArray(one);
-  if (!isMapping(value)) {
-    yield [path.join("."), gateValue(value)];
-    return;
-  }
-  const entries = Object.entries(value);
-  const plain = entries.filter(([, inner]) => !isMapping(inner));
-  if (path.length && plain.length) {
-    yield [path.join("."), plain.map(([key, inner]) => `${key} ${gateValue(inner)}`).join(", ")];
-  } else {
-    for (const [key, inner] of plain) yield [key, gateValue(inner)];
-  }
-  for (const [key, inner] of entries) if (isMapping(inner)) yield* gateLines([...path, key], inner);
-}
-
-function gateValue(value) {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -45,7 +45,7 @@ function variantsOutcome(app, live) {
   return el(
     "div",
     { class: "ended" },
-    el("h3", {}, say(live === null ? "last_runs" : "this_run")),
+    el("p", { class: "note which" }, say(live === null ? "last_runs" : "this_run")),
     verdictLine(endVerdict(live, points, gate, saved)),
     (live?.problems ?? []).map((text) => notice(given(text))),
     gate ? bestVerdict(gate.outcome, gate.message) : null,

@@ -14,7 +14,7 @@ import pytest
 from pytest_rageval.evaluation import evaluate
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.agents import tools_of
-from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.serving.project import FoundScenarios, Project, ScenarioEntry
 
 TEXT = "name: {name}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
 
@@ -25,12 +25,13 @@ class Files(Project):
 
     asked: Any = None
 
-    async def scenarios(self) -> tuple[list[ScenarioEntry], str | None]:
+    async def scenarios(self) -> FoundScenarios:
         self.asked.append(1)
-        return [
+        entries = [
             ScenarioEntry(path, path.name, path.read_text("utf-8").split()[1], None)
             for path in sorted(self.folder.glob("*.rageval.yaml"))
-        ], None
+        ]
+        return FoundScenarios(entries, None, self.folder)
 
 
 @pytest.fixture

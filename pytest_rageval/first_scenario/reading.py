@@ -1,0 +1,213 @@
+"""The rows of a data file, wherever they are in it, and how their columns are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, DataFile, GivenRows, Row
+from pytest_rageval.datasets.formats.json_file import row_paths_in
+from pytest_rageval.datasets.formats.rows_at import RowsPath
+from pytest_rageval.datasets.formats.yaml_file import row_paths_in_yaml
+from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
+from pytest_rageval.datasets.proposer.columns import Table, columns_of
+from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
+from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.first_scenario.questions import Choice, rows_at_option, undecided
+from pytest_rageval.first_scenario.scenario_text import written_map
+from pytest_rageval.model import InvalidRow
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.json_value import parse_path
+
+_MOST_ROWS: Final = 20_000
+_MOST_PATHS: Final = 12
+_MOST_RUNS: Final = 6
+_PATHS: Final[Mapping[str, Callable[[DataFile], list[RowsPath]]]] = {
+    **dict.fromkeys(("json", "jsonl"), row_paths_in),
+    **dict.fromkeys(("yaml", "yml"), row_paths_in_yaml),
+}
+"""How the places of rows are found, by the suffix of a file."""
+
+_SPLITS: Final = frozenset({"train", "training", "dev", "test", "valid", "validation", "val"})
+"""Keys of rows that are not meant together."""
+
+_TRACES: Final = "traces"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The rows of a file, and how their columns are read by what the user named."""
+
+    data: Path
+    keys: Mapping[str, Any]
+    rows: tuple[Row | BrokenRow, ...]
+    systems: Sequence[str] = ()
+    left_out: frozenset[str] = frozenset()
+    """Columns that are no field, whatever they look like."""
+
+    def at(self, **more: Any) -> Reading:
+        """Return the rows of the file where ``more`` keys say; raises ScenarioError."""
+        keys = {**self.keys, **more}
+        return replace(self, keys=keys, rows=_read_rows(self.data, keys))
+
+    @property
+    def path(self) -> str:
+        """Where the rows are in a document."""
+        return str(self.keys.get("rows_at", "$"))
+
+    @cached_property
+    def spec(self) -> DatasetSpec:
+        """The data set that the user named."""
+        return spec_of({**self.keys, "path": self.data.name}, self.data.name)
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows by column."""
+        rows = [row for row in self.rows if isinstance(row, Row)]
+        broken = tuple(row for row in self.rows if isinstance(row, BrokenRow))
+        fields = tuple(row.fields for row in rows)
+        return Table(tuple(columns_of(fields)), len(self.rows), broken, fields)
+
+    @cached_property
+    def mapped(self) -> Mapped:
+        """The fields of the columns."""
+        is_answered = self.spec.format == _TRACES  # what production did, no gold
+        columns = tuple(one for one in self.table.columns if one.name not in self.left_out)
+        table = replace(self.table, columns=columns)
+        mapped = map_columns(
+            table, self.data.stem, self.spec.key_map, self.systems, is_answered=is_answered
+        )
+        return replace(mapped, split="") if self.spec.split else mapped
+
+    def load(self, mapped: Mapped) -> Dataset:
+        """Return the rows as cases; raises ScenarioError if they cannot be read so."""
+        keys = {**self.keys, "path": self.data.name, "key_map": written_map(self.table, mapped)}
+        spec = spec_of(keys, self.data.name)
+        return load_dataset(spec, self.data.parent, self.data.name, given=self.given)
+
+    @property
+    def asks_once(self) -> bool:
+        """Whether most rows have another question; else the rows may be of several systems."""
+        found = self.mapped.fields.get("question")
+        return found is None or len(self.table[found.column].distinct) * 2 > len(self.rows)
+
+    def at_each(self) -> Iterator[Reading]:
+        """Yield what is at each position of the first list that the path goes over."""
+        for at in range(_MOST_RUNS):
+            try:
+                yield self.at(rows_at=self.path.replace("[*]", f"[{at}]", 1))
+            except ScenarioError:
+                return
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether most rows can be read so, or it is still open how; raises ScenarioError."""
+        if self.mapped.doubt:
+            return True
+        read = self.load(self.mapped)
+        return len(broken_rows(read)) * 2 <= len(read.cases)
+
+    @property
+    def given(self) -> GivenRows:
+        """The rows, to be read by a scenario."""
+        return GivenRows(self.rows, self.data.name)
+
+
+def find_rows(asked: Reading) -> Reading:
+    """Return the rows where the reader finds them, or else where a document has questions.
+
+    Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
+    """
+    try:
+        if _are_traces(asked.data, asked.keys):
+            return asked.at(format=_TRACES)
+        reading = asked.at()
+        if "question" in reading.mapped.fields or "rows_at" in asked.keys:
+            return reading
+    except ScenarioError:
+        if "rows_at" in asked.keys or not (others := _read_at_paths(asked)):
+            raise
+        reading = others[0]
+    else:
+        others = _read_at_paths(asked)
+    nearest = min((_steps(other) for other in others), default=0)
+    fits = _places([other for other in others if _steps(other) == nearest])
+    if len(fits) > 1:
+        raise undecided(
+            asked.data.name, "the rows may be in several places", choices=map(_place, fits)
+        )
+    return fits[0] if fits else reading
+
+
+def _place(fit: Reading) -> Choice:
+    case = f"they are the {counted(len(fit.rows), 'row')} there"
+    line = f"If {case}, add {rows_at_option(fit.path)}"
+    return Choice(f"{case}: {fit.path}", {"rows_at": fit.path}, line)
+
+
+def _places(fits: list[Reading]) -> list[Reading]:
+    """Return the readings that are left where some are a part of another one.
+
+    What goes over a list, or over the keys of an object, holds what is at each of them. Where the
+    questions repeat, these are the runs of several systems, each a place of its own.
+    """
+    wide = [fit for fit in fits if "[*]" in fit.path]
+    if len(wide) != 1:
+        return fits
+    parts = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
+    if not wide[0].asks_once:
+        return fits if len(fits) > 1 else [*fits, *wide[0].at_each()]
+    return fits if parts & _SPLITS else wide
+
+
+def _read_at_paths(asked: Reading) -> list[Reading]:
+    """Return what can be read as questions with something right, by where it is in a document."""
+    data, keys = asked.data, asked.keys
+    file = data_file(spec_of({**keys, "path": data.name}, data.name), data.parent, "", "dataset")
+    find = _PATHS.get(data.name.removesuffix(".gz").rpartition(".")[2].lower())
+    found = []
+    for place in find(file)[:_MOST_PATHS] if find is not None else ():
+        try:
+            reading = asked.at(rows_at=place.path)
+            has_question = "question" in reading.mapped.fields and reading.is_readable
+        except ScenarioError:
+            continue
+        mapped = reading.mapped
+        if has_question and (mapped.has_gold or mapped.doubt or "answer" in mapped.fields):
+            found.append(reading)
+    return found
+
+
+def _are_traces(data: Path, keys: Mapping[str, Any]) -> bool:
+    shown = data.name
+    file = data_file(spec_of({**keys, "path": shown}, shown), data.parent, shown, "dataset")
+    return reader_of(file, shown, "dataset").name == _TRACES
+
+
+def _steps(reading: Reading) -> int:
+    return len(parse_path(reading.path).steps)
+
+
+def broken_rows(read: Dataset) -> list[InvalidRow]:
+    """Return the rows that no sample could be made of."""
+    return [case for case in read.cases if isinstance(case, InvalidRow)]
+
+
+def _read_rows(data: Path, keys: Mapping[str, Any]) -> tuple[Row | BrokenRow, ...]:
+    """Return the first 20,000 rows; raises ScenarioError if the file cannot be read."""
+    shown = data.name
+    file = data_file(spec_of({**keys, "path": shown}, shown), data.parent, shown, "dataset")
+    return tuple(islice(reader_of(file, shown, "dataset").read(file), _MOST_ROWS))
+
+
+def spec_of(keys: Mapping[str, Any], shown: str) -> DatasetSpec:
+    """Return the data set of these keys; raises UndecidedError for one that cannot be."""
+    try:
+        return DatasetSpec.model_validate(keys)
+    except ValueError as error:
+        raise undecided(shown, shorten(f"dataset: {error}", 300)) from error

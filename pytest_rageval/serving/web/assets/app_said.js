@@ -1,0 +1,99 @@
+// Chinese for what the server said: of saved runs, of settings, of data files; and what it refused.
+
+/** What the server said, in the language of the page. */
+function serverSaid(text) {
+  return text.split("\n").map(runSaid).join("\n");
+}
+
+// The remarks of pytest_rageval/serving/saved_runs.py, before those of a run: they say more.
+RUN_WORDS.unshift(
+  [/^the weights of metrics differ; both runs are weighed as A: /, "指标权重不同；两次运行都按 A 的权重计算："],
+  [/^weighted_score is not compared: B has not all metrics that it follows from$/, "weighted_score 未对比：B 缺少计算它所需的指标"],
+  [/^([AB]) is partial: (\d+) of (\d+) samples ran$/, "$1 是部分运行：$3 个样本中只运行了 $2 个"],
+  [/^(\d+) samples? only in ([AB]): /, "只在 $2 中的样本 $1 个："],
+  [/^metrics only in ([AB]): /, "只在 $1 中的指标："],
+  [/^(\d+) of (\d+) shared samples have another question: /, "$2 个共有样本中 $1 个的问题不同："],
+  [/^(\d+) of (\d+) shared samples have other references: /, "$2 个共有样本中 $1 个的参考答案不同："],
+  [
+    /^(\d+) of (\d+) shared samples have other expected ids, contexts or groups of references: /,
+    "$2 个共有样本中 $1 个的期望 id、上下文或参考答案组不同：",
+  ],
+  [
+    /^(\d+) of (\d+) shared samples have another weight; they weigh as in A: /,
+    "$2 个共有样本中 $1 个的权重不同，按 A 计算：",
+  ],
+  [/^the runs are of two scenarios$/, "两次运行属于不同的场景"],
+  [/^the data differ$/, "数据不同"],
+  [/^the runs were judged by different qrels$/, "两次运行使用了不同的 qrels"],
+  [/^(.+) is not compared: it was (.+), is (.+)$/, "$1 未对比：定义不同（原为 $2，现为 $3）"],
+  [/^(\S+) is undecided: /, "$1 无法判定："],
+  // what the app refuses: serving/web/*.py
+  [/^the key is missing: open the URL that pytest has printed$/, "缺少密钥：请打开 pytest 输出的网址"],
+  [/^a run is going on: wait for it, or stop it$/, "有运行正在进行：请等待或停止它"],
+  [/^no such scenario; it may have been moved: load the page again$/, "没有这个场景，可能已被移动：请重新加载页面"],
+  [/^no such run; runs of an earlier server are in the history$/, "没有这次运行；先前服务器的运行见历史"],
+  [/^no such run of (.+): it may have been deleted$/, "$1 没有这次运行，可能已被删除"],
+  [/^no such page$/, "没有这个页面"],
+  [/^there is no scenario to run$/, "没有可运行的场景"],
+  [/^(.+) has changed since the page was loaded; load it anew$/, "$1 在页面加载后已被修改，请重新读取"],
+  [/^the scenario's file cannot be read: /, "无法读取场景文件："],
+  [/^expected a body of at most (\d+) bytes$/, "内容过大：最多 $1 字节"],
+  [/^the body has not come within (\S+) s$/, "$1 秒内未收到完整内容"],
+  [/^no such data file: choose one of the list, or upload it$/, "没有这个数据文件：请从列表中选择或上传"],
+  [/^(.+): expected a file of a known format: (.+)$/, "$1：需要已知格式的文件：$2"],
+  [/^the file is empty$/, "文件为空"],
+  [/^the file cannot be (written|read): /, (_, done) => `文件无法${done === "read" ? "读取" : "写入"}：`],
+  [/^the file could not be read within (\S+) s$/, "$1 秒内未能读完文件"],
+  [/^this is no data, but a scenario: put it into the project yourself$/, "这不是数据而是场景：请自行放入项目"],
+  [/^(\S+) is a link to elsewhere: move it away$/, "$1 是指向别处的链接：请将其移走"],
+  [/^a scenario (.+) is there already: give this one another name$/, "已有场景 $1：请另取名称"],
+  [/^(.+) is there already: give the scenario another name$/, "$1 已存在：请为场景另取名称"],
+  [/^the data have changed since they were shown: look at them again$/, "数据在显示之后已改变：请重新查看"],
+  [/^name: expected a text of at most (\d+) characters$/, "名称：最多 $1 个字符"],
+  // what the loader says of bounds: scenario/, gates/, engine/planning/
+  [/\bmin (\S+) is outside the range ([^;\s]+?)\.\.(\S+)/, "下限 $1 超出范围 $2 至 $3"],
+  [/\bmax (\S+) is outside the range ([^;\s]+?)\.\.(\S+)/, "上限 $1 超出范围 $2 至 $3"],
+  [/\bmin (\S+) is above max (\S+): nothing could pass/, "下限 $1 高于上限 $2：没有什么能通过"],
+  [/expected a number from (\S+) to (\S+), found (.+)$/, "需要 $1 到 $2 之间的数，实为 $3"],
+  [/expected a number of at least 0, found (.+)$/, "需要不小于 0 的数，实为 $1"],
+  [/expected a number, found (.+)$/, "需要一个数，实为 $1"],
+  [/all weights are 0; at least one metric must count/, "权重全部为 0：至少有一个指标须计入"],
+  // columns and what is open: datasets/proposer/, first_scenario/
+  [/^its own name$/, "列名即字段名"],
+  [/^by its name$/, "依列名"],
+  [/^as you said$/, "按您所选"],
+  [/^beside answers$/, "与回答并列"],
+  [/^of the first variant$/, "第一个变体的"],
+  [/^to be found: the data have no answers$/, "应检索到的：数据中没有回答"],
+  [/^(texts|lists|numbers|yes or no) in (.+), (\d+) different$/, (_, kind, where, n) => `${CELL_KINDS[kind]}，${rowsWords(where)}，${n} 种`],
+  [/^(.+) may (?:both|all) be (.+)$/, (_, names, what) => `${names.replaceAll(" and ", "、")} 都可能是${meantWords(what)}`],
+  [/^('.+') is what your system said$/, "$1 是系统的回答"],
+  [/^('.+') is the right answer, and no system said it$/, "$1 是正确答案，而非系统的回答"],
+  [/^('.+') is the right answer$/, "$1 是正确答案"],
+  [/^('.+') is the question$/, "$1 是问题"],
+  [/^('.+') is the document to find$/, "$1 是应检索到的文档"],
+  [/^an answer has to hold each of the texts in ('.+')$/, "回答必须包含 $1 中的每段文本"],
+  [/^an answer has to hold none of the texts in ('.+')$/, "回答不得包含 $1 中的任何文本"],
+  [/^To compare the systems side by side, as variants$/, "作为变体并排比较这些系统"],
+  [/^they are the (\d+) rows? there: (.+)$/, "各行位于 $2（$1 行）"],
+  [/^the rows may be in several places$/, "各行可能位于多处"],
+  [/^no column looks like questions$/, "没有看起来像问题的列"],
+  [/^no gold: no column says what is right, so nothing can be measured/, "没有标准答案：没有哪一列说明什么是正确的，因此无法评测"],
+  [/^the first line looks like data: (.+)\. Put a line above it that names the columns, for instance question,answer$/, "第一行看起来是数据：$1。请在其上方加一行列名，例如 question,answer"],
+);
+
+const CELL_KINDS = { texts: "文本", lists: "列表", numbers: "数字", "yes or no": "是/否" };
+const MEANT = {
+  "the question": "问题",
+  "the right answer": "正确答案",
+  "what a system said": "系统的回答",
+};
+
+function meantWords(what) {
+  return MEANT[what] ?? what;
+}
+
+function rowsWords(where) {
+  return where.replace(/^all rows$/, "全部行").replace(/^(\d+) of (\d+) rows$/, "$2 行中的 $1 行");
+}
+

@@ -1,0 +1,132 @@
+"""Settings that the page sends: what is taken, as options of a run and as changes of the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.serving.web.refusals import Refused
+from pytest_rageval.serving.web.settings import Settings, plain_gates, read_settings
+
+OUTLINE: dict[str, Any] = {
+    "metrics": [
+        {"name": "f1", "threshold": None, "higher_is_better": True},
+        {"name": "cost", "threshold": {"min": 0.1, "max": 2.0}, "higher_is_better": False},
+    ],
+    "weighted_threshold": {"min": 0.2, "max": None},
+    "docs": {"a=b.md": 3},
+    "doc_weights": {"gone.md": 2.0},
+    "groups": ["topic"],
+    "gates": {
+        "f1": {"mean": 0.5, "no_regression": {"margin": 0.1}},
+        "by": {"topic": {"f1": 0.3}, "team": {"f1": 0.1, "pass_rate": 0.5}},
+    },
+}
+
+
+def options_of(body: dict[str, Any]) -> list[str]:
+    return read_settings(body, OUTLINE).run_options()
+
+
+def test_a_document_without_a_weight_weighs_one() -> None:
+    """[A24] Documents are those of the data and of the scenario."""
+    body = {"metric_weights": {"f1": 0.1}, "doc_weights": {"a=b.md": 2, "gone.md": None}}
+    assert options_of(body) == [
+        "--rag-metric-weight=f1=0.1",
+        "--rag-doc-weight=a=b.md=2",
+        "--rag-doc-weight=gone.md=1.0",
+    ]
+
+
+def test_blanks_at_the_ends_of_a_name_are_kept() -> None:
+    """[A24] As --rag-set does, with quotes."""
+    [option] = Settings({("doc_weights", ' "a\\b" '): 2}).run_options()
+    flag, _, text = option.partition("=")
+    override = set_override(flag, text)
+    assert (override.path, override.value) == (("doc_weights", ' "a\\b" '), 2)
+
+
+def test_nothing_is_sent_when_all_is_as_in_the_file() -> None:
+    """[A24] The run then is that of plain pytest."""
+    assert options_of({"metric_weights": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "value"),
+    [
+        ({"f1": {"min": 0.3}}, 0.3),
+        ({"f1": {"min": 0.3, "max": None}}, 0.3),
+        ({"f1": {"min": None, "max": 0.9}}, {"max": 0.9}),
+        ({"f1": {"min": 0.3, "max": 0.9}}, {"min": 0.3, "max": 0.9}),
+        ({"f1": {"min": None, "max": None}}, None),
+        ({"cost": {"max": 3}}, 3),
+        ({"cost": {"min": 1, "max": None}}, {"min": 1, "max": None}),
+    ],
+)
+def test_a_threshold_is_written_as_people_write_it(ends: dict[str, Any], value: Any) -> None:
+    """[P4] A bare number where it is the usual end alone; an end that the file had goes."""
+    [name] = ends
+    assert read_settings({"thresholds": ends}, OUTLINE).values == {("thresholds", name): value}
+
+
+def test_gates_are_changed_added_and_removed_by_their_paths() -> None:
+    """[P4] Of a gate by groups that loses its last bound, nothing is left behind."""
+    body = [
+        [["f1", "mean"], 0.6],
+        [["cost", "lower_bound"], 0.1],
+        [["by", "topic", "f1"], None],
+        [["by", "team", "f1"], None],
+    ]
+    found = read_settings({"gates": body}, OUTLINE)
+    assert found.values == {
+        ("gates", "f1", "mean"): 0.6,
+        ("gates", "cost", "lower_bound"): 0.1,
+        ("gates", "by", "topic"): None,
+        ("gates", "by", "team", "f1"): None,
+    }
+    assert found.nested["gates"]["by"] == {"topic": None, "team": {"f1": None}}
+    assert found.run_options()[2:] == [
+        "--rag-set=gates.by.topic=null",
+        "--rag-set=gates.by.team.f1=null",
+    ]
+
+
+def test_gates_that_say_more_than_a_bound_are_left_to_the_file() -> None:
+    """[P4]"""
+    assert dict(plain_gates(OUTLINE["gates"])) == {
+        ("f1", "mean"): 0.5,
+        ("by", "topic", "f1"): 0.3,
+        ("by", "team", "f1"): 0.1,
+        ("by", "team", "pass_rate"): 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"gates": [[["f1", "no_regression", "margin"], 1]]}, "unknown gate"),
+        ({"gates": [[["by", "secret", "f1"], 1]]}, "unknown gate"),
+        ({"gates": [[["f1", "mean", "a"], 1]]}, "unknown gate"),
+        ({"gates": [[[["f1"]], 1]]}, "unknown gate"),
+        ({"gates": [[["f1", "mean"], "1"]]}, "expected a number, found '1'"),
+        ({"gates": [[["f1", "mean"], True]]}, "expected a number, found True"),
+        ({"gates": [[["f1", "mean"], 10**400]]}, "expected a number"),
+        ({"gates": [["f1", 1]]}, "lists of a path and a number"),
+        ({"gates": {"f1": 1}}, "expected a list"),
+        ({"gates": [[["f1", "mean"], 1]] * 501}, "at most 500"),
+        (
+            {"thresholds": {"f2": {"min": 1}}},
+            "unknown metric 'f2'. Known: cost, f1",
+        ),
+        ({"thresholds": {"f1": 1}}, "expected an object with 'min' and 'max'"),
+        ({"thresholds": {"f1": {"mean": 1}}}, "expected an object with 'min' and 'max'"),
+        ({"thresholds": {"f1": {"min": "x"}}}, "expected a number, found 'x'"),
+        ({"thresholds": [1]}, "expected an object"),
+    ],
+)
+def test_what_is_no_setting_is_refused(body: dict[str, Any], message: str) -> None:
+    """[P4] Names are those that the scenario has, or could take."""
+    with pytest.raises(Refused, match=message):
+        read_settings(body, OUTLINE)
