@@ -177,7 +177,7 @@ BROKEN = {
 def test_a_body_that_cannot_be_unpacked_is_refused(app: WebClient, kind: str) -> None:
     """[X10] With a sentence, on the page's routes and for programs."""
     gzipped = {"Content-Encoding": "gzip"}
-    path = f"/api/scenarios/{app.scenario('bot')}/weights"
+    path = f"/api/scenarios/{app.scenario('bot')}/settings"
     reply = app.send("POST", path, BROKEN[kind], gzipped)
     assert (reply.status, reply.body["error"][:8]) == (400, "the body"), reply
     own = {**gzipped, "Cookie": None, "Origin": None, "Authorization": f"Bearer {KEY}"}
@@ -189,7 +189,7 @@ def test_a_small_body_that_unpacks_to_a_large_one_is_refused(app: WebClient) -> 
     """[X10] 64 MB of blanks are 64 KB of gzip."""
     bomb = gzip.compress(b" " * 2**26)
     own = {"Cookie": None, "Origin": None, "Authorization": f"Bearer {KEY}"}
-    path = f"/api/scenarios/{app.scenario('bot')}/weights"
+    path = f"/api/scenarios/{app.scenario('bot')}/settings"
     for where, change in ((path, {}), (f"{dbgpt.PREFIX}evaluation", own)):
         reply = app.send("POST", where, bomb, {**change, "Content-Encoding": "gzip"})
         assert reply.status == 413
