@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -88,7 +89,8 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
 
 
 def _failed(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
-    return tuple(gate for gate in gates if gate.outcome == "failed")
+    failed = (gate for gate in gates if gate.outcome == "failed")
+    return tuple(replace(gate, margin=None) for gate in failed)  # files have no margins
 
 
 def change_of(name: str, before: RunPoint, after: RunPoint) -> str:

@@ -363,6 +363,11 @@ def test_a_run_that_does_not_come_to_its_end_is_an_error(open_app: Callable[...,
     assert "exit status 3" in page.locator("#run .verdict").inner_text()
     assert "Exit: the disk is full" in page.locator("#run pre").inner_text()
     assert page.locator("iframe").count() == 0
+    page.locator(".back").click()  # the list says so, too: nothing was saved
+    item_of(page, "ends").locator(".standing", has_text="Error").wait_for(timeout=RUN_MS)
+    page.reload()
+    choose(page, "ends")
+    page.locator("#run pre", has_text="Exit: the disk is full").wait_for(timeout=RUN_MS)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ Event = dict[str, Any]
 Widen = Callable[[Event], Event]
 """Makes of the event of a result, or of the ranking of variants, what the page needs."""
 
+_NO_VERDICT: Final = ("error", "stopped")
 _WIDENED: Final = ("result", "contest")
 
 
@@ -147,6 +148,7 @@ class LiveRuns:
         self._reserved: str | None = None
         self._waiting: deque[tuple[Job, Widen]] = deque()
         self._going: asyncio.Task[None] | None = None
+        self._ended: dict[str, tuple[str, str]] = {}
 
     @property
     def running(self) -> dict[str, str] | None:
@@ -160,6 +162,17 @@ class LiveRuns:
     def waiting(self) -> list[str]:
         """The scenarios that run after this one, in their order."""
         return [job.scenario for job, _ in self._waiting]
+
+    def unfinished(self, scenario: str) -> dict[str, str] | None:
+        """Return the last run of a scenario, if it came to no verdict: nothing saved says so."""
+        self._note_ended()
+        name, verdict = self._ended.get(scenario, ("", ""))
+        return {"run": name, "verdict": verdict} if verdict in _NO_VERDICT else None
+
+    def _note_ended(self) -> None:
+        for run in self._runs.values():
+            if run.has_ended and run.events:
+                self._ended[run.scenario] = run.id, run.events[-1].get("verdict", "")
 
     def refuse_second(self) -> None:
         """Refuse a run while there is one."""
@@ -182,6 +195,7 @@ class LiveRuns:
             await self._begin(*self._waiting.popleft()).ended()
 
     def _begin(self, job: Job, widen: Widen) -> LiveRun:
+        self._note_ended()  # also of those that are forgotten now
         run = LiveRun(job, widen)
         self._runs[run.id] = run
         for old in list(self._runs)[:-_KEPT]:

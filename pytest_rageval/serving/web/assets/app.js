@@ -160,6 +160,8 @@ function chooseLinked(app, isMove) {
     document.querySelector("h1")?.focus();
   }
   if (app.entry === null) return;
+  const { unfinished } = app.entry;
+  if (unfinished && app.running === null) follow(app, { ...unfinished, scenario: id }); // why it ended
   app.loadDetail(id);
   app.loadPoints(id, FIRST_POINTS);
 }
@@ -307,6 +309,7 @@ function redrawBar(app) {
 
 function barShown(app) {
   const { running } = app;
+  if (app.view === "home") return "";
   if (running?.run === "") return "another";
   if (running !== null) return running.scenario === app.chosen ? "" : running.run;
   return app.run !== null && hasChanges(app) ? "changed" : "";

@@ -81,7 +81,7 @@ function scenarioItem(app, one) {
     "li",
     { "data-scenario": id },
     el("div", { class: "what" }, link, name === shown ? null : el("span", { class: "note" }, given(shown))),
-    el("div", { class: "standing" }, standing(app, one), problem ? null : whyFailed(one)),
+    el("div", { class: "standing" }, standing(app, one), problem || one.unfinished ? null : whyFailed(one)),
     el("div", { class: "course" }, trend.length > 1 ? sparkline(trend) : null),
     el("span", { class: "note when" }, one.ran_at ? moment(one.ran_at).slice(0, 16) : ""),
     el("div", { class: "act" }, problem ? null : runOne(app, one)),
@@ -90,10 +90,11 @@ function scenarioItem(app, one) {
 }
 
 /** What is known of a scenario's last run, in a few signs. */
-function standing(app, { id, problem, last, variants, verdict }) {
+function standing(app, { id, problem, unfinished, last, variants, verdict }) {
   if (app.running?.scenario === id) return el("span", { class: "badge", id: "running-now" }, runningWords(app));
   if (app.waiting.includes(id)) return el("span", { class: "note" }, say("is_waiting"));
   if (problem) return mark("bad", "✕", say("broken"));
+  if (unfinished) return mark("bad", "⚠", say(`verdict_${unfinished.verdict}`));
   if (variants.length) {
     const ran = verdict === null ? el("span", { class: "note" }, say("not_run")) : badge(verdict);
     return [ran, " ", el("span", { class: "note" }, say("n_variants", { n: variants.length }))];
