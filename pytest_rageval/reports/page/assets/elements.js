@@ -115,14 +115,16 @@ const SIGNS = {
 };
 
 /** A word with a sign and a colour: for a band or an outcome. */
-function badge(kind, attributes) {
+function badge(kind, attributes, word = kind) {
   const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[kind]);
-  return el("span", { class: `badge ${kind}`, ...attributes }, sign, " ", say(kind));
+  return el("span", { class: `badge ${kind}`, ...attributes }, sign, " ", say(word));
 }
 
 /** How a sample ended; where nothing could fail it, the band of its score in place of "passed". */
 function stateBadge(state, at) {
   const outcome = state.outcomes[at];
+  // No mark of the row: a gate decides how many of these may be.
+  if (outcome === "xfailed" && !state.run.isMarked[at]) return badge(outcome, {}, "tolerated");
   if (outcome !== "passed" || canFail(state.run)) return badge(outcome);
   return bandBadge(state.run, WEIGHTED, state.weighted[at]);
 }
