@@ -61,7 +61,7 @@ class AppService:
                 "shown": one.shown,
                 "problem": one.problem or self._known_problem(one.id),
                 "variants": list(one.variants),
-                "unfinished": self.runs.unfinished(one.id),
+                "unfinished": self.runs.unfinished(one.id, last[one.id]["ran_at"]),
                 **last[one.id],
             }
             for one in self._entries.values()

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ class LiveRun:
 
     def __init__(self, job: Job, widen: Widen) -> None:
         self.id = secrets.token_hex(8)
+        self.began = datetime.now(UTC).replace(microsecond=0)
         self.scenario = job.scenario
         self.events: list[Event] = []
         self._job, self._widen = job, widen
@@ -148,7 +150,7 @@ class LiveRuns:
         self._reserved: str | None = None
         self._waiting: deque[tuple[Job, Widen]] = deque()
         self._going: asyncio.Task[None] | None = None
-        self._ended: dict[str, tuple[str, str]] = {}
+        self._ended: dict[str, tuple[LiveRun, str]] = {}
 
     @property
     def running(self) -> dict[str, str] | None:
@@ -163,16 +165,22 @@ class LiveRuns:
         """The scenarios that run after this one, in their order."""
         return [job.scenario for job, _ in self._waiting]
 
-    def unfinished(self, scenario: str) -> dict[str, str] | None:
-        """Return the last run of a scenario, if it came to no verdict: nothing saved says so."""
+    def unfinished(self, scenario: str, ran_at: str | None) -> dict[str, str] | None:
+        """Return the last run of a scenario, if it came to no verdict and saved nothing.
+
+        ``ran_at`` is when the last run that is saved began: a later one counts in its place.
+        """
         self._note_ended()
-        name, verdict = self._ended.get(scenario, ("", ""))
-        return {"run": name, "verdict": verdict} if verdict in _NO_VERDICT else None
+        run, verdict = self._ended.get(scenario, (None, ""))
+        if run is None or verdict not in _NO_VERDICT:
+            return None
+        is_older = ran_at is not None and datetime.fromisoformat(ran_at) >= run.began
+        return None if is_older else {"run": run.id, "verdict": verdict}
 
     def _note_ended(self) -> None:
         for run in self._runs.values():
             if run.has_ended and run.events:
-                self._ended[run.scenario] = run.id, run.events[-1].get("verdict", "")
+                self._ended[run.scenario] = run, run.events[-1].get("verdict", "")
 
     def refuse_second(self) -> None:
         """Refuse a run while there is one."""
