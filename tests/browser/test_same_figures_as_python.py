@@ -17,6 +17,7 @@ from pytest_rageval.model import (
     Baseline,
     Bound,
     Comparing,
+    LeftOut,
     MetricColumn,
     SampleResult,
     ScenarioInfo,
@@ -62,8 +63,13 @@ def made_samples(
         }
         if fate < 0.1:
             scores = dict.fromkeys(scores)
-        # Half of what is missing failed, the other half does not apply.
+        # Half of what is missing failed, the other half does not apply; of that, half by the row.
         errors = {name: "boom" for name, value in scores.items() if value is None and at_odds(rng)}
+        without = [name for name, value in scores.items() if value is None and name not in errors]
+        left_out: dict[str, LeftOut] = {name: "row" for name in without if at_odds(rng)}
+        if 0.1 <= fate < 0.13:
+            scores, errors = dict.fromkeys(scores), {}
+            left_out = dict.fromkeys(scores, "row")
         # Some metrics say themselves whether the sample passes, also without a score.
         details = {name: {"passing": at_odds(rng)} for name in scores if rng.random() < 0.05}
         samples.append(
@@ -74,6 +80,7 @@ def made_samples(
                 doc_name=rng.choice(DOCS),
                 scores=scores,
                 errors=errors,
+                left_out=left_out,
                 details=details,
                 metadata={"level": rng.choice([None, 1, "2", "x", [1, 2]])},
                 invalid="no answer" if 0.05 <= fate < 0.1 else None,
@@ -91,7 +98,7 @@ def made_score(rng: random.Random, column: MetricColumn) -> float | None:
         return None
     low, high = column.range
     if math.isinf(low):
-        return rng.choice([rng.gauss(100.0, 50.0), 1e-300, 1e15, 12.5])
+        return rng.choice([rng.gauss(100.0, 50.0), 1e-300, 1e9, 12.5])
     thirty_seconds = low + (high - low) * rng.randint(0, 32) / 32
     return rng.choice([low, high, thirty_seconds, low + (high - low) * rng.random()])
 

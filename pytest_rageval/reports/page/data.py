@@ -38,6 +38,7 @@ from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,
+    is_ruled_out,
     passing_of,
     score_of,
     was_not_asked,
@@ -227,6 +228,9 @@ def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
             for at, sample in enumerate(result.samples)
             if column.name in sample.errors and not is_scored(sample.scores.get(column.name))
         ],
+        "ruled_out": [
+            at for at, sample in enumerate(result.samples) if is_ruled_out(sample, column.name)
+        ],
         "refused": [
             at
             for at, sample in enumerate(result.samples)
@@ -312,7 +316,9 @@ def _unjudged(result: ScenarioResult) -> list[int]:
         if TARGET in sample.errors
         or any(
             not is_scored(score_of(sample, name))
-            and (name in required or was_not_asked(sample, name))
+            and (
+                (name in required and not is_ruled_out(sample, name)) or was_not_asked(sample, name)
+            )
             for name in sample.scores
         )
     ]

@@ -124,7 +124,7 @@ function badge(kind, attributes, word = kind) {
 function stateBadge(state, at) {
   const outcome = state.outcomes[at];
   // No mark of the row: a gate decides how many of these may be.
-  if (outcome === "xfailed" && !state.run.isMarked[at]) return badge(outcome, {}, "tolerated");
+  if (failsWithLeave(state, at)) return badge(outcome, {}, "tolerated");
   if (outcome !== "passed" || canFail(state.run)) return badge(outcome);
   return bandBadge(state.run, WEIGHTED, state.weighted[at]);
 }

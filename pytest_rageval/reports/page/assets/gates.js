@@ -178,8 +178,11 @@ function checkQuantile(state, gate, samples) {
 /** Over the samples that a threshold fails, or that have every score that one asks for. */
 function checkPassRate(state, gate, samples) {
   const names = state.run.data.scenario.thresholds.map(([name]) => name);
-  const isJudged = (at) =>
-    state.shortfalls[at].length > 0 || names.every((name) => scoresOf(state, name)[at] !== null);
+  const isJudged = (at) => {
+    const judging = names.filter((name) => !metricOf(state.run, name).isRuledOut?.[at]);
+    const isKnown = judging.every((name) => scoresOf(state, name)[at] !== null);
+    return state.shortfalls[at].length > 0 || (judging.length > 0 && isKnown);
+  };
   const scored = samples.filter((at) => state.run.isExpected[at] && isJudged(at));
   const met = scored.filter((at) => state.shortfalls[at].length === 0).length;
   const rate = scored.length ? met / scored.length : null;
@@ -188,7 +191,8 @@ function checkPassRate(state, gate, samples) {
 }
 
 function checkUnscored(state, gate, samples) {
-  const expected = samples.filter((at) => state.run.isExpected[at]);
+  const { isExpected, isScoreless } = state.run;
+  const expected = samples.filter((at) => isExpected[at] && !isScoreless[at]);
   const without = expected.filter((at) => state.weighted[at] === null);
   const allowed = new Set(gate.shares.map(([name]) => name));
   const counted = without.filter((at) => !isTolerated(state, at, allowed));
@@ -216,8 +220,7 @@ function checkUnscored(state, gate, samples) {
 function withShares(state, gate, general, expected) {
   const verdicts = [general];
   for (const [name, ends] of gate.shares) {
-    const scores = metricOf(state.run, name).scores;
-    const n = expected.filter((at) => scores[at] === null).length;
+    const n = expected.filter((at) => lacks(metricOf(state.run, name), at)).length;
     const share = expected.length ? n / expected.length : null;
     const remark = () => say("metric_missing", { name, n, of: expected.length });
     verdicts.push(boundResult(ends, share, general.message, remark));
@@ -260,9 +263,9 @@ function waysToAllow(state, expected, samples) {
   const blamed = new Set(samples.filter(isSample).flatMap((at) => blamedMetrics(state, at)));
   const names = run.metrics.filter((metric) => blamed.has(metric));
   if (!names.length) return samples.some((at) => run.isInvalid[at]) ? say("rows_to_allow", {}) : "";
-  const shares = names.map(({ name, scores }) => {
-    const lacking = expected.filter((at) => scores[at] === null).length;
-    return { name, share: Math.ceil((100 * lacking) / expected.length) / 100 };
+  const shares = names.map((metric) => {
+    const lacking = expected.filter((at) => lacks(metric, at)).length;
+    return { name: metric.name, share: Math.ceil((100 * lacking) / expected.length) / 100 };
   });
   const tooMany = shares.filter(({ share }) => share > MOST_ADVISED).map(({ name }) => name);
   if (tooMany.length) return say("too_many_to_allow", { names: tooMany.join(", ") });

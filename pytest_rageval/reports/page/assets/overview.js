@@ -119,7 +119,9 @@ function verdictLine(verdict, before = verdict.outcome) {
   if (verdict.errorSamples) why.push(say("error_samples", { n: verdict.errorSamples }));
   if (verdict.outcome === "partial") why.push(say("part_ran"));
   if (verdict.outcome === "unjudged") why.push(say("nothing_to_pass"));
-  if (verdict.outcome === "passed") why.push(say("all_kept"));
+  const tolerated = verdict.toleratedSamples;
+  if (verdict.outcome === "passed")
+    why.push(tolerated ? say("all_but_tolerated", { n: tolerated }) : say("all_kept"));
   if (verdict.openGates) why.push(say("open_gates", { n: verdict.openGates }));
   if (verdict.isAsRun) why.push(say("gates_as_run"));
   return el(

@@ -46,7 +46,7 @@ const RUN_WORDS = [
   [/not every sample of every variant ran/, "并非每个变体的每个样本都已运行"],
   [/not compared with ([^';；]+)/, (_, names) => `未与 ${inARow(names)} 对比`],
   [/([^;；：]+?) did not run/, (_, names) => `${inARow(names)} 未运行`],
-  [/; a difference below (\S+) may go unseen \(power 80 %\)/, "；小于 $1 的差异可能检不出（检验效能 80%）"],
+  [/; a difference below (\S+) may go unseen \(power 80 %\)/, "；小于 $1 的差异可能检测不到（检验效能 80%）"],
   [/nothing is significantly better than (.+?) \((\S+) (\S+), (\d+) common samples?, /, "没有变体显著优于 $1（$2 $3，$4 个共有样本，"],
   [
     /nothing is significantly better than (.+?) \((\S+) (\S+), (\d+) common of (\d+) samples?, /,
@@ -100,7 +100,7 @@ const RUN_WORDS = [
   [/; not sure yet, nor would labels of all (\d+) answers decide it/, "；尚不确定，标注全部 $1 个回答也不足以判定"],
   [/; people's mean (\S+) is itself below (\S+): more labels will hardly help/, "；人工均值 $1 本身已低于 $2：增加标注也难有帮助"],
   [/; people's mean (\S+) is itself above (\S+): more labels will hardly help/, "；人工均值 $1 本身已高于 $2：增加标注也难有帮助"],
-  [/; with these labels, a (?:fall|rise) below (\S+) may go unseen \(power 80 %\)/, "；以这些标注，小于 $1 的变差可能检不出（检验效能 80%）"],
+  [/; with these labels, a (?:fall|rise) below (\S+) may go unseen \(power 80 %\)/, "；以这些标注，小于 $1 的下降可能检测不到（检验效能 80%）"],
   [/; not sure yet/, "；尚不确定"],
   [/the labels give no interval/, "标注不足以计算区间"],
   [
@@ -158,7 +158,7 @@ const RUN_WORDS = [
   [/; mode (\w+), max_drop /g, "；模式 $1，max_drop "],
   [
     /; with this n, a (?:fall|rise) below (\S+) may go unseen \(power 80 %\)/g,
-    "；此样本量下，小于 $1 的变差可能检不出（检验效能 80%）",
+    "；此样本量下，小于 $1 的下降可能检测不到（检验效能 80%）",
   ],
   [/(?<=：无法判定，A [^;；]*); cannot be decided: /g, "；原因："],
   [/; cannot be decided: /g, "；无法判定："],

@@ -27,6 +27,7 @@ function prepare(data) {
       ...metric,
       range: rangeOf(metric),
       hasFailed: flags(n, metric.failed),
+      isRuledOut: flags(n, metric.ruled_out),
       hasRefused: flags(n, metric.refused),
     })),
     rules: null,
@@ -34,6 +35,8 @@ function prepare(data) {
     groups: samples.group ?? null,
     fields: new Map(data.fields.map((field) => [field.name, field])),
   };
+  // Rows that rule every metric out need no score.
+  run.isScoreless = run.all.map((at) => run.metrics.every(({ isRuledOut }) => isRuledOut[at]));
   run.weights = {
     metrics: Object.fromEntries(run.metrics.map((metric) => [metric.name, metric.weight])),
     docs: new Map(data.scenario.doc_weights),
@@ -217,7 +220,8 @@ function ruleOf(run, outcome, at) {
 function unjudged(state, at) {
   if (state.run.isUnjudged[at]) return true;
   if (state.weighted[at] !== null || isTolerated(state, at)) return false;
-  if (!state.run.metrics.some((metric) => metric.scores[at] !== null)) return true;
+  if (!state.run.metrics.some((metric) => metric.scores[at] !== null))
+    return !state.run.isScoreless[at];
   const hasFailed = blamedMetrics(state, at).some((metric) => metric.hasFailed[at]);
   return !hasFailed || state.run.data.scenario.judges_weighted;
 }
@@ -230,6 +234,11 @@ function blamedMetrics(state, at) {
   );
   const failed = lacking.filter((metric) => metric.hasFailed[at]);
   return failed.length ? failed : lacking;
+}
+
+/** Whether a sample has no score of a metric that its row does not leave out. */
+function lacks(metric, at) {
+  return metric.scores[at] === null && !metric.isRuledOut[at];
 }
 
 /** Whether the weighted score is missing only because of metrics that may be missing. */
@@ -248,7 +257,9 @@ function lacksWithLeave(state, at) {
     (metric) =>
       state.run.mayBeMissing.has(metric.name) &&
       metric.scores[at] === null &&
-      (metric.hasFailed[at] || metric.is_required || blamed.has(metric)),
+      (metric.hasFailed[at] ||
+        (metric.is_required && !metric.isRuledOut[at]) ||
+        blamed.has(metric)),
   );
 }
 
@@ -283,6 +294,11 @@ function countsOf(state) {
 }
 
 /** What the run's summary would say: failed by a case or a gate, else passed where all ran. */
+/** Whether a sample does not pass, and only a gate decides how many may not. */
+function failsWithLeave({ outcomes, run }, at) {
+  return outcomes[at] === "xfailed" && !run.isMarked[at];
+}
+
 function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
@@ -292,7 +308,8 @@ function verdictOf(state) {
   const ended = is_judged ? "passed" : "unjudged";
   const outcome = isFailed ? "failed" : complete || not_asked ? ended : "partial";
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
-  return { outcome, failedGates, openGates, failedSamples, errorSamples, isAsRun };
+  const toleratedSamples = state.run.all.filter((at) => failsWithLeave(state, at)).length;
+  return { outcome, failedGates, openGates, failedSamples, errorSamples, toleratedSamples, isAsRun };
 }
 
 /** The good / warn / bad band of a score of `target`, null where there is no score. */
