@@ -33,6 +33,9 @@ _SHORT: Final = 8
 _TIMES_LONGER: Final = 3
 """From here on, f1 is at most 0.5 even for an answer that holds the whole reference."""
 
+_TIMES_LONGER_UNEQUAL: Final = 1.5
+"""The same where no answer is its reference: em would be 0 for right and wrong ones alike."""
+
 _OF_GROUPS: Final = ("stringem", "rouge-l")
 """For groups of right answers, of which an answer has to hold one each."""
 
@@ -225,7 +228,16 @@ def _are_sentences(table: Table, mapped: Mapped) -> bool:
     pairs = zip(map(_tokens, answers.cells), map(_tokens, references.cells), strict=True)
     shortest = ((given, min(wanted or [0])) for given, wanted in pairs)
     times = [given[0] / least for given, least in shortest if given and least]
-    return bool(times) and median(times) >= _TIMES_LONGER
+    is_ever_equal = any(map(_equals_one, answers.cells, references.cells))
+    return bool(times) and median(times) >= (
+        _TIMES_LONGER if is_ever_equal else _TIMES_LONGER_UNEQUAL
+    )
+
+
+def _equals_one(answer: Any, references: Any) -> bool:
+    """Return whether an answer is one of its references, but for case and punctuation."""
+    wanted = {normalize_ultrarag(text) for text in texts_in(references)}
+    return any(normalize_ultrarag(text) in wanted for text in texts_in(answer))
 
 
 def _has_groups(table: Table, mapped: Mapped) -> bool:

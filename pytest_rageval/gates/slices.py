@@ -77,12 +77,17 @@ class SliceGate(Gate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail when the gate fails for any value.
 
+        Fail also when no sample has a value: there are no groups to look at.
+
         A value is left out if all its samples are skipped or expected invalid rows; also, with a
         remark, if the baseline has none of its samples.
         """
         slices = self._judged_slices(result)
         new = self._new(slices)
         found = self._verdict(self._verdicts(result, slices))
+        if found.outcome == "passed" and self.field != CAUSE and [*slices] == [_NO_VALUE]:
+            # One mean over all samples would stand for that of each group.
+            found = replace(found, outcome="failed", message=f"no sample has a {self.field}")
         if found.outcome == "passed" and (lost := self.lacks_samples(result)):
             # A slice cannot miss samples that it does not have, so missing ones are counted here.
             found = replace(found, outcome="failed", message=lost)

@@ -339,6 +339,8 @@ class Command:
     metavar: str | None
     help: str
     alone: str | None = None
+    beside: str | None = None
+    """The command that it goes with."""
 
     @property
     def flag(self) -> str:
@@ -394,11 +396,17 @@ COMMANDS = (
 """What a run of pytest does in place of running tests: one of them."""
 WITH_COMMANDS = (
     Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
-    Command("ci", "SERVICE", "with --rag-from: also write a workflow of this service: github"),
+    Command(
+        "ci",
+        "SERVICE",
+        "with --rag-from: also write a workflow of this service: github",
+        beside="from",
+    ),
     Command(
         "merge-commits",
         None,
         "with --rag-merge: also merge shards of different commits or runs of CI",
+        beside="merge",
     ),
 )
 

@@ -156,6 +156,14 @@ def _overrides(config: pytest.Config) -> list[Override]:
     return changes
 
 
+def _refuse_alone(config: pytest.Config) -> None:
+    """Raise UsageError for an option that does nothing without a command."""
+    for option in options.WITH_COMMANDS:
+        needed = option.beside and not config.getoption(f"rag_{option.beside}")
+        if needed and option.is_given(config):
+            raise pytest.UsageError(f"{option.flag} goes with --rag-{option.beside}")
+
+
 def refuse_pairs(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be given together, or not there."""
     commands = [command for command in options.COMMANDS if command.is_given(config)]
@@ -164,6 +172,7 @@ def refuse_pairs(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{names} are two commands: run one after the other")
     for command in commands:
         _refuse_left_over(config, command)
+    _refuse_alone(config)
     if options.SAVE.is_given(config) and options.SAVE_FAILED.is_given(config):
         raise pytest.UsageError(
             f"{options.SAVE.flag} and {options.SAVE_FAILED.flag}: give one of them"

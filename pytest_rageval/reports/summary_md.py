@@ -131,7 +131,7 @@ def _answer(answer: WrongAnswer) -> Iterator[str]:
         "answer": sample.answer,
         "expected": answer.reference,
         "why": "; ".join(shorten(text, _REASON_WIDTH) for text in answer.missed),
-        "judge": "; ".join(answer.reasons),
+        "reason": "; ".join(answer.reasons),
         "cause": answer.cause,
     }
     for name, text in parts.items():
@@ -144,11 +144,13 @@ def ranking_section(
 ) -> Iterator[str]:
     """Yield the variants of a scenario against each other, as Markdown.
 
-    Of ``results``, those of the variants, why scores are missing.
+    Of ``results``, those of the variants, which gates failed, and why scores are missing.
     """
     # Not at the top: most runs are green, and most scenarios have no variants.
-    from pytest_rageval.reports.what_is_wrong import variant_errors
+    from pytest_rageval.reports.what_is_wrong import variant_errors, variant_verdicts
 
+    verdicts = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in variant_verdicts(results)]
+    yield from _fitting(verdicts, _ROOM_LIST)
     head = "| variant | " + " | ".join(HEADS) + " |"
     rows = [
         f"| {_name(name)} | " + " | ".join(text.strip() or "-" for text in figures) + " |"

@@ -296,6 +296,16 @@ def _named(changes: Sequence[Change], what: str) -> str:
     return f"{len(changes)} {what} ({names}{more})"
 
 
+def variant_verdicts(results: Sequence[ScenarioResult]) -> Iterator[str]:
+    """Yield of each variant how it ended and its failed gates; nothing where all are green."""
+    views = [RunView(result) for result in results]
+    if not any(view.result.is_red for view in views):
+        return
+    for view in sorted(views, key=lambda view: not view.result.is_red):
+        gates = "".join(f"; {sentence}" for sentence in WhatIsWrong(view).gates)
+        yield f"{view.result.info.variant} {view.verdict}: {view.ended}{gates}"
+
+
 def variant_errors(results: Iterable[ScenarioResult]) -> Iterator[str]:
     """Yield why scores of variants are missing or not to be trusted, with the variant's name."""
     for result in results:

@@ -100,9 +100,10 @@ def test_a_system_that_is_asked_may_answer_in_sentences() -> None:
 
 
 def test_sentences_are_told_by_most_rows() -> None:
-    """Three times as long as the reference, of at most 8 tokens: 6 to 2 are, 5 to 2 are not."""
+    """Three times as long as the reference, of at most 8 tokens; 1.5 times if none is equal."""
     assert sentences("five days", given="It takes {} on average").are_sentences
-    assert not sentences("five days", given="It takes {} there").are_sentences
+    assert sentences("five days", given="It takes {} there").are_sentences
+    assert not sentences("in five days", given="{} now").are_sentences
     assert sentences(*("five days",) * 3, "the whole of it " * 9, given=SENTENCE).are_sentences
     eight = "one two three four five six seven eight"
     assert sentences(eight, given="{0} {0} {0}").are_sentences
