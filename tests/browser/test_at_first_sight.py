@@ -117,6 +117,7 @@ def test_words_that_differ_from_the_closest_reference_are_marked(
     )
     assert "not in the reference" in said
     first.locator("summary").click()
+    first.locator("details li").last.wait_for()
     assert first.locator("details li").all_inner_texts() == ["a", "b"]
 
 
@@ -324,3 +325,56 @@ def test_what_is_missing_is_said_in_chinese_too(open_report: Any, weigh: Weigh) 
         list(said),
     )
     assert found == list(said.values())
+
+
+def test_where_a_mean_is_too_high_the_highest_are_the_worst(open_report: Any, weigh: Weigh) -> None:
+    """Three are above the bound of 0.2; their high scores are not called good."""
+    scores = [0.0, 0.9, 0.1, 1.0, 0.3]
+    samples = [sample(at, score) for at, score in enumerate(scores)]
+    page = open_report(made(weigh, samples, gates={"f1": {"max": 0.2}}))
+    assert texts(page, ".failures li") == ["✕ f1.mean 0.4600 is above 0.2000"]
+    assert worst(page) == ["s3", "s1", "s4"]
+    assert "good" not in " ".join(texts(page, "#worst .cell-head .badge"))
+
+
+def test_what_failed_is_never_folded(open_report: Any, weigh: Weigh) -> None:
+    """Also behind many metrics that do not apply; answers without a score come first."""
+    names = ("f1", "na0", "na1", "na2", "na3", "na4", "dead")
+    columns = tuple(MetricColumn(name) for name in names)
+    none = dict.fromkeys(names[1:])
+    samples = [
+        SampleResult(
+            f"s{at}",
+            at,
+            scores={
+                "f1": 1.0,
+                **(none if at == 1 else dict.fromkeys(names[1:], 1.0)),
+                "dead": None,
+            },
+            reasons=dict.fromkeys(names[1:6], "not this row") if at == 1 else {},
+            errors={"dead": "ConnectionError: the judge is away"},
+        )
+        for at in range(2)
+    ]
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", columns, gates={"f1": 0.1}, total=2, selected=2)
+    page = open_report(weigh(info, samples, dict.fromkeys(names, 1.0), {}))
+    shown = page.locator("#verdict .missing > ul").inner_text()
+    assert "dead failed on 2 of 2 samples, for instance: ConnectionError" in shown
+    assert worst(page) == ["s0", "s1"]
+    assert "ConnectionError: the judge is away" in texts(page, "#worst article")[0]
+
+
+def test_a_gate_by_a_field_that_no_sample_has_fails(open_report: Any, weigh: Weigh) -> None:
+    """One mean of all is not the mean of each document."""
+    gates = {"by": {"doc_name": {"f1": 0.5}}}
+    page = open_report(made(weigh, [sample(0, 0.9), sample(1, 0.8)], gates=gates))
+    assert texts(page, ".failures li") == ["✕ by.doc_name.f1.mean no sample has a doc_name"]
+    assert page.locator(".notice").count() == 0  # the page and Python agree
+
+
+def test_what_a_gate_tolerates_is_not_said_to_have_passed(open_report: Any, weigh: Weigh) -> None:
+    samples = [sample(0, 0.9), sample(1, 0.1, outcome="xfailed")]
+    options = {"thresholds": {"f1": Bound(min=0.5)}, "gates": {"pass_rate": 0.5}}
+    page = open_report(made(weigh, samples, tolerates_shortfalls=True, **options))
+    assert "no gate failed; 1 below their threshold, tolerated" in texts(page, "#verdict")[0]
+    assert texts(page, '[data-worst="1"] .badge') == ["≈ tolerated"]

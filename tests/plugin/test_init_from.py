@@ -182,6 +182,7 @@ def test_the_same_command_again_keeps_all(project: Project) -> None:
             ["--rag-init", "--rag-from=bare.csv", "--rag-ci=gitlab"],
             "*: expected github; docs/how-to/gates-in-ci*",
         ),
+        (["--rag-init", "--rag-ci=github"], "*--rag-ci goes with --rag-from*"),
         (["--rag-init", "--rag-from=bare.csv", "--rag-set", "name=x"], "*only keys of 'dataset'*"),
         (["--rag-init", "--rag-from=full.csv"], "*full.rageval.yaml exists already*"),
     ],

@@ -107,11 +107,14 @@ def page_data(
     return {**plain, **texts, "texts": pool}
 
 
-def _missing(result: ScenarioResult) -> list[list[str]]:
-    """Return what is missing in the figures, each with the reason; not what is warned of anyway."""
+def _missing(result: ScenarioResult) -> list[tuple[str, str, bool]]:
+    """Return what is missing in the figures, each with the reason, and whether something failed.
+
+    Not what is warned of anyway.
+    """
     warned = set(map(str, control_remarks(result)))
     return [
-        [cut(part.text, _WIDTH), cut(part.reason, _WIDTH)]
+        (cut(part.text, _WIDTH), cut(part.reason, _WIDTH), part.is_error)
         for part in RunView(result).missing
         if str(part) not in warned
     ]

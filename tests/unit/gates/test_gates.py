@@ -391,6 +391,13 @@ def test_a_slice_gate_that_holds_names_the_worst(result: Result) -> None:
     assert (gate.observed, gate.bound) == (0.75, 0.5)
 
 
+def test_a_slice_gate_by_a_field_that_no_sample_has_fails(result: Result) -> None:
+    """One mean of all samples would pass for that of each document."""
+    gate = check(result, {"by": {"doc_name": {"f1": 0.5}}}, scored(1.0, 0.75))
+    found = gate["by.doc_name.f1.mean"]
+    assert (found.outcome, found.message) == ("failed", "no sample has a doc_name")
+
+
 def test_a_slice_without_any_score_fails_and_a_skipped_one_is_left_out(result: Result) -> None:
     samples = scored(1.0, None, doc_name=["a", "b"])
     options = {"by": {"doc_name": {"f1": 0.5}}}

@@ -66,7 +66,7 @@ function errorLine({ state, run }) {
   const errors = run.all.filter((at) => state.outcomes[at] === "error");
   if (!errors.length) return null;
   const words = say("could_not_be_judged", { n: errors.length, of: state.counts.ran });
-  const isSaid = run.data.missing.some(([, reason]) => reason);
+  const isSaid = run.data.missing.some(([, reason, isError]) => isError && reason);
   const first = isSaid ? null : remarksOf(run, errors[0]).find(({ kind }) => kind === "error");
   const why = first ? [say("for_instance"), given(`${first.name}: ${beginning(run, first.text)}`)] : null;
   return failure("error", [words, why]);
@@ -144,11 +144,16 @@ function missingLines({ run, state }) {
   const failed = failedNames(state);
   const said = run.data.gates.filter(({ name, remark }) => remark && failed.has(name));
   const isSaid = ([text]) => said.some(({ remark }) => text.endsWith(remark));
-  const lines = run.data.missing.filter((line) => !isSaid(line)).map(([text, reason]) =>
-    el("li", {}, given(missingSaid(text)), reason ? [say("for_instance"), given(reason)] : null),
-  );
-  if (!lines.length) return null;
-  const [shown, folded] = [lines.slice(0, MOST_MISSING), lines.slice(MOST_MISSING)];
+  const found = run.data.missing.filter((line) => !isSaid(line));
+  if (!found.length) return null;
+  // What failed is never folded.
+  const errors = found.filter(([, , isError]) => isError);
+  const others = found.filter(([, , isError]) => !isError);
+  const line = ([text, reason]) =>
+    el("li", {}, given(missingSaid(text)), reason ? [say("for_instance"), given(reason)] : null);
+  const open = Math.max(0, MOST_MISSING - errors.length);
+  const shown = [...errors, ...others.slice(0, open)].map(line);
+  const folded = others.slice(open).map(line);
   return el(
     "div",
     { class: "missing" },

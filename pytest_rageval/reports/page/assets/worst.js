@@ -62,6 +62,7 @@ const WORST_VIEWS = {
 function lowestNote({ state, run }, target) {
   const name = nameOf(target);
   if (state.verdict.outcome === "passed" && !state.verdict.toleratedSamples) return sayGiven("nothing_failed", { name });
+  if (exceededBound({ run, state }, target) !== null) return sayGiven("highest_by", { name });
   const isByPeople = peoplesUnits(run, target).size > 0;
   return sayGiven(isByPeople ? "lowest_by_people" : "lowest_by", { name });
 }
@@ -130,14 +131,18 @@ function lowestSamples({ run, state }, target) {
   const metric = metricOf(run, target);
   const scores = scoresOf(state, target);
   const people = peoplesUnits(run, target);
+  const most = exceededBound({ run, state }, target);
+  const isUnknown = (at) => scores[at] === null && run.metrics.some(({ hasFailed }) => hasFailed[at]);
   const isBounded = Number.isFinite(rangeOfTarget(state, target)[1]);
   const best = isBounded ? 1 - TOLERANCE : Infinity;
-  const units = Float64Array.from(scores, (score, at) =>
-    people.has(at) ? people.get(at) : score === null ? Infinity : toUnit(metric, score),
-  );
+  const unitOf = (score, at) => (most !== null ? -score : (people.get(at) ?? toUnit(metric, score)));
+  const units = Float64Array.from(scores, (score, at) => {
+    if (score !== null || people.has(at)) return unitOf(score, at);
+    return isUnknown(at) ? -Infinity : Infinity;
+  });
   const byOutcome = new Map(WORST_FIRST.map((outcome) => [outcome, []]));
   run.all.forEach((at) => byOutcome.get(state.outcomes[at]).push(at));
-  const isLow = (at) => run.isExpected[at] && units[at] < best;
+  const isLow = (at) => run.isExpected[at] && units[at] < (most !== null ? -most : best);
   const groups = [
     ...["error", "failed", "xfailed"].map((outcome) => byOutcome.get(outcome)),
     byOutcome.get("passed").filter(isLow),
@@ -145,6 +150,16 @@ function lowestSamples({ run, state }, target) {
   const list = groups.flatMap((samples) => lowestOf(samples, (at) => units[at]));
   const n = groups.reduce((sum, { length }) => sum + length, 0);
   return { list: list.slice(0, MOST_WORST).map((at) => ({ at })), n };
+}
+
+/** The largest value that a gate allows of a mean, if that is what failed; else null. */
+function exceededBound({ run, state }, target) {
+  const found = state.gates.find(({ name, outcome, observed }) => {
+    const gate = run.data.gates.find((one) => one.name === name);
+    const [, max] = gate?.kind === "mean" && gate.target === target ? gate.ends : [];
+    return outcome === "failed" && typeof max === "number" && observed > max;
+  });
+  return found ? run.data.gates.find(({ name }) => name === found.name).ends[1] : null;
 }
 
 /** By sample, what people say of it, 1 for the best: for those labelled as they are now. */
@@ -225,8 +240,9 @@ function worstAnswer(app, { at, before, after }) {
     "aria-label": say("open_sample", { id }),
   });
   const asked = data.question[at];
-  // Beside what it fell from, the band of a score says nothing.
-  const isEnded = before === undefined || canFail(run) || state.outcomes[at] !== "passed";
+  // Beside what it fell from, or where a high score is bad, the band of a score says nothing.
+  const isPlain = before === undefined && exceededBound(app, app.worst.target) === null;
+  const isEnded = isPlain || canFail(run) || state.outcomes[at] !== "passed";
   return el(
     "article",
     { class: `bad-answer ${state.outcomes[at]}`, "data-worst": at },
