@@ -37,8 +37,8 @@ function facts(app) {
 
 function usageText(usage) {
   const tokens = grouped((usage.prompt_tokens ?? 0) + (usage.completion_tokens ?? 0));
-  const price =
-    usage.cost_usd === null ? say("no_price") : say("usd", { cost: usage.cost_usd.toFixed(4) });
+  const isUnknown = usage.cost_usd === null && usage.calls > 0;
+  const price = isUnknown ? say("no_price") : say("usd", { cost: (usage.cost_usd ?? 0).toFixed(4) });
   return say("usage", {
     calls: grouped(usage.calls),
     cached: grouped(usage.cached),
