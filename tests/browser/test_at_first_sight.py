@@ -26,6 +26,7 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.reports import page as page_package
+from pytest_rageval.reports.page import assemble
 
 Weigh = Callable[..., ScenarioResult]
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -378,3 +379,20 @@ def test_what_a_gate_tolerates_is_not_said_to_have_passed(open_report: Any, weig
     page = open_report(made(weigh, samples, tolerates_shortfalls=True, **options))
     assert "no gate failed; 1 below their threshold, tolerated" in texts(page, "#verdict")[0]
     assert texts(page, '[data-worst="1"] .badge') == ["≈ tolerated"]
+
+
+def test_large_data_are_packed_and_read_alike(
+    open_report: Any, weigh: Weigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of 100,000 samples then fits into 8 MB; the page does the same."""
+    samples = [sample(0, 0.9, question="谁？"), sample(1, 0.1, question="<b>Who</b>?")]
+    run = made(weigh, samples, gates={"f1": 0.6})
+    plain = open_report(run)
+    shown = plain.locator("main").inner_text()
+    assert plain.locator("#data").text_content().startswith("{")
+    monkeypatch.setattr(assemble, "_LARGE", 100)
+    packed = open_report(run)
+    packed.locator("#worst article").first.wait_for()
+    assert packed.locator("#data").text_content().startswith("H4sI")  # gzip, in base64
+    assert packed.locator("main").inner_text() == shown
+    assert "<b>Who</b>?" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -20,6 +21,8 @@ MOST_LISTED = 10
 """How many contexts, or references, of a sample are shown."""
 
 _SHORTEST = 60
+_LARGE = 2_000_000
+_LEVEL = 6
 _MARK = 12  # bytes for the length of a text that was cut
 _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
 
@@ -138,10 +141,20 @@ def page_of(
         "style": style,
         "script": script,
         "without_script": "<br>".join(without_script),
-        "data": embedded_json(data(len(style.encode()) + len(script.encode()))),
+        "data": _packed(embedded_json(data(len(style.encode()) + len(script.encode())))),
     }
     for at, part in enumerate(_SLOT.split(asset("report.html"))):
         yield slots[part] if at % 2 else part
+
+
+def _packed(text: str) -> str:
+    """Return the data as they are or, where they are large, compressed, as base64.
+
+    A browser unpacks them faster than it reads them.
+    """
+    if len(text) <= _LARGE:
+        return text
+    return base64.b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
 
 
 def in_one_scope(scripts: Iterable[str]) -> str:

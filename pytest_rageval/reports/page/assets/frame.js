@@ -1,4 +1,14 @@
-// What is around a page: its colours, its language, and parts that are drawn anew.
+// What is around a page: its data, its colours, its language, and parts that are drawn anew.
+
+/** Starts with the data of the page, which are compressed where they are large. */
+function withData(start) {
+  const text = document.getElementById("data").textContent;
+  if (text.startsWith("{")) return start(JSON.parse(text));
+  const bytes =
+    Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(unpacked).json().then(start);
+}
 
 /** The line at the top, with buttons for colours and language. */
 function toolBar(app) {

@@ -1,7 +1,7 @@
 // The page comes to life: one state, drawn anew where it changes.
 
-function start() {
-  const run = prepare(JSON.parse(document.getElementById("data").textContent));
+function start(data) {
+  const run = prepare(data);
   run.differing = differingFromPython(run);
   const app = {
     run,
@@ -150,4 +150,4 @@ function openLinked(app) {
   if (at >= 0 && app.dialog.isConnected) app.openSample(at);
 }
 
-start();
+withData(start);

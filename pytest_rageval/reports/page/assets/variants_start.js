@@ -1,7 +1,6 @@
 // The page of variants comes to life: a run for each column, weights for all, one ranking.
 
-function startVariants() {
-  const data = JSON.parse(document.getElementById("data").textContent);
+function startVariants(data) {
   const columns = data.variants.map((plain, at) => columnOf(data, plain, at));
   const app = {
     data,
@@ -305,4 +304,4 @@ function weighedUnlike({ columns }) {
   return new Set(counted).size > 1;
 }
 
-startVariants();
+withData(startVariants);
