@@ -342,10 +342,10 @@ def test_what_is_missing_is_data(
     """In the words that every output has."""
     data = data_of(page_of(decided(result(samples)), tmp_path))
     assert data["missing"][:2] == [
-        ["1 of 4 rows is invalid and in no figure", "no answer"],
-        ["1 of 4 samples is skipped and in no figure", ""],
+        ["1 of 4 rows is invalid and in no figure", "no answer", True],
+        ["1 of 4 samples is skipped and in no figure", "", False],
     ]
-    assert ["f1 failed on 1 of 3 samples", "boom"] in data["missing"]
+    assert ["f1 failed on 1 of 3 samples", "boom", True] in data["missing"]
 
 
 def test_a_gate_on_a_mean_has_what_the_run_says_beside_it(result: Result, tmp_path: Path) -> None:

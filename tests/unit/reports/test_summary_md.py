@@ -242,7 +242,7 @@ def test_what_is_wrong_comes_first_and_means_nothing_as_markdown(result: Made) -
         r"   - answer: &#60;b&#62;no&#60;/b&#62; 1. \`x\`",
         r"   - expected: no\_x",
         "   - why: f1 0.2500 &#60; 0.5000",
-        "   - judge: f1: see #&#8203;12",
+        "   - reason: f1: see #&#8203;12",
         "",
     ]
 
