@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.gates.base import BoundedGate, Gate, GateOptionError, make_gates
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -53,13 +54,22 @@ class WhatIsWrong:
     @cached_property
     def gates(self) -> Sequence[str]:
         """Each failed gate in a sentence, with its figure, its reason and the worst group."""
-        return [gate_sentence(self.view.result, gate, self._known) for gate in self._failed]
+        return [gate_sentence(self.view.result, gate, self._known) for gate in self.failed]
+
+    @cached_property
+    def failed(self) -> Sequence[GateResult]:
+        """The gates that failed."""
+        return [gate for gate in self.view.result.gates if gate.outcome == "failed"]
+
+    @cached_property
+    def open(self) -> Sequence[GateResult]:
+        """The gates that are not decided."""
+        return [gate for gate in self.view.result.gates if gate.outcome == "skipped"]
 
     @property
     def undecided(self) -> Sequence[str]:
         """The gates that are not decided, each with its reason."""
-        gates = [gate for gate in self.view.result.gates if gate.outcome == "skipped"]
-        return [f"{gate.name}: {gate.message}" for gate in gates]
+        return [f"{gate.name}: {gate.message}" for gate in self.open]
 
     @cached_property
     def answers(self) -> Sequence[WrongAnswer]:
@@ -104,10 +114,6 @@ class WhatIsWrong:
         return f"since {since}: {', '.join(filter(None, both))}"
 
     @cached_property
-    def _failed(self) -> Sequence[GateResult]:
-        return [gate for gate in self.view.result.gates if gate.outcome == "failed"]
-
-    @cached_property
     def _known(self) -> dict[str, Gate]:
         """The gates that the scenario names; not those of hooks, nor of a run without its base."""
         info = self.view.result.info
@@ -118,13 +124,13 @@ class WhatIsWrong:
 
     @property
     def _failed_known(self) -> list[Gate]:
-        return [self._known[gate.name] for gate in self._failed if gate.name in self._known]
+        return [self._known[gate.name] for gate in self.failed if gate.name in self._known]
 
     @cached_property
     def _wrong(self) -> Sequence[SampleResult]:
         view, known = self.view, self._known
         found = view.worst(self._is_wrong)
-        for gate in self._failed:
+        for gate in self.failed:
             if gate.name in known:
                 listed = known[gate.name].worst_samples(view.result, gate)
                 found += [sample for part in listed for _, sample in part.rows]
@@ -207,7 +213,7 @@ def gate_sentence(
 
     The worst group is that of a field by which the scenario has gates, else of the documents.
     """
-    name = verdict.name.removesuffix(".mean")
+    name = shorten(verdict.name.removesuffix(".mean"))
     words = _SIGNS.sub(lambda found: f"{found[1]} {_WORDS[found[2]]} {found[3]}", verdict.message)
     colon = "" if _SIGNS.match(verdict.message) else ":"
     gate = (known or {}).get(verdict.name)

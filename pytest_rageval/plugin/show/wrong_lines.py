@@ -37,7 +37,7 @@ def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
     """Yield the sentences with their colours; what failed is red."""
     yield from ((text, "red") for text in (*found.errors, *found.gates))
     if found.undecided:
-        names = ", ".join(gate.partition(":")[0] for gate in found.undecided)
+        names = ", ".join(gate.name for gate in found.open)
         yield f"undecided: {names}", "yellow"
     if found.changes:
         yield found.changes, ""
