@@ -36,7 +36,7 @@ from pytest_rageval.stats.wording import (
     figure,
     interval,
 )
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import one_line, short_line
 
 if TYPE_CHECKING:
     from pytest_rageval.reports.what_is_wrong import WrongAnswer
@@ -388,7 +388,7 @@ def _cell(text: str, width: int) -> str:
 
 def _within(text: str, room: int) -> str:
     """Return ``_cell`` of as much text as takes at most ``room`` characters once it is escaped."""
-    flat = shorten(one_line(text), room)
+    flat = shorten(short_line(text, room), room)
 
     def taken(width: int) -> int:
         return len(_plain(shorten(flat, width)))

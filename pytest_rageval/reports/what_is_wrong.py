@@ -35,7 +35,10 @@ CONTROLS: Final = "controls:"
 """How a gate's name begins that says whether a judge can be trusted."""
 
 _NAMED: Final = 5
-_SIGNS: Final = re.compile(r"(-?\d+\.\d+) ([<>]) (-?\d+\.\d+)")
+_COMPARED: Final = 10_000
+"""How many characters of an answer and a reference tell how alike they are."""
+
+_SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,6}) ([<>]) (-?\d{1,20}\.\d{1,6})")
 _WORDS: Final = {"<": "is below", ">": "is above"}
 
 
@@ -160,7 +163,7 @@ class WhatIsWrong:
         return baseline is not None and _missed_then(self.view.result, pair, baseline)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WrongAnswer:
     """An answer with what is wrong with it; ``alike`` more could not be judged just so.
 
@@ -174,7 +177,7 @@ class WrongAnswer:
     alike: int = 0
     fall: Change | None = None
 
-    @property
+    @cached_property
     def reference(self) -> str:
         """The reference that shares most words with the answer, the first of equal ones."""
         return closest(self.sample.answer or "", self.sample.references or ())
@@ -251,10 +254,10 @@ def closest(answer: str, references: Sequence[str]) -> str:
     """
     if len(references) < 2:
         return references[0] if references else ""
-    words = Counter(split_characters(answer))
+    words = Counter(split_characters(answer[:_COMPARED]))
 
     def likeness(reference: str) -> float:
-        theirs = Counter(split_characters(reference))
+        theirs = Counter(split_characters(reference[:_COMPARED]))
         return 2 * (words & theirs).total() / max(1, words.total() + theirs.total())
 
     return max(references, key=likeness)
