@@ -10,13 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.gates.base import BoundedGate, Gate, GateOptionError, make_gates
+from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.model import (
+    TOLERANCE,
     WEIGHTED_SCORE,
     Baseline,
+    Bound,
     GateResult,
     SampleResult,
     ScenarioResult,
@@ -39,6 +42,9 @@ _COMPARED: Final = 10_000
 """How many characters of an answer and a reference tell how alike they are."""
 
 _SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,6}) ([<>]) (-?\d{1,20}\.\d{1,6})")
+Blamed: TypeAlias = tuple[tuple[str, Bound | None], ...]
+"""Metrics with the bounds of the gates that they failed, None of a gate without one."""
+
 _WORDS: Final = {"<": "is below", ">": "is above"}
 
 
@@ -86,9 +92,10 @@ class WhatIsWrong:
         kinds = Counter(map(self._kind, self._wrong))
         fallen = {pair.sample.index: pair for pair in self.view.changes if pair.diff < 0.0}
         first = {self._kind(sample): sample for sample in reversed(self._wrong)}
-        names = [name for gate in self._failed_known for name in gate.targets]
+        failed = [gate for gate in self.failed if gate.name in self._known]
+        blamed = tuple(pair for gate in failed for pair in _bounds(self._known[gate.name], gate))
         return [
-            WrongAnswer(self.view, sample, tuple(names), kinds[kind] - 1, fallen.get(sample.index))
+            WrongAnswer(self.view, sample, blamed, kinds[kind] - 1, fallen.get(sample.index))
             for sample in self._wrong
             if first[kind := self._kind(sample)] is sample
         ]
@@ -124,10 +131,6 @@ class WhatIsWrong:
             return {gate.name: gate for gate in make_gates(info.gates, info)}
         except GateOptionError:
             return {}
-
-    @property
-    def _failed_known(self) -> list[Gate]:
-        return [self._known[gate.name] for gate in self.failed if gate.name in self._known]
 
     @cached_property
     def _wrong(self) -> Sequence[SampleResult]:
@@ -167,13 +170,13 @@ class WhatIsWrong:
 class WrongAnswer:
     """An answer with what is wrong with it; ``alike`` more could not be judged just so.
 
-    ``blamed`` are the metrics of failed gates, ``fall`` the change if it was better in the
-    baseline.
+    ``blamed`` are the metrics of failed gates with their bounds, ``fall`` the change if it was
+    better in the baseline.
     """
 
     view: RunView
     sample: SampleResult
-    blamed: tuple[str, ...] = ()
+    blamed: Blamed = ()
     alike: int = 0
     fall: Change | None = None
 
@@ -184,10 +187,15 @@ class WrongAnswer:
 
     @property
     def missed(self) -> list[str]:
-        """The errors and the thresholds that it misses, else its lowest score; how far it fell."""
-        result = self.view.result
+        """The thresholds that it misses, else its lowest score; its errors; how far it fell.
+
+        The errors come first where it could not be judged.
+        """
+        result, sample = self.view.result, self.sample
+        is_told = sample.outcome == "error" or shortfalls(sample, result.info.thresholds)
+        low = [] if is_told else lowest(result, sample, self.blamed)
         fell = [] if self.fall is None else [f"{WEIGHTED_SCORE} was {self.fall.then:.4f}"]
-        return (self.view.why(self.sample) or lowest(result, self.sample, self.blamed)) + fell
+        return [*low, *self.view.why(sample), *fell]
 
     @property
     def reasons(self) -> list[str]:
@@ -196,7 +204,7 @@ class WrongAnswer:
         names = [missed.name for missed in shortfalls(sample, info.thresholds)]
         known = [name for name in names if name in sample.scores]
         if not known and is_scored(sample.weighted_score):
-            known = [name for name, _ in _low(self.view.result, sample, self.blamed)[:1]]
+            known = [*_low(self.view.result, sample, self.blamed)]
         said = {name: sample.reasons[name] for name in known if name in sample.reasons}
         told = "; ".join(self.missed)
         return [f"{name}: {reason}" for name, reason in said.items() if reason not in told]
@@ -220,12 +228,19 @@ def gate_sentence(
     words = _SIGNS.sub(lambda found: f"{found[1]} {_WORDS[found[2]]} {found[3]}", verdict.message)
     colon = "" if _SIGNS.match(verdict.message) else ":"
     gate = (known or {}).get(verdict.name)
-    group = _worst_group(result, gate) if isinstance(gate, BoundedGate) else ""
+    group = _worst_group(result, gate, verdict) if isinstance(gate, MeanGate) else ""
     return f"{name}{colon} {words}" + (f"; worst {group}" if group else "")
 
 
-def _worst_group(result: ScenarioResult, gate: BoundedGate) -> str:
-    """Return the field, the value and the mean of the group that is furthest beyond the bound."""
+def _worst_group(result: ScenarioResult, gate: MeanGate, verdict: GateResult) -> str:
+    """Return the field, the value and the mean of the group that is furthest beyond the bound.
+
+    "" where the mean over all is not beyond it, where what leaves the mean is not known by group,
+    and where all groups are equal.
+    """
+    if verdict.observed is None or not _SIGNS.match(verdict.message) or gate.may_leave is not None:
+        return ""
+    side = gate.bound.side(verdict.observed)
     by = result.info.gates.get("by")
     fields = [*by] if isinstance(by, dict) else []
     field = next((name for name in fields if name in result.info.fields), "doc_name")
@@ -240,10 +255,10 @@ def _worst_group(result: ScenarioResult, gate: BoundedGate) -> str:
     means = {
         value: mean for value, part in pairs.items() if (mean := weighted_mean(part)) is not None
     }
-    value, mean = min(means.items(), key=lambda one: gate.bound.margin(one[1]), default=("", None))
-    if mean is None or gate.bound.holds(mean):
+    if not means or max(means.values()) - min(means.values()) <= TOLERANCE:
         return ""
-    return f"{field}: {value} {mean:.4f}"
+    value, mean = min(means.items(), key=lambda group: side.margin(group[1]))
+    return "" if side.holds(mean) else f"{field}: {shorten(value)} {mean:.4f}"
 
 
 def closest(answer: str, references: Sequence[str]) -> str:
@@ -263,23 +278,45 @@ def closest(answer: str, references: Sequence[str]) -> str:
     return max(references, key=likeness)
 
 
-def lowest(result: ScenarioResult, sample: SampleResult, names: Sequence[str] = ()) -> list[str]:
-    """Return the lowest score of ``names``, else of the metrics with a weight; [] if it is best."""
+def lowest(result: ScenarioResult, sample: SampleResult, blamed: Blamed = ()) -> list[str]:
+    """Return the scores beyond a bound of a failed gate, else the lowest; [] if that is best.
+
+    The lowest is one of ``blamed``, else of the metrics with a weight. What has no best or worst
+    score cannot be compared, and is the lowest only where there is no other.
+    """
+    return [f"{name} {said}" for name, said in _low(result, sample, blamed).items()]
+
+
+def _low(result: ScenarioResult, sample: SampleResult, blamed: Blamed) -> dict[str, str]:
+    """Return the metrics for which a sample is low, with their scores as text."""
     if sample.outcome == "skipped":
-        return []
-    low = _low(result, sample, names)
-    return [f"{name} {sample.scores[name]:.4f}" for name, unit in low[:1] if unit < 1.0]
+        return {}
+    metrics = result.info.metrics
+    scores = {
+        column.name: score
+        for column in metrics
+        if is_scored(score := sample.scores.get(column.name))
+    }
+    bounds = [(name, bound) for name, bound in blamed if bound is not None and name in scores]
+    beyond = [(name, bound) for name, bound in bounds if not bound.holds(scores[name])]
+    if beyond:
+        return {name: bound.compare(scores[name]) for name, bound in reversed(beyond)}
+    names = {name for name, _ in blamed}
+    columns = [column for column in metrics if column.name in names]
+    columns = columns or [column for column in metrics if column.weight > 0.0]
+    known = [column for column in columns if column.name in scores]
+    bounded = [column for column in known if column.middle is not None]
+    compared = bounded or (known if len(known) == 1 else [])
+    units = sorted((column.to_unit(scores[column.name]), column.name) for column in compared)
+    return {name: f"{scores[name]:.4f}" for unit, name in units[:1] if unit < 1.0}
 
 
-def _low(
-    result: ScenarioResult, sample: SampleResult, names: Sequence[str]
-) -> list[tuple[str, float]]:
-    """Return the metrics with their scores on the scale from 0 to 1, the lowest first."""
-    columns = [column for column in result.info.metrics if column.name in names]
-    columns = columns or [column for column in result.info.metrics if column.weight > 0.0]
-    scores = ((column, sample.scores.get(column.name)) for column in columns)
-    found = [(column.name, column.to_unit(score)) for column, score in scores if is_scored(score)]
-    return sorted(found, key=lambda pair: (pair[1], pair[0]))
+def _bounds(gate: Gate, verdict: GateResult) -> Blamed:
+    """Return the metrics that a gate is about, each with the end that failed, if it has one."""
+    leaf, observed = gate.leaf, verdict.observed
+    bound = leaf.bound if isinstance(leaf, BoundedGate) else None
+    side = bound if bound is None or observed is None else bound.side(observed)
+    return tuple((name, side) for name in gate.targets)
 
 
 def _missed_then(result: ScenarioResult, pair: Change, baseline: Baseline) -> bool:

@@ -112,6 +112,8 @@ def test_a_gate_with_a_maximum(result: Result) -> None:
     found = check(result, {"f1": {"max": 0.5}, "em": {"min": 0.1, "max": 0.5}}, scored(0.6))
     assert found["f1.mean"].message == "0.6000 > 0.5000"
     assert found["em.mean"].outcome == "failed"
+    # The end that decides is kept: em is 0.6 there, too.
+    assert (found["em.mean"].bound, found["em.mean"].message) == (0.5, "0.6000 > 0.5000")
 
 
 def test_a_number_is_a_maximum_where_lower_is_better(result: Result) -> None:

@@ -62,7 +62,8 @@ function affects({ changed }, target) {
 }
 
 function boundResult(ends, observed, missing, remark) {
-  const bound = ends[0] ?? ends[1];
+  const isHigh = observed !== null && tooHigh(ends[1], observed);
+  const bound = isHigh ? ends[1] : (ends[0] ?? ends[1]);
   if (observed === null)
     return { outcome: "failed", observed, bound, margin: null, message: missing };
   return {
