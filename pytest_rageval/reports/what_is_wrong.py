@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -18,10 +18,10 @@ from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.model import (
     TOLERANCE,
     WEIGHTED_SCORE,
-    Baseline,
     Bound,
     GateResult,
     SampleResult,
+    ScenarioInfo,
     ScenarioResult,
     value_text,
 )
@@ -101,17 +101,24 @@ class WhatIsWrong:
         ]
 
     @cached_property
-    def broken(self) -> Sequence[Change]:
-        """The answers that are low, and were not in the baseline."""
+    def broken(self) -> Sequence[SampleResult]:
+        """The answers that are low or could not be judged, and were not low in the baseline."""
         return [
-            pair for pair in self.view.changes if self._is_low(pair) and not self._was_low(pair)
+            sample
+            for sample in self.view.result.samples
+            if self._was_low(sample) is False
+            and (sample.outcome == "error" or self._is_low(sample))
         ]
 
     @cached_property
-    def fixed(self) -> Sequence[Change]:
-        """The answers that were low in the baseline, and are not any more."""
+    def fixed(self) -> Sequence[SampleResult]:
+        """The answers that were low in the baseline, and have a score that is not low any more."""
         return [
-            pair for pair in self.view.changes if self._was_low(pair) and not self._is_low(pair)
+            sample
+            for sample in self.view.result.samples
+            if self._was_low(sample)
+            and not (sample.outcome == "error" or self._is_low(sample))
+            and is_scored(sample.weighted_score)
         ]
 
     @property
@@ -156,14 +163,17 @@ class WhatIsWrong:
         is_judged = sample.outcome != "error"
         return (not is_judged and error_kind(sample)[0]) or sample.index
 
-    def _is_low(self, pair: Change) -> bool:
-        return pair.sample.outcome == "error" or is_low(self.view.result.info, pair.sample)
+    def _is_low(self, sample: SampleResult) -> bool:
+        scores = {**sample.scores, WEIGHTED_SCORE: sample.weighted_score}
+        return _are_low(self.view.result.info, scores)
 
-    def _was_low(self, pair: Change) -> bool:
-        compared = self.view.result.comparison
-        info = self.view.result.info
-        baseline = info.baselines[compared.baseline] if compared else None
-        return baseline is not None and _missed_then(self.view.result, pair, baseline)
+    def _was_low(self, sample: SampleResult) -> bool | None:
+        """Return whether the answer was low by the thresholds of today; None without a score."""
+        compared, info = self.view.result.comparison, self.view.result.info
+        baseline = info.baselines.get(compared.baseline) if compared else None
+        every = {} if baseline is None else baseline.scores
+        then = {name: scores.get(sample.sample_id) for name, scores in every.items()}
+        return _are_low(info, then) if is_scored(then.get(WEIGHTED_SCORE)) else None
 
 
 @dataclass(frozen=True)
@@ -319,27 +329,24 @@ def _bounds(gate: Gate, verdict: GateResult) -> Blamed:
     return tuple((name, side) for name in gate.targets)
 
 
-def _missed_then(result: ScenarioResult, pair: Change, baseline: Baseline) -> bool:
-    """Return whether the answer was low in the baseline, by the thresholds of today."""
-    info = result.info
+def _are_low(info: ScenarioInfo, scores: Mapping[str, float | None]) -> bool:
+    """Return whether scores miss a threshold; without thresholds, whether the weighted one is bad.
+
+    What a metric itself refuses is not kept with a baseline, and so cannot be compared.
+    """
     if not info.thresholds:
-        return info.band_of(WEIGHTED_SCORE, pair.then) == "bad"
-    then = {
-        name: pair.then if name == WEIGHTED_SCORE else scores.get(pair.sample.sample_id)
-        for name, scores in baseline.scores.items()
-    }
-    bounds = ((bound, then.get(name)) for name, bound in info.thresholds.items())
+        return info.band_of(WEIGHTED_SCORE, scores.get(WEIGHTED_SCORE)) == "bad"
+    bounds = ((bound, scores.get(name)) for name, bound in info.thresholds.items())
     return any(is_scored(score) and not bound.holds(score) for bound, score in bounds)
 
 
-def _named(changes: Sequence[Change], what: str) -> str:
+def _named(samples: Sequence[SampleResult], what: str) -> str:
     """Return how many answers changed and their ids, the worst first; "" without any."""
-    if not changes:
+    if not samples:
         return ""
-    ordered = sorted(changes, key=lambda pair: badness(pair.sample))
-    names = ", ".join(pair.sample.sample_id for pair in ordered[:_NAMED])
-    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-    return f"{len(changes)} {what} ({names}{more})"
+    names = ", ".join(sample.sample_id for sample in sorted(samples, key=badness)[:_NAMED])
+    more = f" and {len(samples) - _NAMED} more" if len(samples) > _NAMED else ""
+    return f"{len(samples)} {what} ({names}{more})"
 
 
 def variant_verdicts(results: Sequence[ScenarioResult]) -> Iterator[str]:

@@ -281,6 +281,28 @@ class TestChanges:
         assert missed["q0"] == "weighted_score was 0.7500"
         assert "was" not in missed["q2"]
 
+    def test_what_is_not_judged_any_more_broke(self, result: Made) -> None:
+        """q0 was good and q1 low when they were judged; q3 is new."""
+        made = self.made(result, thresholds={"f1": Bound(min=0.5)})
+        lost = [
+            replace(one, outcome="error", weighted_score=None, scores={"f1": None})
+            for one in made.samples
+        ]
+        assert wrong(replace(made, samples=lost)).changes == "since main: 1 broke (q0)"
+        skipped = [replace(one, outcome="skipped") for one in lost]
+        assert wrong(replace(made, samples=skipped)).changes == ""
+
+    def test_what_a_metric_refuses_itself_has_not_changed(self, result: Made) -> None:
+        """A baseline keeps scores alone: it may have been refused then, too."""
+        made = self.made(result)
+        refused = [
+            replace(
+                one, weighted_score=0.75, scores={"f1": 0.75}, details={"f1": {"passing": False}}
+            )
+            for one in made.samples
+        ]
+        assert wrong(replace(made, samples=refused[:1])).changes == ""
+
     def test_nothing_is_said_without_a_comparison_or_a_change(self, result: Made) -> None:
         made = self.made(result)
         assert wrong(replace(made, comparison=None)).changes == ""
