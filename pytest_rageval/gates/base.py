@@ -383,7 +383,8 @@ def bound_result(
         return GateResult(name, "failed", None, bound.end, missing)
     outcome: GateOutcome = "passed" if bound.holds(observed) else "failed"
     message = bound.compare(observed) + (f" ({remark})" if remark else "")
-    return GateResult(name, outcome, observed, bound.end, message, bound.margin(observed))
+    end = bound.side(observed).end
+    return GateResult(name, outcome, observed, end, message, bound.margin(observed))
 
 
 def margin_of(found: GateResult) -> float:
@@ -395,10 +396,8 @@ def beyond(
     result: ScenarioResult, target: str, bound: Bound, observed: float | None
 ) -> list[WorstSamples]:
     """Return the samples beyond the bound, on the side of the observed figure."""
-    is_above = bound.min is None or (
-        bound.max is not None and observed is not None and observed > bound.max
-    )
-    end = Bound(max=bound.max) if is_above else Bound(min=bound.min)
+    end = bound.side(-math.inf if observed is None else observed)
+    is_above = end.min is None
     known = [
         (score, sample)
         for sample in weighing(result)

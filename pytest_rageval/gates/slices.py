@@ -41,6 +41,7 @@ _NO_VALUE: Final = "(none)"
 """The name of the slice of samples without a value."""
 
 _LISTED = 5
+_LONGEST_VALUE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +170,15 @@ class SliceGate(Gate):
             return GateResult(
                 self.name, "skipped", None, None, next(iter(verdicts.values())).message
             )
-        failed = {
-            value: verdict for value, verdict in verdicts.items() if verdict.outcome == "failed"
-        }
-        worst = min((failed or verdicts).values(), key=margin_of)
+        failed = [pair for pair in verdicts.items() if pair[1].outcome == "failed"]
+        failed.sort(key=lambda pair: margin_of(pair[1]))  # the worst are those that are listed
+        worst = failed[0][1] if failed else min(verdicts.values(), key=margin_of)
         if not failed:
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             return GateResult(self.name, "passed", worst.observed, worst.bound, message)
         listed = [
-            f"{value}: {verdict.message}" for value, verdict in list(failed.items())[:_LISTED]
+            f"{shorten(value, _LONGEST_VALUE)}: {verdict.message}"
+            for value, verdict in failed[:_LISTED]
         ]
         more = f"; and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"

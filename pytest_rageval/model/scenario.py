@@ -159,9 +159,15 @@ class Bound(Value, frozen=True):
 
     def compare(self, value: float) -> str:
         """Return the comparison of ``value`` with the end that decides it, in words of signs."""
-        if self.max is not None and (self.min is None or self._too_high(value)):
-            return f"{value:.4f} {'>' if self._too_high(value) else '<='} {self.max:.4f}"
-        return f"{value:.4f} {'<' if self._too_low(value) else '>='} {self.min:.4f}"
+        side = self.side(value)
+        if side.max is not None:
+            return f"{value:.4f} {'>' if self._too_high(value) else '<='} {side.max:.4f}"
+        return f"{value:.4f} {'<' if self._too_low(value) else '>='} {side.min:.4f}"
+
+    def side(self, value: float) -> Bound:
+        """Return the end that decides on ``value`` alone: the minimum, unless it is too high."""
+        is_max = self.max is not None and (self.min is None or self._too_high(value))
+        return Bound(max=self.max) if is_max else Bound(min=self.min)
 
     def __str__(self) -> str:
         ends = [("<=", self.max)] if self.min is None else [(">=", self.min), ("<=", self.max)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -31,10 +32,11 @@ from pytest_rageval.stats.wording import (
     change,
     corrected_figures,
     correction_name,
+    counted,
     figure,
     interval,
 )
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import one_line, short_line
 
 if TYPE_CHECKING:
     from pytest_rageval.reports.what_is_wrong import WrongAnswer
@@ -50,12 +52,16 @@ _ROOM_COMPARISON = 9_000
 _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
+_ROOM_FAILED = 3_000
+_ROOM_NAMES = 1_000
 _ROOM_CAUSES = 1_000
 _ROOM_VARIANTS = 4_000
 _NAME_WIDTH = 120
 _MESSAGE_WIDTH = 400
 _QUESTION_WIDTH = 80
 _REASON_WIDTH = 200
+_LEAST_WIDTH = 130
+"""What the name of a gate and its figure take; no sentence is cut shorter."""
 
 
 def summary_text(result: ScenarioResult, run: RunInfo) -> str:
@@ -113,20 +119,42 @@ def _wrong(view: RunView) -> Iterator[str]:
     from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong
 
     found = WhatIsWrong(view)
-    said = [*found.errors, *found.gates, *(f"undecided: {gate}" for gate in found.undecided)]
-    said += [found.changes] if found.changes else []
-    lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in said]
-    yield from _fitting(lines, _ROOM_LIST)
+    yield from _sentences(found.errors, _ROOM_LIST, "error")
+    names = [gate.name.removesuffix(".mean") for gate in found.failed]
+    yield from _sentences(found.gates, _ROOM_FAILED, "failed gate", names)
+    names = [gate.name for gate in found.open]
+    yield from _sentences(found.undecided, _ROOM_NAMES, "undecided gate", names, "undecided: ")
+    yield from _sentences([found.changes] if found.changes else [], _ROOM_NAMES)
     answers = ["\n".join(_answer(answer)) for answer in found.answers[:MOST]]
     if shown := _fitting(answers, _ROOM_WRONG):
         yield from ("", "## Worst answers", "", *shown)
+    if more := len(found.answers) - len(shown):
+        yield from ("", f"And {counted(more, 'more answer')}.")
+
+
+def _sentences(
+    texts: Sequence[str], room: int, what: str = "", names: Sequence[str] = (), head: str = ""
+) -> Iterator[str]:
+    """Yield the texts as items in ``room`` characters: the more there are, the shorter each.
+
+    Of those without room it says how many there are, and their ``names``.
+    """
+    width = room // max(1, len(texts)) - len("- \n")
+    width = max(_LEAST_WIDTH, min(_MESSAGE_WIDTH, width))
+    shown = _fitting([f"- {_within(head + text, width)}" for text in texts], room)
+    yield from shown
+    if more := len(texts) - len(shown):
+        others = [_name(name) for name in names[len(shown) :]]
+        named = f": {_listed(others, _ROOM_NAMES)}" if others else ""
+        yield f"- and {counted(more, f'more {what}')}{named}"
 
 
 def _answer(answer: WrongAnswer) -> Iterator[str]:
     """Yield the item of a list: the question, then texts and reasons in lines of their own."""
     sample = answer.sample
     alike = f" (and {answer.alike} more alike)" if answer.alike else ""
-    yield f"1. **{_name(sample.sample_id)}**{alike} {_cell(sample.question or '', _QUESTION_WIDTH)}"
+    name = _within(sample.sample_id, _NAME_WIDTH)
+    yield f"1. **{name}**{alike} {_within(sample.question or '', _QUESTION_WIDTH)}"
     parts = {
         "answer": sample.answer,
         "expected": answer.reference,
@@ -136,7 +164,7 @@ def _answer(answer: WrongAnswer) -> Iterator[str]:
     }
     for name, text in parts.items():
         if text:
-            yield f"   - {name}: {_cell(text, _REASON_WIDTH)}"
+            yield f"   - {name}: {_within(text, _REASON_WIDTH)}"
 
 
 def ranking_section(
@@ -149,8 +177,7 @@ def ranking_section(
     # Not at the top: most runs are green, and most scenarios have no variants.
     from pytest_rageval.reports.what_is_wrong import variant_errors, variant_verdicts
 
-    verdicts = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in variant_verdicts(results)]
-    yield from _fitting(verdicts, _ROOM_LIST)
+    yield from _sentences([*variant_verdicts(results)], _ROOM_FAILED, "variant")
     head = "| variant | " + " | ".join(HEADS) + " |"
     rows = [
         f"| {_name(name)} | " + " | ".join(text.strip() or "-" for text in figures) + " |"
@@ -163,9 +190,9 @@ def ranking_section(
     yield from ("", *_fitting([f"- {_cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _listed(texts: Sequence[str], room: int = _ROOM_LIST) -> str:
     """Return as many texts as there is room for, and how many more there are."""
-    shown = _fitting(texts, _ROOM_LIST, 2)
+    shown = _fitting(texts, room, 2)
     more = f" and {len(texts) - len(shown)} more" if len(shown) < len(texts) else ""
     return ", ".join(shown) + more
 
@@ -357,6 +384,16 @@ def _name(text: str) -> str:
 
 def _cell(text: str, width: int) -> str:
     return _plain(shorten(one_line(text), width))
+
+
+def _within(text: str, room: int) -> str:
+    """Return ``_cell`` of as much text as takes at most ``room`` characters once it is escaped."""
+    flat = shorten(short_line(text, room), room)
+
+    def taken(width: int) -> int:
+        return len(_plain(shorten(flat, width)))
+
+    return _plain(shorten(flat, bisect_right(range(1, room + 1), room, key=taken)))
 
 
 _MARKS = re.compile(

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.gates.base import BoundedGate, Gate, GateOptionError, make_gates
+from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.model import (
+    TOLERANCE,
     WEIGHTED_SCORE,
-    Baseline,
+    Bound,
     GateResult,
     SampleResult,
+    ScenarioInfo,
     ScenarioResult,
     value_text,
 )
@@ -34,7 +38,13 @@ CONTROLS: Final = "controls:"
 """How a gate's name begins that says whether a judge can be trusted."""
 
 _NAMED: Final = 5
-_SIGNS: Final = re.compile(r"(-?\d+\.\d+) ([<>]) (-?\d+\.\d+)")
+_COMPARED: Final = 10_000
+"""How many characters of an answer and a reference tell how alike they are."""
+
+_SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,6}) ([<>]) (-?\d{1,20}\.\d{1,6})")
+Blamed: TypeAlias = tuple[tuple[str, Bound | None], ...]
+"""Metrics with the bounds of the gates that they failed, None of a gate without one."""
+
 _WORDS: Final = {"<": "is below", ">": "is above"}
 
 
@@ -53,13 +63,22 @@ class WhatIsWrong:
     @cached_property
     def gates(self) -> Sequence[str]:
         """Each failed gate in a sentence, with its figure, its reason and the worst group."""
-        return [gate_sentence(self.view.result, gate, self._known) for gate in self._failed]
+        return [gate_sentence(self.view.result, gate, self._known) for gate in self.failed]
+
+    @cached_property
+    def failed(self) -> Sequence[GateResult]:
+        """The gates that failed."""
+        return [gate for gate in self.view.result.gates if gate.outcome == "failed"]
+
+    @cached_property
+    def open(self) -> Sequence[GateResult]:
+        """The gates that are not decided."""
+        return [gate for gate in self.view.result.gates if gate.outcome == "skipped"]
 
     @property
     def undecided(self) -> Sequence[str]:
         """The gates that are not decided, each with its reason."""
-        gates = [gate for gate in self.view.result.gates if gate.outcome == "skipped"]
-        return [f"{gate.name}: {gate.message}" for gate in gates]
+        return [f"{gate.name}: {gate.message}" for gate in self.open]
 
     @cached_property
     def answers(self) -> Sequence[WrongAnswer]:
@@ -73,25 +92,33 @@ class WhatIsWrong:
         kinds = Counter(map(self._kind, self._wrong))
         fallen = {pair.sample.index: pair for pair in self.view.changes if pair.diff < 0.0}
         first = {self._kind(sample): sample for sample in reversed(self._wrong)}
-        names = [name for gate in self._failed_known for name in gate.targets]
+        failed = [gate for gate in self.failed if gate.name in self._known]
+        blamed = tuple(pair for gate in failed for pair in _bounds(self._known[gate.name], gate))
         return [
-            WrongAnswer(self.view, sample, tuple(names), kinds[kind] - 1, fallen.get(sample.index))
+            WrongAnswer(self.view, sample, blamed, kinds[kind] - 1, fallen.get(sample.index))
             for sample in self._wrong
             if first[kind := self._kind(sample)] is sample
         ]
 
     @cached_property
-    def broken(self) -> Sequence[Change]:
-        """The answers that are low, and were not in the baseline."""
+    def broken(self) -> Sequence[SampleResult]:
+        """The answers that are low or could not be judged, and were not low in the baseline."""
         return [
-            pair for pair in self.view.changes if self._is_low(pair) and not self._was_low(pair)
+            sample
+            for sample in self.view.result.samples
+            if self._was_low(sample) is False
+            and (sample.outcome == "error" or self._is_low(sample))
         ]
 
     @cached_property
-    def fixed(self) -> Sequence[Change]:
-        """The answers that were low in the baseline, and are not any more."""
+    def fixed(self) -> Sequence[SampleResult]:
+        """The answers that were low in the baseline, and have a score that is not low any more."""
         return [
-            pair for pair in self.view.changes if self._was_low(pair) and not self._is_low(pair)
+            sample
+            for sample in self.view.result.samples
+            if self._was_low(sample)
+            and not (sample.outcome == "error" or self._is_low(sample))
+            and is_scored(sample.weighted_score)
         ]
 
     @property
@@ -104,10 +131,6 @@ class WhatIsWrong:
         return f"since {since}: {', '.join(filter(None, both))}"
 
     @cached_property
-    def _failed(self) -> Sequence[GateResult]:
-        return [gate for gate in self.view.result.gates if gate.outcome == "failed"]
-
-    @cached_property
     def _known(self) -> dict[str, Gate]:
         """The gates that the scenario names; not those of hooks, nor of a run without its base."""
         info = self.view.result.info
@@ -116,15 +139,11 @@ class WhatIsWrong:
         except GateOptionError:
             return {}
 
-    @property
-    def _failed_known(self) -> list[Gate]:
-        return [self._known[gate.name] for gate in self._failed if gate.name in self._known]
-
     @cached_property
     def _wrong(self) -> Sequence[SampleResult]:
         view, known = self.view, self._known
         found = view.worst(self._is_wrong)
-        for gate in self._failed:
+        for gate in self.failed:
             if gate.name in known:
                 listed = known[gate.name].worst_samples(view.result, gate)
                 found += [sample for part in listed for _, sample in part.rows]
@@ -144,41 +163,49 @@ class WhatIsWrong:
         is_judged = sample.outcome != "error"
         return (not is_judged and error_kind(sample)[0]) or sample.index
 
-    def _is_low(self, pair: Change) -> bool:
-        return pair.sample.outcome == "error" or is_low(self.view.result.info, pair.sample)
+    def _is_low(self, sample: SampleResult) -> bool:
+        scores = {**sample.scores, WEIGHTED_SCORE: sample.weighted_score}
+        return _are_low(self.view.result.info, scores)
 
-    def _was_low(self, pair: Change) -> bool:
-        compared = self.view.result.comparison
-        info = self.view.result.info
-        baseline = info.baselines[compared.baseline] if compared else None
-        return baseline is not None and _missed_then(self.view.result, pair, baseline)
+    def _was_low(self, sample: SampleResult) -> bool | None:
+        """Return whether the answer was low by the thresholds of today; None without a score."""
+        compared, info = self.view.result.comparison, self.view.result.info
+        baseline = info.baselines.get(compared.baseline) if compared else None
+        every = {} if baseline is None else baseline.scores
+        then = {name: scores.get(sample.sample_id) for name, scores in every.items()}
+        return _are_low(info, then) if is_scored(then.get(WEIGHTED_SCORE)) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WrongAnswer:
     """An answer with what is wrong with it; ``alike`` more could not be judged just so.
 
-    ``blamed`` are the metrics of failed gates, ``fall`` the change if it was better in the
-    baseline.
+    ``blamed`` are the metrics of failed gates with their bounds, ``fall`` the change if it was
+    better in the baseline.
     """
 
     view: RunView
     sample: SampleResult
-    blamed: tuple[str, ...] = ()
+    blamed: Blamed = ()
     alike: int = 0
     fall: Change | None = None
 
-    @property
+    @cached_property
     def reference(self) -> str:
         """The reference that shares most words with the answer, the first of equal ones."""
         return closest(self.sample.answer or "", self.sample.references or ())
 
     @property
     def missed(self) -> list[str]:
-        """The errors and the thresholds that it misses, else its lowest score; how far it fell."""
-        result = self.view.result
+        """The thresholds that it misses, else its lowest score; its errors; how far it fell.
+
+        The errors come first where it could not be judged.
+        """
+        result, sample = self.view.result, self.sample
+        is_told = sample.outcome == "error" or shortfalls(sample, result.info.thresholds)
+        low = [] if is_told else lowest(result, sample, self.blamed)
         fell = [] if self.fall is None else [f"{WEIGHTED_SCORE} was {self.fall.then:.4f}"]
-        return (self.view.why(self.sample) or lowest(result, self.sample, self.blamed)) + fell
+        return [*low, *self.view.why(sample), *fell]
 
     @property
     def reasons(self) -> list[str]:
@@ -187,7 +214,7 @@ class WrongAnswer:
         names = [missed.name for missed in shortfalls(sample, info.thresholds)]
         known = [name for name in names if name in sample.scores]
         if not known and is_scored(sample.weighted_score):
-            known = [name for name, _ in _low(self.view.result, sample, self.blamed)[:1]]
+            known = [*_low(self.view.result, sample, self.blamed)]
         said = {name: sample.reasons[name] for name in known if name in sample.reasons}
         told = "; ".join(self.missed)
         return [f"{name}: {reason}" for name, reason in said.items() if reason not in told]
@@ -207,16 +234,23 @@ def gate_sentence(
 
     The worst group is that of a field by which the scenario has gates, else of the documents.
     """
-    name = verdict.name.removesuffix(".mean")
+    name = shorten(verdict.name.removesuffix(".mean"))
     words = _SIGNS.sub(lambda found: f"{found[1]} {_WORDS[found[2]]} {found[3]}", verdict.message)
     colon = "" if _SIGNS.match(verdict.message) else ":"
     gate = (known or {}).get(verdict.name)
-    group = _worst_group(result, gate) if isinstance(gate, BoundedGate) else ""
+    group = _worst_group(result, gate, verdict) if isinstance(gate, MeanGate) else ""
     return f"{name}{colon} {words}" + (f"; worst {group}" if group else "")
 
 
-def _worst_group(result: ScenarioResult, gate: BoundedGate) -> str:
-    """Return the field, the value and the mean of the group that is furthest beyond the bound."""
+def _worst_group(result: ScenarioResult, gate: MeanGate, verdict: GateResult) -> str:
+    """Return the field, the value and the mean of the group that is furthest beyond the bound.
+
+    "" where the mean over all is not beyond it, where what leaves the mean is not known by group,
+    and where all groups are equal.
+    """
+    if verdict.observed is None or not _SIGNS.match(verdict.message) or gate.may_leave is not None:
+        return ""
+    side = gate.bound.side(verdict.observed)
     by = result.info.gates.get("by")
     fields = [*by] if isinstance(by, dict) else []
     field = next((name for name in fields if name in result.info.fields), "doc_name")
@@ -231,10 +265,10 @@ def _worst_group(result: ScenarioResult, gate: BoundedGate) -> str:
     means = {
         value: mean for value, part in pairs.items() if (mean := weighted_mean(part)) is not None
     }
-    value, mean = min(means.items(), key=lambda one: gate.bound.margin(one[1]), default=("", None))
-    if mean is None or gate.bound.holds(mean):
+    if not means or max(means.values()) - min(means.values()) <= TOLERANCE:
         return ""
-    return f"{field}: {value} {mean:.4f}"
+    value, mean = min(means.items(), key=lambda group: side.margin(group[1]))
+    return "" if side.holds(mean) else f"{field}: {shorten(value)} {mean:.4f}"
 
 
 def closest(answer: str, references: Sequence[str]) -> str:
@@ -245,55 +279,74 @@ def closest(answer: str, references: Sequence[str]) -> str:
     """
     if len(references) < 2:
         return references[0] if references else ""
-    words = Counter(split_characters(answer))
+    words = Counter(split_characters(answer[:_COMPARED]))
 
     def likeness(reference: str) -> float:
-        theirs = Counter(split_characters(reference))
+        theirs = Counter(split_characters(reference[:_COMPARED]))
         return 2 * (words & theirs).total() / max(1, words.total() + theirs.total())
 
     return max(references, key=likeness)
 
 
-def lowest(result: ScenarioResult, sample: SampleResult, names: Sequence[str] = ()) -> list[str]:
-    """Return the lowest score of ``names``, else of the metrics with a weight; [] if it is best."""
+def lowest(result: ScenarioResult, sample: SampleResult, blamed: Blamed = ()) -> list[str]:
+    """Return the scores beyond a bound of a failed gate, else the lowest; [] if that is best.
+
+    The lowest is one of ``blamed``, else of the metrics with a weight. What has no best or worst
+    score cannot be compared, and is the lowest only where there is no other.
+    """
+    return [f"{name} {said}" for name, said in _low(result, sample, blamed).items()]
+
+
+def _low(result: ScenarioResult, sample: SampleResult, blamed: Blamed) -> dict[str, str]:
+    """Return the metrics for which a sample is low, with their scores as text."""
     if sample.outcome == "skipped":
-        return []
-    low = _low(result, sample, names)
-    return [f"{name} {sample.scores[name]:.4f}" for name, unit in low[:1] if unit < 1.0]
-
-
-def _low(
-    result: ScenarioResult, sample: SampleResult, names: Sequence[str]
-) -> list[tuple[str, float]]:
-    """Return the metrics with their scores on the scale from 0 to 1, the lowest first."""
-    columns = [column for column in result.info.metrics if column.name in names]
-    columns = columns or [column for column in result.info.metrics if column.weight > 0.0]
-    scores = ((column, sample.scores.get(column.name)) for column in columns)
-    found = [(column.name, column.to_unit(score)) for column, score in scores if is_scored(score)]
-    return sorted(found, key=lambda pair: (pair[1], pair[0]))
-
-
-def _missed_then(result: ScenarioResult, pair: Change, baseline: Baseline) -> bool:
-    """Return whether the answer was low in the baseline, by the thresholds of today."""
-    info = result.info
-    if not info.thresholds:
-        return info.band_of(WEIGHTED_SCORE, pair.then) == "bad"
-    then = {
-        name: pair.then if name == WEIGHTED_SCORE else scores.get(pair.sample.sample_id)
-        for name, scores in baseline.scores.items()
+        return {}
+    metrics = result.info.metrics
+    scores = {
+        column.name: score
+        for column in metrics
+        if is_scored(score := sample.scores.get(column.name))
     }
-    bounds = ((bound, then.get(name)) for name, bound in info.thresholds.items())
+    bounds = [(name, bound) for name, bound in blamed if bound is not None and name in scores]
+    beyond = [(name, bound) for name, bound in bounds if not bound.holds(scores[name])]
+    if beyond:
+        return {name: bound.compare(scores[name]) for name, bound in reversed(beyond)}
+    names = {name for name, _ in blamed}
+    columns = [column for column in metrics if column.name in names]
+    columns = columns or [column for column in metrics if column.weight > 0.0]
+    known = [column for column in columns if column.name in scores]
+    bounded = [column for column in known if column.middle is not None]
+    compared = bounded or (known if len(known) == 1 else [])
+    units = sorted((column.to_unit(scores[column.name]), column.name) for column in compared)
+    return {name: f"{scores[name]:.4f}" for unit, name in units[:1] if unit < 1.0}
+
+
+def _bounds(gate: Gate, verdict: GateResult) -> Blamed:
+    """Return the metrics that a gate is about, each with the end that failed, if it has one."""
+    leaf, observed = gate.leaf, verdict.observed
+    bound = leaf.bound if isinstance(leaf, BoundedGate) else None
+    side = bound if bound is None or observed is None else bound.side(observed)
+    return tuple((name, side) for name in gate.targets)
+
+
+def _are_low(info: ScenarioInfo, scores: Mapping[str, float | None]) -> bool:
+    """Return whether scores miss a threshold; without thresholds, whether the weighted one is bad.
+
+    What a metric itself refuses is not kept with a baseline, and so cannot be compared.
+    """
+    if not info.thresholds:
+        return info.band_of(WEIGHTED_SCORE, scores.get(WEIGHTED_SCORE)) == "bad"
+    bounds = ((bound, scores.get(name)) for name, bound in info.thresholds.items())
     return any(is_scored(score) and not bound.holds(score) for bound, score in bounds)
 
 
-def _named(changes: Sequence[Change], what: str) -> str:
+def _named(samples: Sequence[SampleResult], what: str) -> str:
     """Return how many answers changed and their ids, the worst first; "" without any."""
-    if not changes:
+    if not samples:
         return ""
-    ordered = sorted(changes, key=lambda pair: badness(pair.sample))
-    names = ", ".join(pair.sample.sample_id for pair in ordered[:_NAMED])
-    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-    return f"{len(changes)} {what} ({names}{more})"
+    names = ", ".join(sample.sample_id for sample in sorted(samples, key=badness)[:_NAMED])
+    more = f" and {len(samples) - _NAMED} more" if len(samples) > _NAMED else ""
+    return f"{len(samples)} {what} ({names}{more})"
 
 
 def variant_verdicts(results: Sequence[ScenarioResult]) -> Iterator[str]:

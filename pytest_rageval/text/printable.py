@@ -6,7 +6,7 @@ import csv
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Final
 
 _UNPRINTABLE = re.compile(
@@ -39,6 +39,16 @@ def one_line(text: str) -> str:
     'a \\x3a:error::b'
     """
     return " ".join(printable(text).split())
+
+
+def short_line(text: str, width: int) -> str:
+    """Return ``one_line`` of what may be seen of ``text`` in ``width`` cells, however long it is.
+
+    It may still be wider; "…" at its end says that there was more.
+    """
+    text = text.lstrip()
+    most = 4 * width  # white space and characters that take no cell need more than they show
+    return one_line(text) if len(text) <= most else f"{one_line(text[:most])}…"
 
 
 def wrappable(text: str) -> str:
@@ -78,7 +88,9 @@ def cut(text: str, width: int) -> str:
     >>> cut("退款需要多少天", 8), cut("refund", 8)
     ('退款需…', 'refund')
     """
-    return text if cells(text) <= width else _beginning(text, width - 1) + "…"
+    if len(_beginning(text, width)) == len(text):
+        return text
+    return _beginning(text, width - 1) + "…"
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -98,19 +110,27 @@ def wrapped(text: str, width: int) -> list[str]:
             line = joined
             continue
         lines += [line] if line else []
-        while cells(word) > width:
-            head = _beginning(word, width)
-            lines.append(head)
-            word = word[len(head) :]  # noqa: PLW2901  (the rest of it)
-        line = word
+        *heads, line = _pieces(word, width)
+        lines += heads
     return [printable(one) for one in (*lines, line) if one]
 
 
 def _beginning(text: str, width: int) -> str:
     """Return as many characters as fit into ``width`` cells, at least one."""
-    ends = accumulate(map(_cells_of, text))
-    fitting = sum(end <= width for end in ends)
-    return text[: max(1, fitting)]
+    ends = takewhile(lambda end: end <= width, accumulate(map(_cells_of, text)))
+    return text[: max(1, sum(1 for _ in ends))]
+
+
+def _pieces(word: str, width: int) -> Iterator[str]:
+    """Yield a word in pieces of at most ``width`` cells, of one character at least."""
+    start = taken = 0
+    for at, character in enumerate(word):
+        size = _cells_of(character)
+        taken += size
+        if taken > width and at > start:
+            yield word[start:at]
+            start, taken = at, size
+    yield word[start:]
 
 
 def _cells_of(character: str) -> int:

@@ -10,7 +10,7 @@ from pytest_rageval.model import SampleResult
 from pytest_rageval.plugin.show.terminal import Line
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong, WrongAnswer
-from pytest_rageval.text.printable import cells, cut, one_line, wrapped
+from pytest_rageval.text.printable import cells, cut, short_line, wrapped
 
 _REASON_WIDTH: Final = 300
 _LONGEST_ID: Final = 40
@@ -21,7 +21,7 @@ def wrong_lines(view: RunView, width: int) -> Iterator[Line]:
     """Yield what is wrong in lines of ``width`` cells, an empty one behind answers."""
     found = WhatIsWrong(view)
     for text, colour in _said(found):
-        lines = wrapped(shorten(one_line(text), _REASON_WIDTH), width - 4)
+        lines = wrapped(shorten(short_line(text, _REASON_WIDTH), _REASON_WIDTH), width - 4)
         yield from (
             ((f"  {'' if at == 0 else '  '}{line}", colour),) for at, line in enumerate(lines)
         )
@@ -37,7 +37,7 @@ def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
     """Yield the sentences with their colours; what failed is red."""
     yield from ((text, "red") for text in (*found.errors, *found.gates))
     if found.undecided:
-        names = ", ".join(gate.partition(":")[0] for gate in found.undecided)
+        names = ", ".join(gate.name for gate in found.open)
         yield f"undecided: {names}", "yellow"
     if found.changes:
         yield found.changes, ""
@@ -46,20 +46,20 @@ def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
 def _answer(answer: WrongAnswer, width: int) -> Iterator[str]:
     """Yield two to four lines: id and question; answer and reference in one or two; why."""
     sample = answer.sample
-    name = cut(one_line(sample.sample_id), _LONGEST_ID)
+    name = cut(short_line(sample.sample_id, _LONGEST_ID), _LONGEST_ID)
     alike = f" and {answer.alike} more alike" if answer.alike else ""
-    yield cut(f"  {name}{alike}  {one_line(sample.question or '')}", width)
+    yield cut(f"  {name}{alike}  {short_line(sample.question or '', width)}", width)
     room = width - len(_INDENT)
     yield from (f"{_INDENT}{line}" for line in _texts(sample, answer.reference, room))
     why = "; ".join([*answer.missed, *answer.reasons, *filter(None, [answer.cause])])
     if why:
-        yield _INDENT + cut(f"why: {one_line(why)}", room)
+        yield _INDENT + cut(f"why: {short_line(why, room)}", room)
 
 
 def _texts(sample: SampleResult, reference: str, room: int) -> list[str]:
     """Return the answer and what was expected, in one line where both fit."""
     texts = [("answer", sample.answer), ("expected", reference)]
-    parts = [f"{name}: {one_line(text)}" for name, text in texts if text]
+    parts = [f"{name}: {short_line(text, room)}" for name, text in texts if text]
     line = "  ".join(parts)
     fits = bool(line) and cells(line) <= room
     return [line] if fits else [cut(part, room) for part in parts]

@@ -112,6 +112,8 @@ def test_a_gate_with_a_maximum(result: Result) -> None:
     found = check(result, {"f1": {"max": 0.5}, "em": {"min": 0.1, "max": 0.5}}, scored(0.6))
     assert found["f1.mean"].message == "0.6000 > 0.5000"
     assert found["em.mean"].outcome == "failed"
+    # The end that decides is kept: em is 0.6 there, too.
+    assert (found["em.mean"].bound, found["em.mean"].message) == (0.5, "0.6000 > 0.5000")
 
 
 def test_a_number_is_a_maximum_where_lower_is_better(result: Result) -> None:
@@ -370,7 +372,7 @@ def test_a_slice_without_a_figure_is_the_worst(result: Result) -> None:
     samples = scored(0.4, None, doc_name=["a", "b"])
     (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
     assert (gate.outcome, gate.observed, gate.bound) == ("failed", None, 0.5)
-    assert gate.message == ("2 of 2 values of doc_name: a: 0.4000 < 0.5000; b: no sample has a f1")
+    assert gate.message == ("2 of 2 values of doc_name: b: no sample has a f1; a: 0.4000 < 0.5000")
 
 
 def test_keys_of_the_users_own_are_no_fields(result: Result) -> None:
@@ -429,6 +431,19 @@ def test_a_slice_of_nothing_but_rows_that_may_be_invalid_is_left_out(result: Res
 def test_a_slice_is_called_by_its_value_as_text(field: str, value: str) -> None:
     sample = SampleResult("s", 0, doc_name="a.pdf", metadata={"level": 1, "empty": ""})
     assert slice_value(sample, field) == value
+
+
+def test_the_worst_slices_are_listed_and_none_with_a_long_name(result: Result) -> None:
+    """Six values fall short, 0.40 to 0.45 but for the last: 0.1. Equal ones keep their order."""
+    names = ["a" * 101, "b", "c", "d", "e", "f"]
+    samples = scored(0.45, 0.44, 0.43, 0.42, 0.42, 0.1, doc_name=names)
+    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
+    assert gate.message == (
+        "6 of 6 values of doc_name: f: 0.1000 < 0.5000; d: 0.4200 < 0.5000; e: 0.4200 < 0.5000; "
+        "c: 0.4300 < 0.5000; b: 0.4400 < 0.5000; and 1 more"
+    )
+    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples[:1]).values()
+    assert gate.message == f"1 of 1 values of doc_name: {'a' * 99}…: 0.4500 < 0.5000"
 
 
 def test_many_failing_slices_are_counted(result: Result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -245,6 +246,44 @@ def test_what_is_wrong_comes_first_and_means_nothing_as_markdown(result: Made) -
         "   - reason: f1: see #&#8203;12",
         "",
     ]
+
+
+def test_every_failed_gate_is_said_or_named(result: Made) -> None:
+    """Long messages beside many errors: the more gates, the shorter each; then names alone."""
+    errors = {f"m{at}": "|" * 400 for at in range(9)}
+    columns = [MetricColumn(name) for name in errors]
+    row = replace(
+        sample("a", 0, None, outcome="error", errors=errors), scores=dict.fromkeys(errors)
+    )
+    made = result([row], *columns)
+    for n in (1, 12, 100):
+        gates = [
+            gate("failed", f"f{at}.mean", f"0.{at:04} < 0.5000 {'|' * 400}") for at in range(n)
+        ]
+        said = lines(replace(made, gates=gates))
+        head = said[: said.index("## Worst answers")]
+        shown = [line for line in head if re.match(r"- f\d+ 0\.\d{4} is below 0\.5000 ", line)]
+        assert sum(map(len, head)) < 8_000
+        if n < 100:
+            assert len(shown) == n
+            continue
+        (more,) = (line for line in head if "more failed gates" in line)
+        assert len(shown) == 22  # of 130 characters and "- ", in 3,000
+        assert more == "- and 78 more failed gates: " + ", ".join(f"f{at}" for at in range(22, 100))
+        assert sum(" failed on 1 of 1 samples" in line for line in head) == 9
+
+
+def test_what_means_something_as_markdown_takes_no_more_room(result: Made) -> None:
+    """Seven that fail differently: five are shown, each pipe six characters."""
+    rows = [sample(f"s{at}", at, 0.25, outcome="failed", question="|" * 99) for at in range(7)]
+    rows = [replace(row, answer="|" * 999, references=("|" * 999,)) for row in rows]
+    said = lines(result(rows, MetricColumn("f1"), thresholds={"f1": Bound(min=0.5)}))
+    assert [line.partition(" &")[0] for line in said if line.startswith("1. ")] == [
+        f"1. **s{at}**" for at in range(5)
+    ]
+    (answer, *_) = (line for line in said if line.startswith("   - answer: "))
+    assert answer == f"   - answer: {'&#124;' * 33}…"
+    assert "And 2 more answers." in said
 
 
 def test_a_green_run_has_its_verdict_alone_before_the_figures(result: Made) -> None:

@@ -80,6 +80,28 @@ class TestGates:
         assert found.gates == ["f1 0.7500 is below 0.8000"]
 
     @pytest.mark.parametrize(
+        "gate",
+        ["quantile: {0.1: 0.5}", "lower_bound: 0.9", "mean: {value: 0.8, not_applicable: 1}"],
+    )
+    def test_groups_have_means_alone(self, run: Run, gate: str) -> None:
+        """A lower end or a quantile of four is not the mean of two."""
+        found = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: {{{gate}}}}}{DATA}"))
+        assert len(found.gates) == 1
+        assert "worst" not in found.gates[0]
+
+    def test_equal_groups_and_a_verdict_without_a_figure_have_no_worst(self, run: Run) -> None:
+        """By hand: a.md and b.md have 1 and 0 each."""
+        data = DATA.replace("answer: here", "answer: there")
+        made = run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{data}")
+        assert wrong(made).gates == ["f1 0.5000 is below 0.8000"]
+        made = run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{DATA}")
+        partial = GateResult("f1.mean", "failed", 0.75, 0.8, "partial run: so far 0.7500")
+        assert wrong(replace(made, gates=(partial,))).gates == ["f1: partial run: so far 0.7500"]
+        assert wrong(replace(made, gates=(replace(partial, observed=None),))).gates == [
+            "f1: partial run: so far 0.7500"
+        ]
+
+    @pytest.mark.parametrize(
         ("gate", "sentence"),
         [
             (failed("toxic.mean", "0.3000 > 0.1000"), "toxic 0.3000 is above 0.1000"),
@@ -108,7 +130,7 @@ class TestAnswers:
         found = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{DATA}"))
         (answer,) = found.answers
         assert answer.sample.sample_id == "fee"
-        assert answer.missed == ["f1 0.0000"]
+        assert answer.missed == ["f1 0.0000 < 0.8000"]
 
     def test_a_green_run_has_none_though_one_is_low(self, run: Run) -> None:
         """[P6] Its verdict is all that there is to say."""
@@ -143,7 +165,44 @@ class TestAnswers:
         made = result(rows, *columns, gates={"toxic": {"max": 0.1}})
         found = wrong(replace(made, gates=(failed("toxic.mean", "0.4333 > 0.1000"),)))
         assert ids(found) == ["rude", "gruff"]
-        assert found.answers[0].missed == ["toxic 0.9000"]
+        assert found.answers[0].missed == ["toxic 0.9000 > 0.1000"]
+
+    def test_seconds_are_not_compared_with_shares(self, run: Run) -> None:
+        """15 s is lower than any share once it is turned round, yet only one answer is slow."""
+        data = """
+dataset:
+  - {id: slow, answer: five days, references: [five days], lat: 15.0}
+  - {id: bad, answer: no idea, references: [five days], lat: 1.0}
+"""
+        lat = "{lat: {column: lat, range: [0, null], lower_is_better: true}}"
+        metrics = f"metrics: [f1, {lat}]\nmetric_weights: {{f1: 1, lat: 0}}"
+        found = wrong(run(f"name: s\n{metrics}\ngates: {{f1: 0.6, lat: 2}}{data}"))
+        missed = {answer.sample.sample_id: answer.missed for answer in found.answers}
+        assert missed == {"bad": ["f1 0.0000 < 0.6000"], "slow": ["lat 15.0000 > 2.0000"]}
+        # Without a bound that the row breaks, the lowest share is to blame.
+        found = wrong(run(f"name: s\n{metrics}\ngates: {{weighted_score: 0.6}}{data}"))
+        assert [answer.missed for answer in found.answers] == [["f1 0.0000"]]
+
+    def test_of_a_corridor_the_end_is_said_that_failed(self, run: Run) -> None:
+        """The mean 0.75 is too high: the answer without points is not what is wrong."""
+        gates = "gates: {f1: {mean: {min: 0.6, max: 0.7}}}"
+        found = wrong(run(f"name: s\nmetrics: [f1]\n{gates}{DATA}"))
+        assert found.gates == ["f1 0.7500 is above 0.7000; worst doc_name: b.md 1.0000"]
+        assert [answer.missed for answer in found.answers] == [["f1 1.0000 > 0.7000"]] * 3
+
+    def test_a_dead_metric_without_weight_is_said_behind_the_reason(self, result: Made) -> None:
+        columns = (MetricColumn("f1"), MetricColumn("dead", 0.0))
+        row = SampleResult(
+            "a", 0, weighted_score=0.5, scores={"f1": 0.5, "dead": None}, errors={"dead": "no key"}
+        )
+        gates = (GateResult("f1.mean", "failed", 0.5, 0.8, "0.5000 < 0.8000"),)
+        made = result([row], *columns, gates={"f1": 0.8})
+        (answer,) = wrong(replace(made, gates=gates)).answers
+        assert answer.missed == ["f1 0.5000 < 0.8000", "dead: no key"]
+        # One that could not be judged begins with the error.
+        lost = replace(row, outcome="error", weighted_score=None)
+        (answer,) = wrong(replace(result([lost], *columns, gates={"f1": 0.8}), gates=gates)).answers
+        assert answer.missed == ["dead: no key"]
 
     def test_a_gate_of_a_hook_shows_what_is_low(self, result: Made) -> None:
         """[P13] What it looks at is not known; below bands.warn is low. Not for control rows."""
@@ -221,6 +280,28 @@ class TestChanges:
         missed = {answer.sample.sample_id: answer.missed[-1] for answer in found.answers}
         assert missed["q0"] == "weighted_score was 0.7500"
         assert "was" not in missed["q2"]
+
+    def test_what_is_not_judged_any_more_broke(self, result: Made) -> None:
+        """q0 was good and q1 low when they were judged; q3 is new."""
+        made = self.made(result, thresholds={"f1": Bound(min=0.5)})
+        lost = [
+            replace(one, outcome="error", weighted_score=None, scores={"f1": None})
+            for one in made.samples
+        ]
+        assert wrong(replace(made, samples=lost)).changes == "since main: 1 broke (q0)"
+        skipped = [replace(one, outcome="skipped") for one in lost]
+        assert wrong(replace(made, samples=skipped)).changes == ""
+
+    def test_what_a_metric_refuses_itself_has_not_changed(self, result: Made) -> None:
+        """A baseline keeps scores alone: it may have been refused then, too."""
+        made = self.made(result)
+        refused = [
+            replace(
+                one, weighted_score=0.75, scores={"f1": 0.75}, details={"f1": {"passing": False}}
+            )
+            for one in made.samples
+        ]
+        assert wrong(replace(made, samples=refused[:1])).changes == ""
 
     def test_nothing_is_said_without_a_comparison_or_a_change(self, result: Made) -> None:
         made = self.made(result)

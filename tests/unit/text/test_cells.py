@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pytest_rageval.text.printable import cells, cut, pad, wrapped
@@ -47,3 +49,17 @@ def test_no_line_begins_with_a_command_of_the_data(text: str) -> None:
 
 def test_nothing_has_no_lines() -> None:
     assert wrapped("  ", 10) == []
+
+
+def test_a_long_word_is_broken_into_lines_one_after_another() -> None:
+    """Half a million characters of two cells: 20 to a line of 40, without reading the rest."""
+    begun = time.process_time()
+    lines = wrapped("退" * 500_000 + "款", 40)
+    assert time.process_time() - begun < 5.0
+    assert (len(lines), set(lines[:-1]), lines[-1]) == (25_001, {"退" * 20}, "款")
+
+
+def test_characters_that_take_no_cell_stay_with_those_before_them() -> None:
+    assert wrapped("e\u0301e\u0301e\u0301", 2) == ["e\u0301e\u0301", "e\u0301"]
+    assert wrapped("退款", 1) == ["退", "款"]
+    assert cut("e\u0301" * 3, 3) == "e\u0301" * 3

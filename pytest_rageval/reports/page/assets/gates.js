@@ -12,6 +12,7 @@ const CHECKS = {
 
 const MOST_ADVISED = 0.2;
 const WORST_LISTED = 3; // in the head of the page
+const LONGEST_VALUE = 100;
 const IMPLICIT_UNSCORED = { name: "unscored", kind: "unscored", ends: [null, 0], shares: [] };
 
 /** Every gate's verdict for a state's weights. */
@@ -61,7 +62,8 @@ function affects({ changed }, target) {
 }
 
 function boundResult(ends, observed, missing, remark) {
-  const bound = ends[0] ?? ends[1];
+  const isHigh = observed !== null && tooHigh(ends[1], observed);
+  const bound = isHigh ? ends[1] : (ends[0] ?? ends[1]);
   if (observed === null)
     return { outcome: "failed", observed, bound, margin: null, message: missing };
   return {
@@ -295,7 +297,7 @@ function checkSlices(state, gate, samples) {
     margin: null,
     message: () =>
       failed.length
-        ? say("failed_slices", { ...figures, list: listedSlices(state, failed) })
+        ? say("failed_slices", { ...figures, list: listedSlices(state, worstFirst) })
         : say("all_slices", { ...figures, worst: worst.message() }),
   };
 }
@@ -314,10 +316,18 @@ function listedSlices(state, failed, most = 5) {
   const listed = failed
     .slice(0, most)
     .map((found) =>
-      say("labelled", { name: textAt(state.run, found.text), value: found.message() }),
+      say("labelled", { name: valueName(state.run, found.text), value: found.message() }),
     );
   const more = failed.length > most ? say("and_more", { n: failed.length - most }) : "";
   return listed.join(say("semicolon")) + more;
+}
+
+/** A value of the field, cut where it is long. */
+function valueName(run, number) {
+  const letters = [...textAt(run, number)];
+  return letters.length > LONGEST_VALUE
+    ? `${letters.slice(0, LONGEST_VALUE - 1).join("")}…`
+    : letters.join("");
 }
 
 function marginOf(found) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -96,3 +97,25 @@ def test_undecided_gates_are_named() -> None:
     gates = [GateResult(name, "skipped", None, None, "a part") for name in ("f1.mean", "best")]
     good = SampleResult("q", 0, weighted_score=1.0, scores={"f1": 1.0})
     assert shown(80, good, gates=gates) == ["  undecided: f1.mean, best"]
+
+
+def test_texts_of_a_megabyte_take_no_time() -> None:
+    """Question, answer, reference, reason and a word of a gate: by their beginnings alone."""
+    long = "no idea " * 130_000
+    row = low(question=long, answer=long, references=[long, long], reasons={"f1": long})
+    gates = [GateResult("by.lang.f1.mean", "failed", None, None, "1" * 1_000_000)]
+    begun = time.process_time()
+    lines = shown(80, row, gates=gates)
+    assert time.process_time() - begun < 2.0
+    assert lines[-5:-1] == [
+        f"  q  {long}"[:79] + "…",
+        f"    answer: {long}"[:79] + "…",
+        f"    expected: {long}"[:79] + "…",
+        f"    why: f1 0.0000 < 0.5000; f1: {long}"[:79] + "…",
+    ]
+    assert "".join(lines[:-5]).count("1") == 299 - len("by.lang.f") - len(": ")
+
+
+def test_white_space_hides_no_text() -> None:
+    lines = shown(40, low(answer=" " * 999 + "no" + " " * 999 + "idea", references=None))
+    assert lines[1] == "    answer: no…"
