@@ -311,8 +311,7 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
 def _converted(column: MetricColumn, score: Score) -> Score:
     """Return ``score`` with a plain float, or an error if it has none within the range."""
     value: Any = score.value
-    # numpy's booleans are not Python's: "bool_" before numpy 2, "bool" from then on.
-    if isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_"):
+    if isinstance(value, str | bytes):
         return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
     try:
         number = float(value)

@@ -116,6 +116,11 @@ class TestScoring:
         found = run(scenario, {"own_metrics.py": body})
         assert [sample.scores["m"] for sample in found.samples] == [1.0] * 8
 
+    def test_one_may_change_the_metadata_that_a_row_lacks(self, run: Run) -> None:
+        body = "def m(metadata):\n    metadata['n'] = 1\n    return True\n"
+        sample = run(*use(body)).samples[0]
+        assert (sample.scores, sample.metadata) == ({"m": 1.0}, {})
+
     def test_one_that_hangs_is_an_error_after_its_time(self, run: Run) -> None:
         body = "import asyncio\nasync def m(sample):\n    await asyncio.sleep(60)\n"
         sample = run(*use(body, "{use: 'own_metrics:m', timeout_s: 0.05}")).samples[0]
@@ -141,6 +146,18 @@ class TestComparing:
         scenario, files = use("async def m(sample, judge): return 1", more=JUDGE)
         found = plan(scenario, files).info.metrics[0].definition
         assert found == "own_metrics:m v1 () by gpt-4o-mini"
+
+    def test_a_judge_that_it_can_do_without_is_part_of_it_where_there_is_one(
+        self, plan: Callable[..., Plan]
+    ) -> None:
+        pytest.importorskip("aiohttp")
+        scenario, files = use("async def m(answer, judge=None): return 1")
+        found = plan(scenario, files)
+        assert found.info.metrics[0].definition == "own_metrics:m v1 ()"
+        assert found.models.judge is None
+        found = plan(scenario + JUDGE, files)
+        assert found.info.metrics[0].definition == "own_metrics:m v1 () by gpt-4o-mini"
+        assert found.models.judge is not None
 
 
 class TestAMetricDefinition:
