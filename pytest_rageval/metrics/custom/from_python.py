@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import describe_error, shorten
 from pytest_rageval.metrics.base import MetricDefinition, NoOptions
 from pytest_rageval.metrics.custom.call import Call, CustomCoroutine, CustomFunction, as_score
 from pytest_rageval.metrics.custom.declaration import (
@@ -183,8 +183,7 @@ def _make(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also of sys.exit, pytest.skip
-        kind, text = type(error).__name__, shorten(str(error), 300)
-        raise CustomMetricError(f"{shown}(...) raised {kind}: {text}") from error
+        raise CustomMetricError(f"{shown}(...) raised {describe_error(error)}") from error
     call = Call(function, keywords, binding.signature)
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)
