@@ -18,8 +18,12 @@ and always shows its traceback.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import PurePath
+from traceback import walk_tb
+from typing import Final
 
 
 class RagevalError(Exception):
@@ -118,3 +122,42 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def shorten(text: str, width: int = 80) -> str:
     """Return ``text`` cut to ``width`` characters, with an ellipsis if it was longer."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def describe_error(error: BaseException) -> str:
+    """Return what went wrong in a user's code, and where: ``KeyError: 'x' (my_metrics.py:5)``."""
+    name = type(error).__name__
+    try:
+        text = shorten(str(error), 300)
+    except Exception:  # noqa: BLE001  (an exception whose own text raises)
+        text = ""
+    place = _place_of(error)
+    return (f"{name}: {text}" if text else name) + (f" ({place})" if place else "")
+
+
+def _place_of(error: BaseException) -> str:
+    """Return file and line of the innermost frame of a user's code, or "".
+
+    That of an error's cause, where none is on the way to the error itself.
+    """
+    own = [
+        f"{PurePath(frame.f_code.co_filename).name}:{line}"
+        for frame, line in walk_tb(error.__traceback__)
+        if not _is_foreign(frame.f_code.co_filename)
+    ]
+    if own or error.__cause__ is None:
+        return own[-1] if own else ""
+    return _place_of(error.__cause__)
+
+
+_FOLDERS: Final = tuple(f"{PurePath(file).parent}{os.sep}" for file in (__file__, os.__file__))
+"""Where this package and Python's own modules are."""
+
+_CELLS: Final = ("<ipython-input", "<stdin")
+
+
+def _is_foreign(file: str) -> bool:
+    """Return whether a file is of this package, an installed one or Python, or no file at all."""
+    is_made = file.startswith("<") and not file.startswith(_CELLS)
+    is_installed = "site-packages" in file or "dist-packages" in file
+    return is_made or is_installed or file.startswith(_FOLDERS)

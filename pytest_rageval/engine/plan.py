@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import field
 
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import describe_error
 from pytest_rageval.metrics.base import (
     BatchScorer,
     JudgedMetric,
@@ -439,5 +439,5 @@ def _scores(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (a metric may be a user's code; see the scorer)
-        text = f"{type(error).__name__}: {shorten(str(error), 300)}"
+        text = describe_error(error)
         return [[Score(metric.column.name, None, error=text)] * len(samples) for metric in metrics]

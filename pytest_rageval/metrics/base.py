@@ -35,7 +35,8 @@ class MetricInfo(Value, frozen=True):
 
     ``needs`` are fields of Sample that must not be None; if ``or_needs`` is not empty, those fields
     do as well. ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
-    asks; it is a JudgedMetric then. ``extra`` is the optional dependency group it needs.
+    asks; it is a JudgedMetric then. ``may_ask`` are those that a user's function asks, too, where a
+    scenario has them. ``extra`` is the optional dependency group it needs.
     ``version`` changes whenever the same sample may get another score. ``keeps_scores``: it is a
     CacheableMetric, and the cache keeps its scores; not for code that may change without a new
     version. ``is_async``: it is a coroutine although it asks no model (a user's async function).
@@ -70,6 +71,7 @@ class MetricInfo(Value, frozen=True):
     needs_pool: bool = False
     column: str = ""
     summary: str = ""
+    may_ask: frozenset[Role] = frozenset()
 
     @property
     def is_judged(self) -> bool:

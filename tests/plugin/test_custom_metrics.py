@@ -60,7 +60,9 @@ def test_scores_errors_and_gates_are_those_of_any_metric(own: Project, run: Run)
     assert samples["polite"]["scores"] == {"polite": 1.0, "later": 0.09}
     assert samples["rude"]["scores"] == {"polite": 0.0, "later": 0.05}
     assert samples["broken"]["scores"] == {"polite": None, "later": 0.05}
-    assert samples["broken"]["errors"] == {"polite": "ValueError: nobody is polite"}
+    assert samples["broken"]["errors"] == {
+        "polite": "ValueError: nobody is polite (qa_metrics.py:6)"
+    }
     assert samples["rude"]["reasons"] == {"polite": "looked for please"}
 
 

@@ -126,7 +126,7 @@ def test_a_metric_that_is_broken_shows_its_exception(judged: JudgedProject) -> N
     """[A20] In one line; what the judge answered before is paid and kept."""
     judged.scenario(["0.5"], metrics=["broken"])
     judged.pytest().assert_outcomes(errors=1, failed=1)
-    assert judged.errors == {"s0": "RuntimeError: the metric is broken"}
+    assert judged.errors == {"s0": "RuntimeError: the metric is broken (conftest.py:46)"}
 
 
 def test_a_metric_that_finds_nothing_to_judge_is_unscored(judged: JudgedProject) -> None:

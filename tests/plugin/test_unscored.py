@@ -41,12 +41,12 @@ def test_an_unscored_metric_that_is_asked_about_is_an_error(
     result.stdout.fnmatch_lines(
         [
             "*= ERRORS =*",
-            "raises unscored: RuntimeError: the judge is away",
-            "ERROR qa.rageval.yaml::broken*raises unscored: RuntimeError: the judge is away",
+            "raises unscored: RuntimeError: the judge is away (conftest.py:*)",
+            "ERROR qa.rageval.yaml::broken*raises unscored: RuntimeError: the judge is away (*",
         ]
     )
     assert "Traceback" not in result.stdout.str()
-    assert "conftest.py:" not in result.stdout.str()
+    assert "\n    raise " not in result.stdout.str()
     assert project.outcomes() == {"fine": "passed", "broken": "error"}
 
 
@@ -62,10 +62,10 @@ def test_without_any_judge_every_sample_must_have_its_weighted_score(project: Pr
     _, broken = project.results()["samples"]
     assert broken["scores"] == {"em": 0.0, "raises": None}
     assert broken["weighted_score"] is None
-    assert broken["errors"] == {"raises": "RuntimeError: the judge is away"}
+    assert broken["errors"] == {"raises": "RuntimeError: the judge is away (conftest.py:14)"}
     _, row = project.table("scores.csv")
     assert row["raises"] == ""
-    assert row["error"] == "raises: RuntimeError: the judge is away"
+    assert row["error"] == "raises: RuntimeError: the judge is away (conftest.py:14)"
     metric = project.results()["metrics"]["raises"]
     assert (metric["mean"], metric["n"], metric["unscored"]) == (1.0, 1, 1)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+
 import pytest
 
 from pytest_rageval import evaluate
@@ -11,6 +15,7 @@ from pytest_rageval.errors import (
     RagevalError,
     ScenarioError,
     UserError,
+    describe_error,
     did_you_mean,
     nearest,
     shorten,
@@ -73,3 +78,33 @@ def test_known_names_are_text_that_can_be_encoded() -> None:
     tree = {"name": "s", "metrics": ["em"], "dataset": [{"answer": "x"}], "judge": {"profile": "x"}}
     with pytest.raises(ScenarioError, match=r"unknown profile 'x'\. Known: c\\ud800heap"):
         evaluate({**tree, "models": {"c\ud800heap": {"model": "m"}}})
+
+
+def raised_by(action: Callable[[], object]) -> BaseException:
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def placed(error: BaseException) -> str:
+    """Return the description with the line of this file as N."""
+    return re.sub(r"(test_errors\.py):\d+", r"\1:N", describe_error(error))
+
+
+def test_an_error_is_described_with_its_place_in_a_users_code() -> None:
+    assert (
+        placed(raised_by(lambda: 1 / 0)) == "ZeroDivisionError: division by zero (test_errors.py:N)"
+    )
+    # Python's own code, and this package's, is not where it is to be repaired.
+    assert placed(raised_by(lambda: json.loads("{"))).endswith("(char 1) (test_errors.py:N)")
+    assert placed(raised_by(lambda: require("nosuch", "x"))).endswith("(test_errors.py:N)")
+    assert placed(ValueError("never raised")) == "ValueError: never raised"
+    assert placed(ValueError()) == "ValueError"
+
+
+def test_an_error_without_a_place_has_that_of_its_cause() -> None:
+    outer = RuntimeError("no score")
+    outer.__cause__ = raised_by(lambda: 1 / 0)
+    assert placed(outer) == "RuntimeError: no score (test_errors.py:N)"

@@ -249,7 +249,7 @@ def _metric(
             allowed = known if spec.use is None else [*known, *said_of_metrics()]
             _option_problem(binding, at, spec, given, allowed, detail)
         return None
-    info = options.adapt(definition.info)
+    info = _with_models(binding, options.adapt(definition.info))
     name = spec.name or options.label(info.name)
     try:
         metric = definition.make(name, options)
@@ -268,6 +268,12 @@ def _metric(
     )
     bound = BoundMetric(column, info, metric, at, definition.batch)
     return bound if definition.preload is None else replace(bound, preload=definition.preload)
+
+
+def _with_models(binding: Binding, info: MetricInfo) -> MetricInfo:
+    """Return the info of a metric that asks, of those that it may ask, the models there are."""
+    known = {role for role in info.may_ask if getattr(binding.scenario, role) is not None}
+    return replace(info, asks=info.asks | known) if known else info
 
 
 def _retrieves(info: MetricInfo) -> bool:

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from pytest_rageval.engine.module_digests import digests_of
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, MetricSource, Plan
-from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
+from pytest_rageval.engine.scoring.score_sample import computed_scores
+from pytest_rageval.errors import describe_error
 from pytest_rageval.model import LeftOut, Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
 from pytest_rageval.text.codec import as_json

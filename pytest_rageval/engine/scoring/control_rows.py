@@ -25,8 +25,7 @@ from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.controls import slips_allowed
 from pytest_rageval.engine.plan import BoundMetric, Controlled
 from pytest_rageval.engine.scoring.judge_sample import Asking, score_once
-from pytest_rageval.engine.scoring.score_sample import describe_error
-from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.errors import MissingExtraError, describe_error
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.model import BUDGET, REPLAY, ControlVerdict, Sample
 from pytest_rageval.text.codec import from_json, to_json

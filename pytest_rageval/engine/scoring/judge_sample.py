@@ -18,10 +18,9 @@ from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.score_sample import (
     admitted,
     checked_score,
-    describe_error,
     worst_score,
 )
-from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.errors import MissingExtraError, describe_error
 from pytest_rageval.metrics.base import JudgedMetric, Models, missing_fields
 from pytest_rageval.model import (
     ANSWERABLE,

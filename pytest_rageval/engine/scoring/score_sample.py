@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pytest_rageval.engine.plan import BoundMetric
-from pytest_rageval.errors import MissingExtraError, shorten
+from pytest_rageval.errors import MissingExtraError, describe_error, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
     ANSWER_KIND,
@@ -311,8 +311,7 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
 def _converted(column: MetricColumn, score: Score) -> Score:
     """Return ``score`` with a plain float, or an error if it has none within the range."""
     value: Any = score.value
-    # numpy's booleans are not Python's: "bool_" before numpy 2, "bool" from then on.
-    if isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_"):
+    if isinstance(value, str | bytes):
         return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
     try:
         number = float(value)
@@ -329,14 +328,6 @@ def _converted(column: MetricColumn, score: Score) -> Score:
 def _no_score(column: MetricColumn, score: Score, error: str) -> Score:
     # The details stay: they may hold that the sample does not pass.
     return Score(column.name, None, details=score.details, error=error)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return what went wrong in a metric, in one line."""
-    try:
-        return f"{type(error).__name__}: {shorten(str(error), 300)}"
-    except Exception:  # noqa: BLE001  (an exception whose own text raises)
-        return type(error).__name__
 
 
 def _saved_row(sample: Sample, columns: Mapping[str, str]) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, Role
@@ -59,7 +59,26 @@ class Declaration:
 NO_DECLARATION: Final = Declaration()
 
 
+@overload
+def metric(function: F, /) -> F: ...
+
+
+@overload
+def metric(
+    *,
+    name: str | None = None,
+    range: Sequence[float | None] | None = None,
+    needs: Collection[str] | None = None,
+    asks: Collection[Role] | None = None,
+    higher_is_better: bool | None = None,
+    version: int | None = None,
+    timeout_s: float | None = None,
+) -> Callable[[F], F]: ...
+
+
 def metric(  # noqa: PLR0913  (a keyword for each thing to declare)
+    function: F | None = None,
+    /,
     *,
     name: str | None = None,
     range: Sequence[float | None] | None = None,  # noqa: A002
@@ -68,19 +87,23 @@ def metric(  # noqa: PLR0913  (a keyword for each thing to declare)
     higher_is_better: bool | None = None,
     version: int | None = None,
     timeout_s: float | None = None,
-) -> Callable[[F], F]:
+) -> F | Callable[[F], F]:
     """Declare at a function what a scenario would otherwise have to declare about the metric.
 
     The function itself does not change. ``Declaration`` explains the keywords; what a scenario
-    declares overrides them.
+    declares overrides them. ``@metric`` alone declares nothing.
     """
+    if function is not None and not callable(function):
+        raise TypeError(
+            f"expected a function, found {function!r}: write @metric(name={function!r})"
+        )
     declared = Declaration(name, range, needs, asks, higher_is_better, version, timeout_s)
 
     def declare(function: F) -> F:
         setattr(function, _ATTRIBUTE, declared)
         return function
 
-    return declare
+    return declare if function is None else declare(function)
 
 
 def declaration_of(found: object) -> Declaration:
@@ -110,7 +133,8 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
         range=_range(declared.range, shown),
         higher_is_better=declared.higher_is_better is not False,
         version=declared.version or 1,
-        asks=_asks(declared.asks, signature, shown),
+        asks=(asks := _asks(declared.asks, signature, shown)),
+        may_ask=signature.may_ask - asks,
         is_async=signature.is_async,
     )
 

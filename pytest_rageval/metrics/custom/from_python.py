@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import describe_error, shorten
 from pytest_rageval.metrics.base import MetricDefinition, NoOptions
+from pytest_rageval.metrics.custom.call import Call, CustomCoroutine, CustomFunction, as_score
 from pytest_rageval.metrics.custom.declaration import (
     NO_DECLARATION,
     Declaration,
@@ -21,13 +22,9 @@ from pytest_rageval.metrics.custom.declaration import (
     info_of,
 )
 from pytest_rageval.metrics.custom.signature import (
-    Call,
     CallOptions,
-    CustomCoroutine,
-    CustomFunction,
     CustomMetricError,
     Signature,
-    as_score,
     read_constructor,
     read_signature,
 )
@@ -69,7 +66,7 @@ def define_metric(
     if (kind := _dbgpt_kind(found)) is not None:
         declared = declared.over(Declaration(needs=_NEEDS[kind]))
     info = info_of(declared, binding.signature, declared.name or name, shown)
-    timeout_s = declared.timeout_s or (None if info.asks else DEFAULT_TIMEOUT_S)
+    timeout_s = declared.timeout_s or (None if info.asks | info.may_ask else DEFAULT_TIMEOUT_S)
     return MetricDefinition(
         info,
         lambda label, options: _make(label, options, binding, timeout_s, shown),
@@ -186,8 +183,7 @@ def _make(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also of sys.exit, pytest.skip
-        kind, text = type(error).__name__, shorten(str(error), 300)
-        raise CustomMetricError(f"{shown}(...) raised {kind}: {text}") from error
+        raise CustomMetricError(f"{shown}(...) raised {describe_error(error)}") from error
     call = Call(function, keywords, binding.signature)
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)

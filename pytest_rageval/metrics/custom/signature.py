@@ -1,20 +1,20 @@
-"""Users' functions as metrics: which fields, models and options they take; how they are called."""
+"""Users' functions as metrics: which fields, models and options their parameters take."""
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import inspect
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Final, Literal, Union, get_args, get_origin
 
 from pydantic import ConfigDict, Field, create_model
 
-from pytest_rageval.clients.threads import is_ours
-from pytest_rageval.errors import RagevalError, shorten
-from pytest_rageval.metrics.base import Models, NoOptions, Role, ScoringContext
-from pytest_rageval.model import Sample, Score, json_plain
+from pytest_rageval.errors import RagevalError
+from pytest_rageval.metrics.base import NoOptions, Role
+from pytest_rageval.model import Sample, json_plain
+from pytest_rageval.scenario.fields import FIELD_OF
 
 Given = Literal["models", "judge", "embedding", "context"]
 """What a parameter receives, besides the sample and its fields, by its name or annotation."""
@@ -24,6 +24,9 @@ FIELDS: Final = tuple(
     field.name for field in fields(Sample) if field.name not in ("index", "row", "skip", "xfail")
 )
 """The fields of a sample that a parameter of that name receives."""
+
+_EMPTY_WHERE_LACKING: Final = ("tags", "metadata")
+"""The fields that are never None: a row that has none of them has empty ones."""
 
 _BY_ANNOTATION: Final[Mapping[str, Given]] = {
     "Models": "models",
@@ -79,38 +82,41 @@ class CallOptions(NoOptions):
 class Signature:
     """The parameters of a function of a sample.
 
-    ``first`` is what the first positional one receives: the sample, a field of it, or "" where
-    there is none. ``of_sample`` says so of the others by name, ``gives`` which models they receive.
-    A parameter in ``defaults`` keeps its default where the sample lacks the field. ``roles`` are
-    the models that it asks, None where it takes all models and does not declare which.
+    ``of_sample`` says of those that receive the sample or a field of it which one, ``gives`` which
+    models others receive. Those of ``by_place`` are passed first, by their place. A parameter in
+    ``defaults`` keeps its default where the sample lacks the field, or the scenario the model.
+    ``roles`` are the models that it asks, None where it takes all models and does not declare
+    which; ``may_ask`` those that it can do without.
     """
 
-    first: str
     of_sample: Mapping[str, str]
-    defaults: frozenset[str]
+    by_place: tuple[str, ...]
+    defaults: Mapping[str, object]
     gives: Mapping[str, Given]
     options: type[CallOptions]
     roles: frozenset[Role] | None
+    may_ask: frozenset[Role]
     is_async: bool
 
     @property
     def needs(self) -> list[str]:
         """The fields of the sample that it cannot do without."""
-        taken = [self.first, *self.of_sample.values()]
-        return [name for name in taken if name in FIELDS and name not in self.defaults]
+        taken = self.of_sample.items()
+        return [what for name, what in taken if what in FIELDS and name not in self.defaults]
 
     def arguments(self, sample: Sample) -> tuple[list[object], dict[str, object]]:
         """Return the positional and the named arguments that are about the sample."""
-        named = {
-            name: value
-            for name, what in self.of_sample.items()
-            if (value := _part(sample, what)) is not None or name not in self.defaults
-        }
-        return [_part(sample, self.first)] if self.first else [], named
+        named = {name: self._part(sample, name) for name in self.of_sample}
+        positional = [
+            named.pop(name) if name in named else self.defaults[name] for name in self.by_place
+        ]
+        return positional, named
 
-
-def _part(sample: Sample, what: str) -> object:
-    return sample if what == SAMPLE else getattr(sample, what)
+    def _part(self, sample: Sample, name: str) -> object:
+        what = self.of_sample[name]
+        value = sample if what == SAMPLE else getattr(sample, what)
+        is_lacking = value is None or (what in _EMPTY_WHERE_LACKING and not value)
+        return self.defaults.get(name, value) if is_lacking else value
 
 
 def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) -> Signature:
@@ -121,44 +127,57 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
     parameters, names = _parameters(function, shown)[skips:], _namespace(function)
     first, rest = _split(parameters, names)
     is_by_field = first in FIELDS or not first
-    of_sample: dict[str, str] = {}
+    of_sample = {parameters[0].name: first} if first else {}
     gives: dict[str, Given] = {}
     roles: frozenset[Role] | None = frozenset()
+    may_ask: frozenset[Role] = frozenset()
     for parameter in rest:
         given, asked = _received(parameter, names)
         what = _of_sample(parameter, names)
         if given is not None:
             gives[parameter.name] = given
-            roles = None if roles is None or asked is None else roles | asked
+            if given in _ROLES and parameter.default is None:
+                may_ask |= asked or frozenset()
+            else:
+                roles = None if roles is None or asked is None else roles | asked
         elif what and (is_by_field or parameter.default is _EMPTY):
             of_sample[parameter.name] = what
+    options = [part for part in rest if part.name not in gives and part.name not in of_sample]
     _refuse_mixture(parameters, first, of_sample, names, shown)
+    _refuse_unpassable(parameters, gives, shown)
+    _refuse_likely_fields(options, shown, is_by_field=is_by_field)
     is_async = _is_async(function)
     if not is_async and (asks := [name for name, given in gives.items() if given != "context"]):
         raise CustomMetricError(f"{shown} takes {asks[0]!r}: only an async function can ask models")
-    options = [part for part in rest if part.name not in gives and part.name not in of_sample]
-    defaults = frozenset(part.name for part in parameters if part.default is not _EMPTY)
+    defaults = {part.name: part.default for part in parameters if part.default is not _EMPTY}
     made = call_options(options, names, shown)
-    return Signature(first, of_sample, defaults, gives, made, roles, is_async)
+    places = [part.name for part in parameters if part.kind is inspect.Parameter.POSITIONAL_ONLY]
+    if first and not places:
+        places = [parameters[0].name]  # wherever a wrapper gives it another name
+    return Signature(
+        of_sample, tuple(places), defaults, gives, made, roles, may_ask - (roles or set()), is_async
+    )
 
 
 def _split(
     parameters: list[inspect.Parameter], names: Mapping[str, Any]
 ) -> tuple[str, list[inspect.Parameter]]:
-    """Return what the first positional parameter receives, "" without one, and the others."""
+    """Return what the first positional parameter receives, "" without one, and the others.
+
+    One with a default that is neither the sample nor a field of it is an option.
+    """
     kind = parameters[0].kind if parameters else inspect.Parameter.KEYWORD_ONLY
-    if kind is inspect.Parameter.VAR_POSITIONAL:
-        return SAMPLE, parameters
     is_named = kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
     if is_named or _received(parameters[0], names)[0] is not None:
         return "", parameters
-    return _of_sample(parameters[0], names) or SAMPLE, parameters[1:]
+    what = _of_sample(parameters[0], names)
+    is_option = not what and parameters[0].default is not _EMPTY
+    return ("", parameters) if is_option else (what or SAMPLE, parameters[1:])
 
 
 def _of_sample(parameter: inspect.Parameter, names: Mapping[str, Any]) -> str:
     """Return which part of the sample a parameter asks for by its name or annotation, or ""."""
-    annotation = _resolved(parameter.annotation, names)
-    if str(getattr(annotation, "__name__", annotation)).rpartition(".")[2] == Sample.__name__:
+    if _type_name(_resolved(parameter.annotation, names)) == Sample.__name__:
         return SAMPLE
     known = parameter.name in (SAMPLE, *FIELDS) and parameter.kind is not _REST
     return parameter.name if known else ""
@@ -174,13 +193,48 @@ def _refuse_mixture(
     """Raise CustomMetricError where nothing of the sample is taken, or it is not clear what."""
     if not first and not of_sample:
         message = f"{shown} takes no sample: declare it as 'def metric(sample)'"
-        raise CustomMetricError(f"{message}, or with some of {', '.join(FIELDS)}")
-    if first == SAMPLE and of_sample and not _of_sample(parameters[0], names):
-        takes = ", ".join(of_sample)
+        options = [part.name for part in parameters if part.default is not _EMPTY]
+        hint = f"; {options[0]!r} has a default, so it is an option" if options else ""
+        raise CustomMetricError(f"{message}, or with some of {', '.join(FIELDS)}{hint}")
+    if first == SAMPLE and len(of_sample) > 1 and not _of_sample(parameters[0], names):
+        takes = ", ".join(list(of_sample)[1:])
         raise CustomMetricError(
             f"{shown}: what is {parameters[0].name!r}, beside {takes}? Parameters that receive "
             f"something of a sample are called sample, {', '.join(FIELDS)}"
         )
+
+
+def _refuse_unpassable(
+    parameters: list[inspect.Parameter], gives: Mapping[str, Given], shown: str
+) -> None:
+    """Raise CustomMetricError for ``*contexts``, and for a model that has no name."""
+    for part in parameters:
+        if part.kind is inspect.Parameter.VAR_POSITIONAL and part.name in (SAMPLE, *FIELDS):
+            raise CustomMetricError(
+                f"{shown} takes '*{part.name}': write {part.name!r} without the star, it receives "
+                "all that the row has"
+            )
+        if part.kind is inspect.Parameter.POSITIONAL_ONLY and part.name in gives:
+            raise CustomMetricError(
+                f"{shown} takes {part.name!r}, which cannot be passed by name: write it behind '/'"
+            )
+
+
+def _refuse_likely_fields(
+    options: Iterable[inspect.Parameter], shown: str, *, is_by_field: bool
+) -> None:
+    """Raise CustomMetricError for an option that is most likely meant as a field of the sample."""
+    for part in options:
+        meant = "contexts" if part.name == "context" else FIELD_OF.get(part.name)
+        is_sure = is_by_field or (part.name == "context" and part.default is _EMPTY)
+        if meant in FIELDS and part.name not in FIELDS and is_sure:
+            raise CustomMetricError(
+                f"{shown}: no field is called {part.name!r}. Did you mean {meant!r}? An option "
+                f"needs another name{_CONTEXT_HINT if part.name == 'context' else ''}"
+            )
+
+
+_CONTEXT_HINT = "; what the metrics of a sample share is annotated 'context: ScoringContext'"
 
 
 def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> type[CallOptions]:
@@ -251,13 +305,30 @@ def _received(
     if get_origin(annotation) is Annotated:
         annotation, *marked = get_args(annotation)
         marks = tuple(marked)
-    type_name = str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
-    given = _BY_ANNOTATION.get(type_name)
-    if given is None and annotation is _EMPTY and parameter.default is _EMPTY:
-        given = next((name for name in _BY_ANNOTATION.values() if name == parameter.name), None)
+    given = _BY_ANNOTATION.get(_type_name(annotation))
+    if given is None and annotation is _EMPTY:
+        has_none = parameter.default is _EMPTY or parameter.default is None
+        by_name: dict[str, Given] = {"judge": "judge", "embedding": "embedding"}
+        if parameter.default is _EMPTY:
+            by_name["models"] = "models"
+        given = by_name.get(parameter.name) if has_none else None
     if given == "models":
         return given, frozenset(role for role in _ROLES if role in marks) or None
     return given, frozenset(role for role in _ROLES if role == given)
+
+
+def _type_name(annotation: object) -> str:
+    """Return the name of a class, without its module; of ``X | None`` that of X."""
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+        annotation = kinds[0] if len(kinds) == 1 else annotation
+    elif isinstance(annotation, str):
+        annotation = _OPTIONAL.sub("", annotation)
+    return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
+
+
+_OPTIONAL: Final = re.compile(r"^(\w+\.)?Optional\[|\]$| *\| *None$")
+"""What stands around the name of a class in the text of an annotation that may be None."""
 
 
 def _annotation(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
@@ -288,122 +359,3 @@ def _namespace(function: Callable[..., Any]) -> Mapping[str, Any]:
 def _is_async(function: Callable[..., Any]) -> bool:
     call = type(function).__call__
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function, its options as keywords, and its signature."""
-
-    function: Callable[..., Any]
-    keywords: Mapping[str, Any]
-    signature: Signature
-
-
-class CustomFunction:
-    """Scores by calling a user's function."""
-
-    def __init__(self, name: str, call: Call) -> None:
-        self._name = name
-        self._call = call
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The user's function."""
-        return self._call.function
-
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the function's result as a score; its exceptions are raised."""
-        call = self._call
-        given = dict.fromkeys(call.signature.gives, context)
-        positional, named = call.signature.arguments(own(sample))
-        try:
-            returned = call.function(*positional, **named, **given, **call.keywords)
-        except (Exception, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # sys.exit, pytest.skip: they concern this score alone
-            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
-        return as_score(self._name, returned)
-
-
-class CustomCoroutine:
-    """Scores by awaiting a user's async function; many samples at once, in one event loop."""
-
-    def __init__(self, name: str, call: Call, timeout_s: float | None) -> None:
-        self._name = name
-        self._call = call
-        self._timeout_s = timeout_s
-
-    async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the function's result as a score; TimeoutError where it takes too long."""
-        call = self._call
-        gives = call.signature.gives
-        given = {name: _argument(one, models) for name, one in gives.items()}
-        positional, named = call.signature.arguments(own(sample))
-        try:
-            async with asyncio.timeout(self._timeout_s) as limit:
-                returned = await call.function(*positional, **named, **given, **call.keywords)
-        except TimeoutError as error:
-            if limit.expired():
-                raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
-            raise
-        except Exception:
-            raise
-        except BaseException as error:
-            if is_ours(error):
-                raise
-            # It would end the event loop of the whole run.
-            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
-        return as_score(self._name, returned)
-
-
-def own(sample: Sample) -> Sample:
-    """Return a copy that a user's function may change: reports and slices read the metadata."""
-    if not sample.metadata:
-        return sample
-    return replace(sample, metadata=copy.deepcopy(dict(sample.metadata)))
-
-
-def _argument(given: Given, models: Models) -> object:
-    if given == "models":
-        return models
-    return ScoringContext() if given == "context" else getattr(models, given)
-
-
-def as_score(name: str, value: object) -> Score:
-    """Return ``value`` as the score of the metric ``name``.
-
-    A Score is returned unchanged; a number is its value, ``(number, reason)`` both, None unscored.
-    True is 1.0 and False 0.0, also numpy's. NaN and the range are checked by the caller.
-    """
-    if isinstance(value, Score):
-        return value
-    reason: str | None = None
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str | None):
-        value, reason = value
-    if value is None:
-        return Score(name, None, reason=reason or "the metric returned None")
-    if _is_bool(value):
-        return Score(name, float(bool(value)), reason)
-    if not _is_number(value):
-        return Score(name, None, error=_not_a_number(value))
-    number: Any = value  # it becomes a plain float where the range is checked
-    return Score(name, number, reason)
-
-
-def _not_a_number(value: object) -> str:
-    kind = type(value).__name__
-    if inspect.isawaitable(value):
-        if isinstance(value, Coroutine):
-            value.close()  # else Python warns later that it was never awaited
-        return f"returned a {kind} that is never awaited; declare the function 'async def'"
-    return f"returned {shorten(repr(value))} ({kind}), not a number or a Score"
-
-
-def _is_bool(value: object) -> bool:
-    # numpy's is not Python's: "bool_" before numpy 2, "bool" from then on.
-    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
-
-
-def _is_number(value: object) -> bool:
-    """Return whether ``value`` is one number, also a scalar of numpy or torch; not an array."""
-    return hasattr(type(value), "__float__") and tuple(getattr(value, "shape", ())) == ()

@@ -48,11 +48,18 @@ class TestScoring:
     @pytest.mark.parametrize(
         ("body", "error"),
         [
-            ("raise ValueError('the service is down')", "ValueError: the service is down"),
+            (
+                "raise ValueError('the service is down')",
+                "ValueError: the service is down (own_metrics.py:2)",
+            ),
+            # The place is never what is cut off, nor that of Python's own code.
+            ("raise ValueError('x' * 900)", "x… (own_metrics.py:2)"),
+            ("import json; return json.loads('{')", "(char 1) (own_metrics.py:2)"),
+            ("assert not sample.answer", "AssertionError (own_metrics.py:2)"),
             ("return float('nan')", "returned nan, which is no score"),
             ("return 1.5", "1.5 is outside the range 0..1"),
             ("return '0.5'", "returned '0.5' (str), not a number or a Score"),
-            ("raise SystemExit(2)", "CustomMetricError: SystemExit: 2"),
+            ("raise SystemExit(2)", "CustomMetricError: SystemExit: 2 (own_metrics.py:2)"),
             # What pytest raises is no Exception: its skip would take the whole sample along.
             ("import pytest; pytest.fail('bad')", "CustomMetricError: Failed: bad"),
             ("return sample.answer.upper", "not a number or a Score"),
@@ -116,10 +123,15 @@ class TestScoring:
         found = run(scenario, {"own_metrics.py": body})
         assert [sample.scores["m"] for sample in found.samples] == [1.0] * 8
 
+    def test_one_may_change_the_metadata_that_a_row_lacks(self, run: Run) -> None:
+        body = "def m(metadata):\n    metadata['n'] = 1\n    return True\n"
+        sample = run(*use(body)).samples[0]
+        assert (sample.scores, sample.metadata) == ({"m": 1.0}, {})
+
     def test_one_that_hangs_is_an_error_after_its_time(self, run: Run) -> None:
         body = "import asyncio\nasync def m(sample):\n    await asyncio.sleep(60)\n"
         sample = run(*use(body, "{use: 'own_metrics:m', timeout_s: 0.05}")).samples[0]
-        assert sample.errors == {"m": "TimeoutError: no score after 0.05 s"}
+        assert sample.errors == {"m": "TimeoutError: no score after 0.05 s (own_metrics.py:3)"}
 
     def test_a_row_that_lacks_nothing_needs_no_field_at_all(self, run: Run) -> None:
         assert run(*use("def m(sample): return 1")).samples[0].outcome == "passed"
@@ -141,6 +153,18 @@ class TestComparing:
         scenario, files = use("async def m(sample, judge): return 1", more=JUDGE)
         found = plan(scenario, files).info.metrics[0].definition
         assert found == "own_metrics:m v1 () by gpt-4o-mini"
+
+    def test_a_judge_that_it_can_do_without_is_part_of_it_where_there_is_one(
+        self, plan: Callable[..., Plan]
+    ) -> None:
+        pytest.importorskip("aiohttp")
+        scenario, files = use("async def m(answer, judge=None): return 1")
+        found = plan(scenario, files)
+        assert found.info.metrics[0].definition == "own_metrics:m v1 ()"
+        assert found.models.judge is None
+        found = plan(scenario + JUDGE, files)
+        assert found.info.metrics[0].definition == "own_metrics:m v1 () by gpt-4o-mini"
+        assert found.models.judge is not None
 
 
 class TestAMetricDefinition:

@@ -107,7 +107,6 @@ class UnspeakableError(Exception):
         (Score("m", 1.5), "1.5 is outside the range 0..1"),
         (Score("m", -0.5), "-0.5 is outside the range 0..1"),
         (Score("m", "0.5"), ""),  # type: ignore[arg-type]
-        (Score("m", True), ""),
         (None, ""),
         (0.5, ""),
     ],
@@ -239,7 +238,9 @@ def test_an_unscored_metric_that_a_threshold_asks_about_is_an_error(
     metrics = (fake("m", ValueError("boom")), fake("good", Score("good", 1.0)))
     made = plan_of(*metrics, required=frozenset({"m"}), thresholds={"m": Bound(min=0.5)})
     assert run_case(made, SAMPLE).outcome == "error"
-    assert reasons_unjudged(made, score_case(made, SAMPLE)) == ["m unscored: ValueError: boom"]
+    assert reasons_unjudged(made, score_case(made, SAMPLE)) == [
+        "m unscored: ValueError: boom (test_score_sample.py:31)"
+    ]
     unasked = plan_of(*metrics, required=frozenset({"good"}))
     assert run_case(unasked, SAMPLE).outcome == "passed"
 
@@ -325,7 +326,8 @@ def test_what_ends_a_test_or_a_program_is_an_error_of_the_metric(
     made = plan_of(fake("m", Score("m", 1.0)), fake("n", skipped), fake("o", SystemExit(3)))
     result = score_case(made, SAMPLE)
     assert result.scores == {"m": 1.0, "n": None, "o": None}
-    assert result.errors == {"n": "Skipped: no GPU here", "o": "SystemExit: 3"}
+    place = "(test_score_sample.py:31)"
+    assert result.errors == {"n": f"Skipped: no GPU here {place}", "o": f"SystemExit: 3 {place}"}
     with pytest.raises(KeyboardInterrupt):
         score_case(plan_of(fake("m", KeyboardInterrupt())), SAMPLE)
 

@@ -28,13 +28,18 @@ def defined(found: object, **said: Any) -> MetricDefinition:
     return define_metric(found, "own", "my_metrics:own", Declaration(**said))
 
 
-def score(found: object, options: dict[str, Any] | None = None, models: Models = Models()) -> Score:  # noqa: B008
+def score(
+    found: object,
+    options: dict[str, Any] | None = None,
+    models: Models = Models(),  # noqa: B008
+    sample: Sample = SAMPLE,
+) -> Score:
     definition = defined(found)
     made: Any = definition.make("shown", definition.options.model_validate(options or {}))
     if definition.info.is_judged:
-        awaited: Score = asyncio.run(made.ascore(SAMPLE, models))
+        awaited: Score = asyncio.run(made.ascore(sample, models))
         return awaited
-    scored: Score = made.score(SAMPLE, ScoringContext())
+    scored: Score = made.score(sample, ScoringContext())
     return scored
 
 
@@ -225,6 +230,17 @@ class TestWhatIsSaid:
         assert defined(own, range=(0, 9)).info.range == (0.0, 9.0)
         assert defined(own, range=(0, 9)).info.needs == {"answer"}
 
+    def test_the_decorator_needs_no_parentheses(self) -> None:
+        @metric
+        def own(sample: Sample) -> float:
+            return 1.0
+
+        assert own(SAMPLE) == 1.0
+        assert score(metric(own)).value == 1.0
+        assert defined(metric(version=2)(own)).info.version == 2
+        with pytest.raises(TypeError, match=r"write @metric\(name='polite'\)"):
+            metric("polite")  # type: ignore[call-overload]
+
     def test_the_attributes_of_a_class_say_it(self) -> None:
         class Wide(Tone):
             name = "wide"
@@ -407,6 +423,136 @@ class TestParametersNamedLikeFields:
             return one.references == references
 
         assert score(typed).value == 1.0
+
+
+class TestParametersWithADefault:
+    """What a parameter receives follows from its name, wherever it stands."""
+
+    def test_a_first_one_that_is_no_field_is_an_option(self) -> None:
+        def words(threshold: Any = 0.5, answer: str = "") -> float:
+            return threshold if answer == "please, thanks" else 0.0
+
+        assert defined(words).options.known() == ["threshold"]
+        assert score(words).value == 0.5
+        assert score(words, {"threshold": 0.25}).value == 0.25
+
+    def test_one_alone_that_is_no_field_is_refused(self) -> None:
+        def only_options(words: Any = ("a",)) -> float:
+            return 1.0
+
+        said = refusal(only_options)
+        assert said.startswith("my_metrics:own takes no sample: declare it as 'def metric(sample)'")
+        assert said.endswith("; 'words' has a default, so it is an option")
+
+    def test_a_first_field_that_the_row_lacks_has_its_default(self) -> None:
+        def first(references: tuple[str, ...] = ("a", "b")) -> float:
+            return len(references) / 10
+
+        assert score(first).value == 0.2
+        assert score(first, sample=Sample("s", references=("x",))).value == 0.1
+        assert defined(first).info.needs == set()
+
+    def test_tags_and_metadata_that_a_row_lacks_have_theirs(self) -> None:
+        def kinds(tags: Any = ("none",), metadata: Any = None) -> bool:
+            return (tags, metadata) == (("none",), None)
+
+        assert score(kinds).value == 1.0
+        assert score(kinds, sample=Sample("s", tags=("a",))).value == 0.0
+        assert score(kinds, sample=Sample("s", metadata={"n": 1})).value == 0.0
+
+    def test_what_was_retrieved_and_is_empty_is_not_lacking(self) -> None:
+        def found(contexts: Any = ("none",)) -> float:
+            return float(len(contexts))
+
+        assert score(found, sample=Sample("s", contexts=())).value == 0.0
+
+
+class TestHowParametersArePassed:
+    def test_by_place_where_they_have_no_name(self) -> None:
+        def placed(answer: str, words: Any = ("w",), question: str = "?", /, *, id: str) -> bool:  # noqa: A002
+            return (answer, words, question, id) == ("please, thanks", ("w",), "q", "s")
+
+        assert score(placed).value == 1.0
+        assert defined(placed).info.needs == {"answer"}
+
+    def test_a_wrapper_may_give_the_first_another_name(self) -> None:
+        @functools.wraps(length)
+        def inner(*given: Any, **options: Any) -> float:
+            return length(*given, **options)
+
+        assert score(inner, {"most": 28}).value == 0.5
+
+    def test_a_star_before_a_field_is_refused(self) -> None:
+        def starred(*contexts: str) -> float:
+            return 1.0
+
+        def later(answer: str, *contexts: str) -> float:
+            return 1.0
+
+        for found in (starred, later):
+            assert "takes '*contexts': write 'contexts' without the star" in refusal(found)
+        assert score(lambda *given: given == (SAMPLE,)).value == 1.0
+
+    def test_a_model_that_has_no_name_is_refused(self) -> None:
+        async def asks(answer: str, judge: ChatClient, /) -> float:
+            return 1.0
+
+        assert "takes 'judge', which cannot be passed by name: write it behind '/'" in refusal(asks)
+
+
+class TestNamesThatAreAlmostFields:
+    """An option that keeps its default would be a wrong score that nobody sees."""
+
+    def test_a_context_is_what_its_annotation_says(self) -> None:
+        def untyped(sample, context):  # type: ignore[no-untyped-def]
+            return 1.0
+
+        said = refusal(untyped)
+        assert "no field is called 'context'. Did you mean 'contexts'?" in said
+        assert said.endswith("is annotated 'context: ScoringContext'")
+        assert score(lambda sample, context="x": context == "x").value == 1.0
+
+    @pytest.mark.parametrize(
+        ("found", "meant"),
+        [
+            (lambda answer, context: 1.0, "contexts"),
+            (lambda answer, context="": 1.0, "contexts"),
+            (lambda answer, reference="": 1.0, "references"),
+            (lambda answer, *, query: 1.0, "question"),
+        ],
+    )
+    def test_beside_fields_another_name_of_one_is_refused(self, found: object, meant: str) -> None:
+        assert f"Did you mean {meant!r}? An option needs another name" in refusal(found)
+
+    def test_beside_the_sample_it_is_an_option(self) -> None:
+        assert score(lambda sample, query="x": query == "y", {"query": "y"}).value == 1.0
+
+
+class TestModelsThatItCanDoWithout:
+    async def by_name(answer, judge=None):  # type: ignore[no-untyped-def]  # noqa: N805
+        return 1.0 if judge == "the judge" else 0.5 if judge is None else 0.0
+
+    async def typed(answer: str, judge: ChatClient | None = None) -> float:  # type: ignore[misc]  # noqa: N805
+        return 1.0 if judge == "the judge" else 0.5 if judge is None else 0.0  # type: ignore[comparison-overlap]
+
+    @pytest.mark.parametrize("found", [by_name, typed])
+    def test_they_are_given_where_there_are_some(self, found: object) -> None:
+        info = defined(found).info
+        assert (info.asks, info.may_ask) == (frozenset(), {"judge"})
+        assert score(found, models=ALL).value == 1.0
+        assert score(found).value == 0.5
+
+    @pytest.mark.parametrize(
+        "written", ["Optional[ChatClient]", "typing.Optional[base.ChatClient]", "ChatClient|None"]
+    )
+    def test_however_the_annotation_is_written(self, written: str) -> None:
+        made: dict[str, Any] = {}
+        exec(f"async def own(answer, judge: {written!r} = None):\n    return 1", made)
+        assert defined(made["own"]).info.may_ask == {"judge"}
+
+    def test_a_function_that_is_not_async_has_none(self) -> None:
+        assert "only an async function can ask models" in refusal(lambda answer, judge=None: 1)
+        assert score(lambda sample, judge="strict": judge == "strict").value == 1.0
 
 
 class TestWhatIsNoMetric:

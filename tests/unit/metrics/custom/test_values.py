@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pytest_rageval.engine.scoring.score_sample import checked_score
-from pytest_rageval.metrics.custom.signature import as_score, own
+from pytest_rageval.metrics.custom.call import as_score, own
 from pytest_rageval.model import MetricColumn, Sample, Score
 
 
@@ -72,12 +72,13 @@ def test_a_boolean_is_one_or_zero(value: object, expected: float) -> None:
     assert checked((value, "it ends there")) == Score("m", expected, "it ends there")
 
 
-@pytest.mark.parametrize("value", [True, np.bool_(False)])
-def test_a_boolean_in_a_score_is_refused(value: Any) -> None:
-    error = checked(Score("m", value)).error
-    assert error is not None
-    assert error.startswith("returned ")
-    assert error.endswith(", not a number")
+@pytest.mark.parametrize(
+    ("value", "expected"), [(True, 1.0), (np.bool_(True), 1.0), (np.bool_(False), 0.0)]
+)
+def test_a_boolean_in_a_score_counts_too(value: Any, expected: float) -> None:
+    found = checked(Score("m", value, "it ends there"))
+    assert found == Score("m", expected, "it ends there")
+    assert type(found.value) is float
 
 
 @pytest.mark.parametrize(
@@ -116,5 +117,10 @@ def test_a_metric_may_change_its_copy_of_the_metadata_alone() -> None:
     given.metadata["lang"] = "zz"  # type: ignore[index]
     given.metadata["pages"].append(2)
     assert sample.metadata == {"lang": "de", "pages": [1]}
+
+
+def test_a_row_without_metadata_has_a_dict_of_its_own() -> None:
+    """The empty mapping that all such rows share refuses every change."""
     plain = Sample("b")
-    assert own(plain) is plain
+    own(plain).metadata["n"] = 1  # type: ignore[index]
+    assert own(plain).metadata == plain.metadata == {}
