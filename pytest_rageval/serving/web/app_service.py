@@ -14,6 +14,7 @@ from pytest_rageval.patching import patch_scenario, try_changes
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import run_folder
+from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.verdicts import merged
@@ -181,7 +182,8 @@ class AppService:
         """Start a run with other settings, of some variants; refused while there is one."""
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
-        job = self._job(entry, variants, read_settings(body, figures).run_options())
+        settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
+        job = self._job(entry, variants, settings.run_options())
         return {"run": self.runs.start(*job).id}
 
     async def start_all(self) -> dict[str, Any]:
@@ -216,13 +218,13 @@ class AppService:
     async def write(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Write settings into the scenario's file, unless it has changed since it was read."""
         entry, figures = await self._outline(scenario)
-        changes = read_settings(body, figures).nested
+        settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
         async with self._writing:
             if body.get("digest") != _digest(entry.path):
                 message = f"{entry.shown} has changed since the page was loaded; load it anew"
                 raise Refused(409, message)
             try:
-                changed = await asyncio.to_thread(patch_scenario, entry.path, changes)
+                changed = await asyncio.to_thread(patch_scenario, entry.path, settings.nested)
             except ScenarioError as error:
                 raise Refused(400, str(error)) from error
         self._outlines.pop(scenario, None)
@@ -292,6 +294,16 @@ class AppService:
 
 def _shared(outline: Outline) -> dict[str, Any]:
     return merged(list(outline.figures.values()))
+
+
+def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Settings:
+    """Return what a body changes, with the weights of all metrics where the file has none yet."""
+    settings = read_settings(body, figures)
+    try:
+        weights = inspect_scenario(path)[0].scenario.metric_weights
+    except ScenarioError:  # said when it is run or written
+        return settings
+    return settings if weights else settings.with_all_weights(figures["metrics"])
 
 
 def _problems(path: Path, settings: Settings) -> list[dict[str, Any]]:

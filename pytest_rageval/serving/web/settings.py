@@ -37,6 +37,13 @@ class Settings:
         """The values as a scenario holds them."""
         return nested(self.values)
 
+    def with_all_weights(self, metrics: Sequence[Mapping[str, Any]]) -> Settings:
+        """Return them with the weights of the other ``metrics`` if they have that of one."""
+        if not any(path[0] == "metric_weights" for path in self.values):
+            return self
+        known = weights_by_path({one["name"]: one["weight"] for one in metrics}, {})
+        return Settings({**known, **self.values})
+
     def run_options(self) -> list[str]:
         """Return the options that give a run these values; a document without a weight weighs 1."""
         return [_option(path, value) for path, value in self.values.items()]

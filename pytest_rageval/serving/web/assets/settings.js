@@ -289,7 +289,7 @@ async function writeYaml(app) {
     app.forget(chosen);
     await app.loadDetail(chosen);
     if (app.chosen !== chosen) return;
-    const keys = changed.join(", ");
+    const keys = inAList(changed);
     app.panel.said.replaceChildren(
       ...(keys ? sayGiven("written", { keys }) : [say("nothing_written")]),
     );
@@ -350,7 +350,7 @@ function* gateLines(path, value) {
   const entries = Object.entries(value);
   const plain = entries.filter(([, inner]) => !isMapping(inner));
   if (path.length && plain.length) {
-    yield [path.join("."), plain.map(([key, inner]) => `${key} ${gateValue(inner)}`).join(", ")];
+    yield [path.join("."), inAList(plain.map(([key, inner]) => `${key} ${gateValue(inner)}`))];
   } else {
     for (const [key, inner] of plain) yield [key, gateValue(inner)];
   }
