@@ -130,3 +130,16 @@ def test_what_is_no_setting_is_refused(body: dict[str, Any], message: str) -> No
     """[P4] Names are those that the scenario has, or could take."""
     with pytest.raises(Refused, match=message):
         read_settings(body, OUTLINE)
+
+
+def test_one_changed_weight_brings_those_of_the_other_metrics() -> None:
+    """[A24] A file that names some metrics only has a warning; other settings bring none."""
+    metrics = [{"name": "f1", "weight": 1.0}, {"name": "em", "weight": 0.0}]
+    changed = Settings({("metric_weights", "f1"): 3.0, ("gates", "f1"): 0.5})
+    assert changed.with_all_weights(metrics).values == {
+        ("metric_weights", "f1"): 3.0,
+        ("metric_weights", "em"): 0.0,
+        ("gates", "f1"): 0.5,
+    }
+    unweighed = Settings({("gates", "f1"): 0.5})
+    assert unweighed.with_all_weights(metrics) == unweighed
