@@ -27,8 +27,14 @@ from pytest_rageval.serving.web.first_scenarios import (
 )
 from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns, Widen
 from pytest_rageval.serving.web.refusals import Refused
-from pytest_rageval.serving.web.run_store import RunStore, file_inside, page_of, run_name
-from pytest_rageval.serving.web.settings import Settings, nested, read_settings, read_variants
+from pytest_rageval.serving.web.run_store import (
+    RunStore,
+    file_inside,
+    page_of,
+    run_name,
+    saved_in,
+)
+from pytest_rageval.serving.web.settings import Settings, read_settings, read_variants
 
 _MOST_POINTS: Final = 2000
 
@@ -47,7 +53,7 @@ class AppService:
         self._files = DataFiles(project.paths.root)
         self._home = project.paths.root
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
-        self._uploading = asyncio.Lock()
+        self._uploading, self._checking = asyncio.Lock(), asyncio.Lock()
 
     # Scenarios
 
@@ -62,7 +68,7 @@ class AppService:
                 "shown": one.shown,
                 "problem": one.problem or self._known_problem(one.id),
                 "variants": list(one.variants),
-                "unfinished": self.runs.unfinished(one.id, last[one.id]["ran_at"]),
+                "unfinished": self.runs.unfinished(one.id, *saved_in(last[one.id])),
                 **last[one.id],
             }
             for one in self._entries.values()
@@ -210,9 +216,11 @@ class AppService:
         return self.runs.find(run)
 
     async def check(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Return what the loader says of changes: of each by itself, else of all together."""
+        """Return what the loader says of changes."""
         entry, figures = await self._outline(scenario)
-        problems = await asyncio.to_thread(_problems, entry.path, read_settings(body, figures))
+        settings = read_settings(body, figures)
+        async with self._checking:  # however many windows ask: reading many rows takes seconds
+            problems = await asyncio.to_thread(problems_of, entry.path, settings)
         return {"problems": problems}
 
     async def write(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -306,14 +314,17 @@ def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Se
     return settings if weights else settings.with_all_weights(figures["metrics"])
 
 
-def _problems(path: Path, settings: Settings) -> list[dict[str, Any]]:
+def problems_of(path: Path, settings: Settings) -> list[dict[str, Any]]:
+    """Return what is wrong with all changes together, each with the path of the one it names."""
+    texts = _refusals(path, settings.nested)
     found = [
-        {"path": list(steps), "text": problem}
-        for steps, value in settings.values.items()
-        for problem in _refusals(path, nested({steps: value}))
+        {"path": list(steps), "text": text}
+        for steps in settings.values
+        for text in texts
+        if text.startswith(f"{'.'.join(steps)}: ")
     ]
-    # Weights of which each alone is good may all be zero.
-    return found or [{"path": [], "text": text} for text in _refusals(path, settings.nested)]
+    named = {one["text"] for one in found}
+    return found + [{"path": [], "text": text} for text in texts if text not in named]
 
 
 def _refusals(path: Path, changes: dict[str, Any]) -> list[str]:

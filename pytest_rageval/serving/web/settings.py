@@ -59,11 +59,9 @@ def nested(values: Mapping[Steps, Setting]) -> dict[str, Any]:
     """
     made: dict[str, Any] = {}
     for path, value in values.items():
-        inner = made
+        inner: Any = made
         for step in path[:-1]:
-            inner = inner.setdefault(step, {})
-            if not isinstance(inner, dict):
-                break
+            inner = inner.setdefault(step, {}) if isinstance(inner, dict) else None
         if not isinstance(inner, dict) or path[-1] in inner:
             raise Refused(400, f"{'.'.join(path)}: changed twice")
         inner[path[-1]] = value

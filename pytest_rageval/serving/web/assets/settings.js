@@ -247,7 +247,22 @@ function settingsEdited(app) {
   app.checking = window.setTimeout(() => checkSettings(app), CHECK_AFTER_MS);
 }
 
+/** One check at a time; what is edited meanwhile is looked at once more. */
 async function checkSettings(app) {
+  app.isUnchecked = true;
+  if (app.isChecking) return;
+  app.isChecking = true;
+  try {
+    while (app.isUnchecked) {
+      app.isUnchecked = false;
+      await checkOnce(app);
+    }
+  } finally {
+    app.isChecking = false;
+  }
+}
+
+async function checkOnce(app) {
   const { chosen } = app;
   if (app.run === null || chosen === null) return;
   let problems = [];
