@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,8 @@ from pytest_rageval.serving.children import OUTPUT
 from pytest_rageval.text.printable import one_line
 
 MODULE: Final = "pytest_rageval.serving.proposing"
+_PROPOSED: Final = re.compile(r"set dataset\.encoding: ([\w-]+)")
+"""What ``datasets.base.encoding_hint`` says of a file in another encoding."""
 _MOST_COLUMNS = 300
 _MOST_LISTED = 20
 
@@ -31,22 +34,34 @@ _MOST_LISTED = 20
 def proposed(
     data: Path, folder: Path, given: Mapping[str, Any], target: str = "", name: str = ""
 ) -> dict[str, Any]:
-    """Return the columns of a file and the scenario to write, or what is open; see ``propose``."""
+    """Return the columns of a file and the scenario to write, or what is open; see ``propose``.
+
+    A question and a problem have ``choices``: keys of ``given`` that settle them.
+    """
     try:
         found = propose(data, folder, given, target, name)
     except UndecidedError as error:
         columns = [] if error.table is None or error.mapped is None else _columns(error)
         choices = [{"case": one.case, "keys": one.keys} for one in error.choices]
-        question = {"text": error.said, "choices": choices}
+        question = {"text": error.said, "choices": choices or _encodings(error.said)}
         return {"columns": columns, "question": question, "scenario": None, "problem": None}
     except RagevalError as error:
-        return {"columns": [], "question": None, "scenario": None, "problem": str(error)}
+        ways = {"problem": str(error), "choices": _encodings(str(error))}
+        return {"columns": [], "question": None, "scenario": None, **ways}
     return {
         "columns": list(_listed(found.table, found.mapped)),
         "question": None,
         "scenario": _scenario(found),
         "problem": None,
     }
+
+
+def _encodings(message: str) -> list[dict[str, Any]]:
+    """Return the encoding that a message proposes for the file, as a choice; [] without one."""
+    found = _PROPOSED.search(message)
+    if found is None:
+        return []
+    return [{"case": f"Read as {found[1].upper()}", "keys": {"encoding": found[1]}}]
 
 
 def _columns(error: UndecidedError) -> list[dict[str, Any]]:

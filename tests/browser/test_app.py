@@ -510,6 +510,41 @@ def test_a_scenario_is_made_in_chinese_too(open_app: Callable[..., Any]) -> None
     assert re.findall(r"[A-Za-z]{2,}", left) == []
 
 
+def test_a_gbk_file_is_read_by_one_click(
+    open_app: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    """[P4] What Excel saves in China; the error is no question, and its words are Chinese."""
+    rows = "".join(f"第{at}个订单几天送达？,{at}天,{at}天,甲{at % 2}\n" for at in range(1, 9))
+    table = tmp_path / "问答.csv"
+    table.write_bytes(f"问题,回答,标准答案,doc_name\n{rows}".encode("gb18030"))
+    page = open_app(locale="zh-CN")
+    page.locator("a[href='#new']").click()
+    page.locator("#upload").set_input_files(table)
+    page.locator("#found .broken").wait_for(timeout=RUN_MS)
+    said = page.locator("#found .broken p").inner_text()
+    assert said.startswith("问答.csv 第 1 行：不是 utf-8 编码：偏移 0 处的字节为 0xce")
+    assert "（该行按 gb18030 读作 '问题,回答,标准答案,doc_name'" in said
+    assert page.locator("#announced").inner_text() == "文件暂时无法使用。"
+    page.get_by_role("button", name="按 GB18030 读取").click()
+    page.locator(".preview").wait_for(timeout=RUN_MS)
+    assert page.locator("#found .broken").count() == 0
+    assert "encoding: gb18030" in page.locator(".preview pre").text_content()
+    said = page.locator(".data-columns").inner_text()
+    assert "全部行均为文本，8 个不同值" in said
+    assert "依列名，且有“标准答案”列" in said
+    assert "用前 3 行试算" in page.locator(".preview").inner_text()
+    page.evaluate(
+        """new MutationObserver(() => {
+            const said = document.querySelector("#found .loading")?.textContent;
+            if (said) (window.loading ??= []).push(said);
+        }).observe(document.getElementById("new"), { childList: true, subtree: true })"""
+    )
+    page.locator("[data-kept=make]").click()
+    page.locator("#bounds:not([hidden])").wait_for(timeout=RUN_MS)
+    assert page.evaluate("window.loading") == ["正在创建场景……"]
+    (folder / "rageval_data/问答.rageval.yaml").unlink()
+
+
 def test_bounds_are_edited_in_place(open_app: Callable[..., Any], folder: Path) -> None:
     """[P4] What is wrong stands beside its field before a run; an emptied field is the file's."""
     path = folder / "bot.rageval.yaml"

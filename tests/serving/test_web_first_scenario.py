@@ -110,6 +110,42 @@ def test_what_cannot_be_decided_is_asked(app: WebClient) -> None:
     assert "variants:" in found["scenario"]["text"]
 
 
+def test_a_file_in_another_encoding_is_read_as_the_error_proposes(
+    app: WebClient, folder: Path
+) -> None:
+    """[P4] Excel in China saves CSV so: one click, and the scenario says it, too."""
+    rows = "".join(f"第{at}个订单几天送达？,{at}天,{at}天,文档{at % 2}\n" for at in range(1, 9))
+    text = f"问题,回答,标准答案,doc_name\n{rows}"
+    file = upload(app, "问答.csv", text.encode("gb18030")).body["file"]
+    found = proposed(app, file)
+    assert found["problem"].startswith("问答.csv:1: not utf-8: byte 0xce at offset 0")
+    assert found["choices"] == [{"case": "Read as GB18030", "keys": {"encoding": "gb18030"}}]
+    given = found["choices"][0]["keys"]
+    found = proposed(app, file, **given)
+    assert [one["name"] for one in found["columns"]][:3] == ["问题", "回答", "标准答案"]
+    assert "\n  encoding: gb18030\n" in found["scenario"]["text"]
+    check_settings_below(app, folder, file, given, found["scenario"]["digest"])
+
+
+def check_settings_below(app: WebClient, folder: Path, *made: Any) -> None:
+    """Make a scenario, change one weight, and look at where all of them are written."""
+    body = dict(zip(("file", "given", "digest"), made, strict=True))
+    scenario = app.send("POST", "/api/scenarios", body).body
+    read = app.get(f"/api/scenarios/{scenario['id']}")
+    path = folder / scenario["files"][0]
+    before = path.read_text("utf-8")
+    assert "  # by:" in before
+    names = [one["name"] for one in read["outline"]["metrics"]]
+    assert (len(names) > 1, "metric_weights" in before) == (True, False)
+    changed = {"digest": read["digest"], "metric_weights": {names[0]: 3}}
+    written = app.send("POST", f"/api/scenarios/{scenario['id']}/settings", changed).body
+    assert sorted(written["changed"]) == sorted(f"metric_weights.{name}" for name in names)
+    after = path.read_text("utf-8")
+    assert after.startswith(before.rstrip("\n"))  # its comments stay with the gates
+    assert after.removeprefix(before.rstrip("\n")).startswith("\nmetric_weights:")
+    assert app.get(f"/api/scenarios/{scenario['id']}")["outline"]["warnings"] == []
+
+
 def test_only_data_of_the_project_can_be_chosen(app: WebClient, folder: Path) -> None:
     """[P4] By the names of the list: nothing hidden, no link, no path."""
     files = app.get("/api/files")["files"]

@@ -24,6 +24,7 @@ _COLON = re.compile(r"[ \t]*:")
 _ALIAS = re.compile(r"[ \t]*(\*[^\s,\[\]{}]+)")
 _LINE_END = re.compile(r"\r?\n|\Z")
 _COMMENT = re.compile(r"[ \t]*#[^\r\n]*(?:\r?\n[ \t]*)?")
+_BARE_LINE = re.compile(r"(?P<indent>[ \t]*)(?P<comment>#[^\r\n]*)?(?:\r?\n|\Z)")
 _COMMA = re.compile(r"\s*,")
 _LITERAL_HEADER = re.compile(r"[|>][-+\d]*")
 
@@ -195,7 +196,7 @@ class _Editor:
     ) -> None:
         if fresh:
             lines = "".join(self._lines(name, value, style) for name, value in fresh.items())
-            self._insert_lines(self.where.after(entries[-1].end), lines)
+            self._insert_lines(self.where.below(entries[-1].end, style.column), lines)
         elif not kept:
             if colon < 0 or not _NO_CONTENT.fullmatch(self.text, colon, entries[0].first):
                 raise EditError("a value with a tag or an anchor")
@@ -398,6 +399,18 @@ class _Positions:
         keeps_blanks = header is not None and "+" in header.group()
         last = int(token.end_mark.index)
         return last if keeps_blanks else self.next_line(len(self.text[:last].rstrip()))
+
+    def below(self, end: int, column: int) -> int:
+        """Return where the next line begins after an entry, and after what is said below it.
+
+        Comments with more than ``column`` blanks before them belong to it, as keys do.
+        """
+        place = at = self.after(end)
+        while at < len(self.text) and (line := _BARE_LINE.match(self.text, at)):
+            at = line.end()
+            if line["comment"] and len(line["indent"]) > column:
+                place = at
+        return place
 
     def _last_token(self, end: int) -> Any:
         return self._tokens[bisect_left(self._starts, end) - 1]

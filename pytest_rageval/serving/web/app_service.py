@@ -14,6 +14,7 @@ from pytest_rageval.patching import patch_scenario, try_changes
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import run_folder
+from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.verdicts import merged
@@ -26,8 +27,14 @@ from pytest_rageval.serving.web.first_scenarios import (
 )
 from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns, Widen
 from pytest_rageval.serving.web.refusals import Refused
-from pytest_rageval.serving.web.run_store import RunStore, file_inside, page_of, run_name
-from pytest_rageval.serving.web.settings import Settings, nested, read_settings, read_variants
+from pytest_rageval.serving.web.run_store import (
+    RunStore,
+    file_inside,
+    page_of,
+    run_name,
+    saved_in,
+)
+from pytest_rageval.serving.web.settings import Settings, read_settings, read_variants
 
 _MOST_POINTS: Final = 2000
 
@@ -46,7 +53,7 @@ class AppService:
         self._files = DataFiles(project.paths.root)
         self._home = project.paths.root
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
-        self._uploading = asyncio.Lock()
+        self._uploading, self._checking = asyncio.Lock(), asyncio.Lock()
 
     # Scenarios
 
@@ -61,7 +68,7 @@ class AppService:
                 "shown": one.shown,
                 "problem": one.problem or self._known_problem(one.id),
                 "variants": list(one.variants),
-                "unfinished": self.runs.unfinished(one.id, last[one.id]["ran_at"]),
+                "unfinished": self.runs.unfinished(one.id, *saved_in(last[one.id])),
                 **last[one.id],
             }
             for one in self._entries.values()
@@ -181,7 +188,8 @@ class AppService:
         """Start a run with other settings, of some variants; refused while there is one."""
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
-        job = self._job(entry, variants, read_settings(body, figures).run_options())
+        settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
+        job = self._job(entry, variants, settings.run_options())
         return {"run": self.runs.start(*job).id}
 
     async def start_all(self) -> dict[str, Any]:
@@ -208,21 +216,23 @@ class AppService:
         return self.runs.find(run)
 
     async def check(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Return what the loader says of changes: of each by itself, else of all together."""
+        """Return what the loader says of changes."""
         entry, figures = await self._outline(scenario)
-        problems = await asyncio.to_thread(_problems, entry.path, read_settings(body, figures))
+        settings = read_settings(body, figures)
+        async with self._checking:  # however many windows ask: reading many rows takes seconds
+            problems = await asyncio.to_thread(problems_of, entry.path, settings)
         return {"problems": problems}
 
     async def write(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Write settings into the scenario's file, unless it has changed since it was read."""
         entry, figures = await self._outline(scenario)
-        changes = read_settings(body, figures).nested
+        settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
         async with self._writing:
             if body.get("digest") != _digest(entry.path):
                 message = f"{entry.shown} has changed since the page was loaded; load it anew"
                 raise Refused(409, message)
             try:
-                changed = await asyncio.to_thread(patch_scenario, entry.path, changes)
+                changed = await asyncio.to_thread(patch_scenario, entry.path, settings.nested)
             except ScenarioError as error:
                 raise Refused(400, str(error)) from error
         self._outlines.pop(scenario, None)
@@ -294,14 +304,27 @@ def _shared(outline: Outline) -> dict[str, Any]:
     return merged(list(outline.figures.values()))
 
 
-def _problems(path: Path, settings: Settings) -> list[dict[str, Any]]:
+def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Settings:
+    """Return what a body changes, with the weights of all metrics where the file has none yet."""
+    settings = read_settings(body, figures)
+    try:
+        weights = inspect_scenario(path)[0].scenario.metric_weights
+    except ScenarioError:  # said when it is run or written
+        return settings
+    return settings if weights else settings.with_all_weights(figures["metrics"])
+
+
+def problems_of(path: Path, settings: Settings) -> list[dict[str, Any]]:
+    """Return what is wrong with all changes together, each with the path of the one it names."""
+    texts = _refusals(path, settings.nested)
     found = [
-        {"path": list(steps), "text": problem}
-        for steps, value in settings.values.items()
-        for problem in _refusals(path, nested({steps: value}))
+        {"path": list(steps), "text": text}
+        for steps in settings.values
+        for text in texts
+        if text.startswith(f"{'.'.join(steps)}: ")
     ]
-    # Weights of which each alone is good may all be zero.
-    return found or [{"path": [], "text": text} for text in _refusals(path, settings.nested)]
+    named = {one["text"] for one in found}
+    return found + [{"path": [], "text": text} for text in texts if text not in named]
 
 
 def _refusals(path: Path, changes: dict[str, Any]) -> list[str]:

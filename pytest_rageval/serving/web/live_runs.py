@@ -23,7 +23,8 @@ Event = dict[str, Any]
 Widen = Callable[[Event], Event]
 """Makes of the event of a result, or of the ranking of variants, what the page needs."""
 
-_NO_VERDICT: Final = ("error", "stopped")
+_BAD: Final = ("", "passed", "partial", "failed", "error", "stopped")
+"""Verdicts from the best on; the last two are none that a saved run has."""
 _WIDENED: Final = ("result", "contest")
 
 
@@ -42,7 +43,7 @@ class LiveRun:
 
     def __init__(self, job: Job, widen: Widen) -> None:
         self.id = secrets.token_hex(8)
-        self.began = datetime.now(UTC).replace(microsecond=0)
+        self.ended_at: datetime | None = None
         self.scenario = job.scenario
         self.events: list[Event] = []
         self._job, self._widen = job, widen
@@ -55,6 +56,13 @@ class LiveRun:
     async def ended(self) -> None:
         """Return once the run has ended and all its events are told."""
         await asyncio.wait([self._task])
+
+    def is_older(self, ran_at: str) -> bool:
+        """Return whether a saved run that began then, in whole seconds, came after this one."""
+        points = [one.get("point") for one in self.events if one["event"] == "result"]
+        is_own = any(point and point["started_at"] == ran_at for point in points)
+        ended = None if self.ended_at is None else self.ended_at.replace(microsecond=0)
+        return not is_own and ended is not None and datetime.fromisoformat(ran_at) >= ended
 
     async def stop(self) -> None:
         """End the run, and return once no process of it is left."""
@@ -109,7 +117,7 @@ class LiveRun:
             status, terminal = None, f"{type(error).__name__}: {error}"
         verdict = "stopped" if self._is_stopped else self._verdict(status)
         end = {"event": "end", "verdict": verdict, "status": status}
-        self.has_ended = True
+        self.has_ended, self.ended_at = True, datetime.now(UTC)
         await self._tell([{**end, "terminal": terminal[-_SHOWN:]}])
 
     def _verdict(self, status: int | None) -> str:
@@ -165,16 +173,19 @@ class LiveRuns:
         """The scenarios that run after this one, in their order."""
         return [job.scenario for job, _ in self._waiting]
 
-    def unfinished(self, scenario: str, ran_at: str | None) -> dict[str, str] | None:
-        """Return the last run of a scenario, if it came to no verdict and saved nothing.
+    def unfinished(
+        self, scenario: str, ran_at: str | None, saved: str = ""
+    ) -> dict[str, str] | None:
+        """Return the last run of a scenario, if it ended worse than what is ``saved`` says.
 
-        ``ran_at`` is when the last run that is saved began: a later one counts in its place.
+        ``ran_at`` is when the last run that is saved began: one that is not of this run, and began
+        after its end, counts in its place.
         """
         self._note_ended()
         run, verdict = self._ended.get(scenario, (None, ""))
-        if run is None or verdict not in _NO_VERDICT:
+        if run is None or _BAD.index(verdict) <= _BAD.index(saved):
             return None
-        is_older = ran_at is not None and datetime.fromisoformat(ran_at) >= run.began
+        is_older = ran_at is not None and run.is_older(ran_at)
         return None if is_older else {"run": run.id, "verdict": verdict}
 
     def _note_ended(self) -> None:

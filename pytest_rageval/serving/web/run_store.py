@@ -106,6 +106,12 @@ class RunStore:
         return {"gate": found["gate"], "newer": newer, "page": page}
 
 
+def saved_in(standing: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Return when the last saved run of a scenario began, and the verdict of what is saved."""
+    last = standing["last"] or {}
+    return standing["ran_at"], standing["verdict"] or last.get("verdict", "")
+
+
 def run_name(point: RunPoint, entry: ScenarioEntry) -> str:
     """Return what the page calls a run: its id, or ``dense/20261121T093011-123456``."""
     variant = entry.variant_of(point.scenario)

@@ -37,6 +37,13 @@ class Settings:
         """The values as a scenario holds them."""
         return nested(self.values)
 
+    def with_all_weights(self, metrics: Sequence[Mapping[str, Any]]) -> Settings:
+        """Return them with the weights of the other ``metrics`` if they have that of one."""
+        if not any(path[0] == "metric_weights" for path in self.values):
+            return self
+        known = weights_by_path({one["name"]: one["weight"] for one in metrics}, {})
+        return Settings({**known, **self.values})
+
     def run_options(self) -> list[str]:
         """Return the options that give a run these values; a document without a weight weighs 1."""
         return [_option(path, value) for path, value in self.values.items()]
@@ -47,12 +54,16 @@ def nested(values: Mapping[Steps, Setting]) -> dict[str, Any]:
 
     >>> nested({("gates", "by", "doc", "f1"): 0.5, ("gates", "em"): None})
     {'gates': {'by': {'doc': {'f1': 0.5}}, 'em': None}}
+
+    Refuses a value where another path leads through.
     """
     made: dict[str, Any] = {}
     for path, value in values.items():
-        inner = made
+        inner: Any = made
         for step in path[:-1]:
-            inner = inner.setdefault(step, {})
+            inner = inner.setdefault(step, {}) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict) or path[-1] in inner:
+            raise Refused(400, f"{'.'.join(path)}: changed twice")
         inner[path[-1]] = value
     return made
 
@@ -180,8 +191,28 @@ def _gates(body: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[Steps, S
             raise Refused(400, f"gates: {unknown_name('gate', shown, map('.'.join, known))}")
         _check_number(one[1], f"gates: {'.'.join(path)}")
         changed[path] = one[1]
-    left = {path for path in {*there, *changed} if changed.get(path, 0.0) is not None}
-    return {("gates", *_emptied(path, left, changed[path])): changed[path] for path in changed}
+    whole = {*_ends_of(outline["gates"]), *changed}
+    changed = {_spelt_out(path, whole): value for path, value in changed.items()}
+    left = {_spelt_out(path, whole) for path in whole}
+    left = {path for path in left if changed.get(path, 0.0) is not None}
+    # Removed last: what is set beside a bare number makes a mapping of it.
+    ordered = sorted(changed, key=lambda path: changed[path] is None)
+    return {("gates", *_emptied(path, left, changed[path])): changed[path] for path in ordered}
+
+
+def _spelt_out(path: Steps, paths: Collection[Steps]) -> Steps:
+    """Return the path of a metric's mean in full where another gate of the metric has one."""
+    is_bare = any(one[: len(path)] == path and one != path for one in paths)
+    return (*path, "mean") if is_bare else path
+
+
+def _ends_of(gates: Mapping[str, Any], above: Steps = ()) -> Iterator[Steps]:
+    """Yield the path of each value that is no mapping."""
+    for name, value in gates.items():
+        if isinstance(value, Mapping) and value:
+            yield from _ends_of(value, (*above, name))
+        else:
+            yield (*above, name)
 
 
 def _emptied(path: Steps, left: Collection[Steps], value: float | None) -> Steps:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -69,5 +70,49 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
         runs.refuse_second()
         assert runs.find(run.id) is run
         await runs.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(0, None), (1, "failed"), (3, "error")])
+def test_a_run_that_ended_badly_is_not_hidden_by_what_it_saved(
+    tmp_path: Path, status: int, verdict: str | None
+) -> None:
+    """[A24] A green save of its own, or an older one, counts less; a later run counts more."""
+    command = writing('{"event": "result", "variant": "a"}')
+    command[-1] += f"; raise SystemExit({status})"
+    began = datetime.now(UTC).replace(microsecond=0)
+    point = {"started_at": began.isoformat(), "verdict": "passed"}
+
+    async def main() -> None:
+        runs = LiveRuns()
+        job = Job("s", command, tmp_path)
+        run = runs.start(job, lambda event: {**event, "point": point})
+        await run.ended()
+        known = None if verdict is None else {"run": run.id, "verdict": verdict}
+        assert runs.unfinished("s", point["started_at"], "passed") == known
+        assert runs.unfinished("s", (began - timedelta(days=1)).isoformat(), "passed") == known
+        assert runs.unfinished("s", (began + timedelta(days=1)).isoformat(), "passed") is None
+        if verdict == "failed":  # as what is saved says, too
+            assert runs.unfinished("s", point["started_at"], "failed") is None
+
+    asyncio.run(main())
+
+
+def test_a_stop_counts_also_where_a_variant_was_saved(tmp_path: Path) -> None:
+    """[A24] Of two variants that were green, one runs again, and the run is stopped."""
+    command = writing('{"event": "result", "variant": "a"}')
+    command[-1] += "; import time; time.sleep(600)"
+    point = {"started_at": datetime.now(UTC).replace(microsecond=0).isoformat()}
+    point["verdict"] = "passed"
+
+    async def main() -> None:
+        runs = LiveRuns()
+        job = Job("s", command, tmp_path, ("a", "b"))
+        run = runs.start(job, lambda event: {**event, "point": point})
+        await anext(run.follow())
+        await run.stop()
+        found = runs.unfinished("s", point["started_at"], "passed")
+        assert found == {"run": run.id, "verdict": "stopped"}
 
     asyncio.run(main())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_rageval import patch_scenario
+from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.serving.web.refusals import Refused
-from pytest_rageval.serving.web.settings import Settings, plain_gates, read_settings
+from pytest_rageval.serving.web.settings import Settings, nested, plain_gates, read_settings
 
 OUTLINE: dict[str, Any] = {
     "metrics": [
@@ -93,6 +97,56 @@ def test_gates_are_changed_added_and_removed_by_their_paths() -> None:
     ]
 
 
+def test_a_gate_that_loses_its_bound_keeps_what_is_more_than_a_bound() -> None:
+    """[P4]"""
+    found = read_settings({"gates": [[["f1", "mean"], None]]}, OUTLINE)
+    assert found.values == {("gates", "f1", "mean"): None}
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize(
+    ("in_file", "body", "expected"),
+    [
+        (None, {"": 0.5, "lower_bound": 0.4}, {"mean": 0.5, "lower_bound": 0.4}),
+        (0.3, {"": 0.5, "lower_bound": 0.4}, {"mean": 0.5, "lower_bound": 0.4}),
+        (0.3, {"": None, "lower_bound": 0.4}, {"lower_bound": 0.4}),
+        (0.3, {"lower_bound": 0.4}, {"mean": 0.3, "lower_bound": 0.4}),
+        ({"lower_bound": 0.2}, {"": 0.5}, {"mean": 0.5, "lower_bound": 0.2}),
+        ({"lower_bound": 0.2}, {"": 0.5, "lower_bound": None}, {"mean": 0.5}),
+        ({"mean": 0.3, "lower_bound": 0.2}, {"mean": 0.5, "lower_bound": None}, {"mean": 0.5}),
+        ({"mean": 0.3, "lower_bound": 0.2}, {"mean": None}, {"lower_bound": 0.2}),
+        ({"mean": 0.3, "lower_bound": 0.2}, {"mean": None, "lower_bound": None}, None),
+    ],
+)
+def test_two_gates_of_one_metric_are_both_kept(
+    tmp_path: Path, in_file: Any, body: dict[str, Any], expected: Any, *, is_reversed: bool
+) -> None:
+    """[P4] In any order, in the file and as options of a run."""
+    gates = {"em": 0.1} if in_file is None else {"em": 0.1, "f1": in_file}
+    outline = {**OUTLINE, "metrics": [{"name": "f1"}, {"name": "em"}], "gates": gates}
+    wanted = [[["f1", *filter(None, [name])], one] for name, one in body.items()]
+    settings = read_settings({"gates": wanted[:: -1 if is_reversed else 1]}, outline)
+    path = tmp_path / "s.rageval.yaml"
+    (tmp_path / "r.jsonl").write_text('{"answer": "a", "references": ["a"]}\n')
+    path.write_text(f"name: s\ndataset: r.jsonl\nmetrics: [f1, em]\ngates: {json.dumps(gates)}\n")
+    options = [one.removeprefix("--rag-set=") for one in settings.run_options()]
+    run = gates_of(path, [set_override("--rag-set", one) for one in options])
+    patch_scenario(path, settings.nested)
+    assert [run.get("f1"), gates_of(path, []).get("f1")] == [expected, expected]
+
+
+def gates_of(path: Path, overrides: list[Any]) -> Any:
+    loaded, problems = inspect_scenario(path, overrides)
+    assert problems == []
+    return loaded.tree.data["gates"]
+
+
+def test_paths_that_exclude_each_other_are_refused() -> None:
+    for path, other in ((("a",), ("a", "b")), (("a", "b"), ("a",))):
+        with pytest.raises(Refused, match="changed twice"):
+            nested({path: 0.5, other: 0.4})
+
+
 def test_gates_that_say_more_than_a_bound_are_left_to_the_file() -> None:
     """[P4]"""
     assert dict(plain_gates(OUTLINE["gates"])) == {
@@ -130,3 +184,16 @@ def test_what_is_no_setting_is_refused(body: dict[str, Any], message: str) -> No
     """[P4] Names are those that the scenario has, or could take."""
     with pytest.raises(Refused, match=message):
         read_settings(body, OUTLINE)
+
+
+def test_one_changed_weight_brings_those_of_the_other_metrics() -> None:
+    """[A24] A file that names some metrics only has a warning; other settings bring none."""
+    metrics = [{"name": "f1", "weight": 1.0}, {"name": "em", "weight": 0.0}]
+    changed = Settings({("metric_weights", "f1"): 3.0, ("gates", "f1"): 0.5})
+    assert changed.with_all_weights(metrics).values == {
+        ("metric_weights", "f1"): 3.0,
+        ("metric_weights", "em"): 0.0,
+        ("gates", "f1"): 0.5,
+    }
+    unweighed = Settings({("gates", "f1"): 0.5})
+    assert unweighed.with_all_weights(metrics) == unweighed

@@ -135,6 +135,7 @@ const RUN_WORDS = [
   [/(\d+) labelled answers?/g, "$1 个已标注回答"],
   [/^all (\d+) values of (.+?), worst /, "$2 的 $1 个取值均通过，最差为 "],
   [/^(\d+) of (\d+) values of (.+?): /, "$3 的 $2 个取值中 $1 个未通过："],
+  [/: (?=-?\d[\d.]* [<>] -?\d)/g, "："],
   [/; not in (.+?), left out: (.+?)(?:, and (\d+) more)?$/, leftOutSaid],
   [/; and (\d+) more(?=；|$)/, "；另有 $1 个"],
   [/^there are no slices to look at/, "没有可供检查的分组"],

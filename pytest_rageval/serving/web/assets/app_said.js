@@ -35,7 +35,7 @@ RUN_WORDS.unshift(
   [/^no such run of (.+): it may have been deleted$/, "$1 没有这次运行，可能已被删除"],
   [/^no such page$/, "没有这个页面"],
   [/^there is no scenario to run$/, "没有可运行的场景"],
-  [/^(.+) has changed since the page was loaded; load it anew$/, "$1 在页面加载后已被修改，请重新读取"],
+  [/^(.+) has changed since the page was loaded; load it anew$/, "$1 在页面加载后已被修改"],
   [/^the scenario's file cannot be read: /, "无法读取场景文件："],
   [/^expected a body of at most (\d+) bytes$/, "内容过大：最多 $1 字节"],
   [/^the body has not come within (\S+) s$/, "$1 秒内未收到完整内容"],
@@ -58,18 +58,27 @@ RUN_WORDS.unshift(
   [/expected a number of at least 0, found (.+)$/, "需要不小于 0 的数，实为 $1"],
   [/expected a number, found (.+)$/, "需要一个数，实为 $1"],
   [/all weights are 0; at least one metric must count/, "权重全部为 0：至少有一个指标须计入"],
+  [/^(?:(.+?): )?metric_weights names some metrics only; 1\.0 is assumed for (.+)$/, weightsAssumed],
+  // bytes that are not in the encoding: datasets/base.py
+  [/^(.+?)(?::(\d+))?: (no row can be read: )?not (\S+): byte (0x\w\w) at offset (\d+)/, notInEncoding],
+  [/ \(the line reads (as .+): set dataset\.encoding: (\S+) if that is right\)/, (_, read, name) => `（该行${readAs(read)}。如无误，请设置 dataset.encoding: ${name}）`],
+  [/ \(the line reads (as .+), which (?:both look|looks) wrong: set dataset\.encoding to that of the file\)/, (_, read) => `（该行${readAs(read)}，看来均不正确。请将 dataset.encoding 设为文件的编码）`],
+  [/ \(it can be read as (\S+): set dataset\.encoding: \S+\)/, "（可按 $1 读取：请设置 dataset.encoding: $1）"],
+  [/ \(set dataset\.encoding, or save the file as UTF-8\)/, "（请设置 dataset.encoding，或将文件另存为 UTF-8）"],
+  [/^Read as (\S+)$/, "按 $1 读取"],
   // columns and what is open: datasets/proposer/, first_scenario/
   [/^its own name$/, "列名即字段名"],
   [/^by its name$/, "依列名"],
+  [/^by its name, beside '(.+)'$/, "依列名，且有“$1”列"],
   [/^as you said$/, "按您所选"],
   [/^beside answers$/, "与回答并列"],
   [/^of the first variant$/, "第一个变体的"],
   [/^to be found: the data have no answers$/, "应检索到的：数据中没有回答"],
-  [/^(texts|lists|numbers|yes or no) in (.+), (\d+) different$/, (_, kind, where, n) => `${CELL_KINDS[kind]}，${rowsWords(where)}，${n} 种`],
+  [/^(texts|lists|numbers|yes or no) in (.+), (\d+) different$/, (_, kind, where, n) => `${rowsWords(where)}${CELL_KINDS[kind]}，${n} 个不同值`],
   [/^(.+) may (?:both|all) be (.+)$/, (_, names, what) => `${names.replaceAll(" and ", "、")} 都可能是${meantWords(what)}`],
   [/^('.+') is what your system said$/, "$1 是系统的回答"],
-  [/^('.+') is the right answer, and no system said it$/, "$1 是正确答案，而非系统的回答"],
-  [/^('.+') is the right answer$/, "$1 是正确答案"],
+  [/^('.+') is the right answer, and no system said it$/, "$1 是参考答案，而非系统的回答"],
+  [/^('.+') is the right answer$/, "$1 是参考答案"],
   [/^('.+') is the question$/, "$1 是问题"],
   [/^('.+') is the document to find$/, "$1 是应检索到的文档"],
   [/^an answer has to hold each of the texts in ('.+')$/, "回答必须包含 $1 中的每段文本"],
@@ -85,7 +94,7 @@ RUN_WORDS.unshift(
 const CELL_KINDS = { texts: "文本", lists: "列表", numbers: "数字", "yes or no": "是/否" };
 const MEANT = {
   "the question": "问题",
-  "the right answer": "正确答案",
+  "the right answer": "参考答案",
   "what a system said": "系统的回答",
 };
 
@@ -94,6 +103,26 @@ function meantWords(what) {
 }
 
 function rowsWords(where) {
-  return where.replace(/^all rows$/, "全部行").replace(/^(\d+) of (\d+) rows$/, "$2 行中的 $1 行");
+  return where.replace(/^all rows$/, "全部行均为").replace(/^(\d+) of (\d+) rows$/, "$2 行中的 $1 行为");
 }
 
+
+/** `as gb18030 '…', as cp1252 '…'`: how a line reads in other encodings. */
+function readAs(read) {
+  return read.replace(/(^|, )as (\S+) (?=['"])/g, (_, comma, name) => `${comma ? "，" : ""}按 ${name} 读作 `);
+}
+
+function notInEncoding(_, file, line, isRow, name, byte, at) {
+  const where = line ? `${file} 第 ${line} 行` : file;
+  return `${where}：${isRow ? "没有可读取的行：" : ""}不是 ${name} 编码：偏移 ${at} 处的字节为 ${byte}`;
+}
+
+function weightsAssumed(_, file, names) {
+  const said = `metric_weights 只写出了部分指标；${inARow(names)} 的权重按 1.0 计`;
+  return file ? `${file}：${said}` : said;
+}
+
+/** Names in a row, with the comma of the language. */
+function inAList(names) {
+  return names.join(say("list_comma"));
+}

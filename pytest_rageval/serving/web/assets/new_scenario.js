@@ -6,7 +6,7 @@ const FIELDS = [
 ];
 
 function emptyDraft() {
-  return { files: null, folder: "", mostMb: 0, file: "", name: "", given: noneGiven(), found: null, problem: null, isBusy: false };
+  return { files: null, folder: "", mostMb: 0, file: "", name: "", given: noneGiven(), found: null, problem: null, isBusy: false, doing: "reading_file" };
 }
 
 function noneGiven() {
@@ -103,8 +103,8 @@ function chooseFile(app, file) {
   readFile(app);
 }
 
-function startReading(app) {
-  Object.assign(app.draft, { isBusy: true, problem: null });
+function startReading(app, doing = "reading_file") {
+  Object.assign(app.draft, { isBusy: true, doing, problem: null });
   redrawFound(app);
 }
 
@@ -132,7 +132,7 @@ async function readFile(app) {
     if (draft.asked !== asked) return;
     Object.assign(draft, { found, isBusy: false });
     redrawFound(app);
-    app.announce(say(found.scenario ? "announce_columns" : "announce_question"));
+    app.announce(say(`announce_${found.problem ? "problem" : found.scenario ? "columns" : "question"}`));
   } catch (refusal) {
     if (isForAll(app, refusal) || draft.asked !== asked) return;
     draftProblem(app, serverSaid(refusal.message));
@@ -149,32 +149,42 @@ function redrawFound(app) {
 }
 
 function foundView(app) {
-  const { found, problem, isBusy } = app.draft;
+  const { found, problem, isBusy, doing } = app.draft;
   const parts = [];
   if (problem) parts.push(el("p", { class: "notice broken", role: "alert" }, given(problem)));
-  if (found?.problem) parts.push(el("p", { class: "notice broken", role: "alert" }, given(serverSaid(found.problem))));
+  if (found?.problem) parts.push(problemView(app, found));
   if (found?.question) parts.push(questionView(app, found.question));
   if (found?.columns.length) parts.push(columnTable(app, found.columns));
   if (found?.scenario) parts.push(previewOf(app, found.scenario));
   return el(
     "div",
     { id: "found", "aria-busy": String(isBusy) },
-    isBusy ? el("p", { class: "loading", role: "status" }, say("reading_file")) : null,
+    isBusy ? el("p", { class: "loading", role: "status" }, say(doing)) : null,
     parts,
   );
 }
 
-/** What cannot be decided, with the ways that there are. */
-function questionView(app, { text, choices }) {
+/** Why the file cannot be used, with the ways to read it that may do. */
+function problemView(app, { problem, choices }) {
+  return el("div", { class: "notice broken", role: "alert" }, el("p", {}, given(serverSaid(problem))), waysOf(app, choices));
+}
+
+function waysOf(app, choices) {
+  if (!choices.length) return null;
   const ways = choices.map(({ case: words, keys }) =>
     el("li", {}, button(given(serverSaid(words)), () => takeChoice(app, keys), { class: "way" })),
   );
+  return el("ul", { class: "ways" }, ways);
+}
+
+/** What cannot be decided, with the ways that there are. */
+function questionView(app, { text, choices }) {
   return el(
     "div",
     { class: "notice question", role: "alert" },
     el("h2", {}, say("asked")),
     el("p", {}, given(serverSaid(text))),
-    ways.length ? el("ul", { class: "ways" }, ways) : null,
+    waysOf(app, choices),
     el("p", { class: "note" }, say("or_below")),
   );
 }
@@ -269,7 +279,7 @@ function previewPairs({ rows, invalid, metrics, gates, tried }) {
   const bounds = gates.map(([name, least]) => say("at_least", { name: nameOf(name), least: short(least) }));
   const pairs = [
     [say("data"), invalid ? say("with_invalid", { n: rows - invalid, invalid }) : grouped(rows)],
-    [say("measured"), metrics.join(", ")],
+    [say("measured"), inAList(metrics)],
     [say("gates"), bounds.join(say("comma"))],
   ];
   if (tried === null) return pairs;
@@ -279,7 +289,7 @@ function previewPairs({ rows, invalid, metrics, gates, tried }) {
 
 function previewRemarks({ asks, module, judged, bare, invalid, first_invalid: first, missed, open }) {
   const words = [];
-  if (module) words.push(sayGiven("asks_system", { what: asks.join(", "), file: module }));
+  if (module) words.push(sayGiven("asks_system", { what: inAList(asks), file: module }));
   if (judged) words.push([say("asks_judge")]);
   if (invalid) words.push(sayGiven("invalid_first", { n: invalid, reason: first }));
   if (bare) words.push([say("bare_rows", { n: bare })]);
@@ -295,12 +305,12 @@ async function makeScenario(app) {
   if (draft.asked !== JSON.stringify(draftBody(draft))) await readFile(app);
   if (!draft.found?.scenario || draft.problem) return;
   const { digest, module } = draft.found.scenario;
-  startReading(app);
+  startReading(app, "making_scenario");
   try {
     const made = await ask(api("scenarios"), { method: "POST", body: { ...draftBody(draft), digest } });
     await app.loadScenarios(false);
     app.made = { ...made, module };
-    if (made.id === null) return draftProblem(app, say("not_found_by_pytest", { files: made.files.join(", ") }));
+    if (made.id === null) return draftProblem(app, say("not_found_by_pytest", { files: inAList(made.files) }));
     app.draft = null;
     location.hash = `#scenario=${made.id}`;
   } catch (refusal) {
@@ -311,7 +321,7 @@ async function makeScenario(app) {
 /** What was just written, where a scenario has come from. */
 function madeNotice({ made, chosen }) {
   if (!made || made.id !== chosen) return null;
-  const files = made.files.join(", ");
+  const files = inAList(made.files);
   return el(
     "div",
     { role: "status" },

@@ -47,7 +47,7 @@ function overriddenWords({ overridden, metrics }) {
     Object.entries(metrics).map(([name, { weight }]) => [`metric_weights.${name}`, weight]),
   );
   const named = (path) => (weights.has(path) ? `${path} ${weights.get(path)}` : path);
-  return given(overridden.map(named).join(", "));
+  return given(inAList(overridden.map(named)));
 }
 
 function comparePoints(app) {

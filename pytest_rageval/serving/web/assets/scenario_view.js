@@ -47,9 +47,9 @@ function scenarioHead(app) {
   const { entry, detail } = app;
   const outline = app.run?.outline;
   const facts = [[say("file"), given(entry.shown)]];
-  if (hasVariants(app)) facts.push([say("variants"), given(entry.variants.join(", "))]);
+  if (hasVariants(app)) facts.push([say("variants"), given(inAList(entry.variants))]);
   if (outline) facts.push([say("data"), sampleWords(outline)]);
-  if (outline?.asks.length) facts.push([say("asks"), given(outline.asks.join(", "))]);
+  if (outline?.asks.length) facts.push([say("asks"), given(inAList(outline.asks))]);
   return el(
     "section",
     { id: "head" },
@@ -63,7 +63,7 @@ function scenarioHead(app) {
       ? el("p", { class: "loading", role: "status" }, say("reading"))
       : null,
     (outline?.warnings ?? []).map((text) =>
-      notice(sayGiven("labelled", { name: say("warning"), value: text })),
+      notice(sayGiven("labelled", { name: say("warning"), value: serverSaid(text) })),
     ),
     madeNotice(app),
     problemList(app),
@@ -113,7 +113,7 @@ function weightsSection(app) {
 
 /** Which weights the fields do not offer, because the variants have weights of their own. */
 function ownWeights({ own_weights: names }) {
-  return names.length ? notice(sayGiven("own_weights", { names: names.join(", ") })) : null;
+  return names.length ? notice(sayGiven("own_weights", { names: inAList(names) })) : null;
 }
 
 /** Brings what depends on the settings up to date. */

@@ -247,7 +247,22 @@ function settingsEdited(app) {
   app.checking = window.setTimeout(() => checkSettings(app), CHECK_AFTER_MS);
 }
 
+/** One check at a time; what is edited meanwhile is looked at once more. */
 async function checkSettings(app) {
+  app.isUnchecked = true;
+  if (app.isChecking) return;
+  app.isChecking = true;
+  try {
+    while (app.isUnchecked) {
+      app.isUnchecked = false;
+      await checkOnce(app);
+    }
+  } finally {
+    app.isChecking = false;
+  }
+}
+
+async function checkOnce(app) {
   const { chosen } = app;
   if (app.run === null || chosen === null) return;
   let problems = [];
@@ -289,7 +304,7 @@ async function writeYaml(app) {
     app.forget(chosen);
     await app.loadDetail(chosen);
     if (app.chosen !== chosen) return;
-    const keys = changed.join(", ");
+    const keys = inAList(changed);
     app.panel.said.replaceChildren(
       ...(keys ? sayGiven("written", { keys }) : [say("nothing_written")]),
     );
@@ -350,7 +365,7 @@ function* gateLines(path, value) {
   const entries = Object.entries(value);
   const plain = entries.filter(([, inner]) => !isMapping(inner));
   if (path.length && plain.length) {
-    yield [path.join("."), plain.map(([key, inner]) => `${key} ${gateValue(inner)}`).join(", ")];
+    yield [path.join("."), inAList(plain.map(([key, inner]) => `${key} ${gateValue(inner)}`))];
   } else {
     for (const [key, inner] of plain) yield [key, gateValue(inner)];
   }

@@ -49,7 +49,7 @@ function variantsOutcome(app, live) {
     verdictLine(endVerdict(live, points, gate, saved)),
     (live?.problems ?? []).map((text) => notice(given(text))),
     gate ? bestVerdict(gate.outcome, gate.message) : null,
-    contest?.newer.length ? notice(sayGiven("ran_since", { names: contest.newer.join(", ") })) : null,
+    contest?.newer.length ? notice(sayGiven("ran_since", { names: inAList(contest.newer) })) : null,
     el("ul", { class: "variant-runs" }, parts.map(variantLine)),
     isUnclear(live, points.find(({ counts }) => counts.error)) ? terminalView(live.end.terminal) : null,
   );

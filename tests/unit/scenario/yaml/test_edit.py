@@ -80,6 +80,9 @@ def test_several_keys_go_from_one_line() -> None:
         ("a: {c: 1} # c\n...\n", "a: {c: 1} # c\nb: 1\n...\n"),
         ("a: 'x\n  # no comment'\n", "a: 'x\n  # no comment'\nb: 1\n"),
         ("a:\n  c: 'x\n    # no comment'\n", "a:\n  c: 'x\n    # no comment'\nb: 1\n"),
+        ("a:\n  c: 1\n  # d:\n  #  e\n\n# z\n", "a:\n  c: 1\n  # d:\n  #  e\nb: 1\n\n# z\n"),
+        ("a:\n  c: 1\n# z: 1\n\n  # d: 1\n# end", "a:\n  c: 1\n# z: 1\n\n  # d: 1\nb: 1\n# end"),
+        ("a: 1\r\n # of a", "a: 1\r\n # of a\r\nb: 1"),
     ],
 )
 def test_a_new_key_follows_the_last_one(text: str, expected: str) -> None:
@@ -87,6 +90,13 @@ def test_a_new_key_follows_the_last_one(text: str, expected: str) -> None:
         found.replace("a:\n  c: *x", "x: &x 1\na:\n  c: *x") for found in (text, expected)
     )
     assert change(text, b=1) == expected
+
+
+def test_a_new_key_of_a_block_stands_before_comments_at_its_own_column() -> None:
+    text = "a:\n  c: 1\n  # d: 1\nz: 1\n"
+    assert edited(text, {"a": {"c": 1}, "z": 1}, {"a": {"c": 1, "b": 2}, "z": 1}) == (
+        "a:\n  c: 1\n  b: 2\n  # d: 1\nz: 1\n"
+    )
 
 
 @pytest.mark.parametrize(
