@@ -31,6 +31,7 @@ class RagevalError(Exception):
 
 
 _KNOWN = " Known: "
+_NAMED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +90,22 @@ class MissingExtraError(RagevalError):
     """A feature needs an optional package; the message holds the pip command."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, known: Iterable[str], page: str = "") -> str:
     """Return the message for a name that is not in ``known``, with the nearest guess.
+
+    With a ``page`` that lists all of many, it names at most eight that are similar, and the page.
 
     >>> unknown_name("metric", "emm", ["em", "f1"])
     "unknown metric 'emm'. Did you mean 'em'? Known: em, f1"
     """
     choices = sorted(known)
+    listed = ", ".join(choices)
+    if page:
+        near = difflib.get_close_matches(name[:100], choices, n=_NAMED, cutoff=0.4)
+        listed = "; ".join(filter(None, [", ".join(sorted(near)), f"{page} lists all"]))
     # A validator's message must be UTF-8, and names may be the user's.
-    named = ", ".join(choices).encode("utf-8", "backslashreplace").decode("utf-8")
-    listing = f"{_KNOWN}{named}" if choices else ""
+    named = listed.encode("utf-8", "backslashreplace").decode("utf-8")
+    listing = f"{_KNOWN}{named}" if named else ""
     return f"unknown {kind} {shorten(name)!r}.{did_you_mean(name, choices)}{listing}"
 
 

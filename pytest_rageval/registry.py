@@ -52,7 +52,8 @@ class Registry(Generic[T]):
 
     ``attribute`` is the tuple that a drop-in module defines. ``group`` is an optional entry-point
     group; each entry point loads one object or a tuple of them, and ``adopt`` makes entries of
-    other objects. A broken entry point is named in the messages for unknown names, and has no
+    other objects. ``page`` of the documentation lists all, where they are too many for a message. A
+    broken entry point is named in the messages for unknown names, and has no
     other effect.
     """
 
@@ -63,8 +64,10 @@ class Registry(Generic[T]):
         attribute: str,
         group: str | None = None,
         adopt: Adopt[T] | None = None,
+        page: str = "",
     ) -> None:
         self.kind = kind
+        self._page = page
         self._package = package
         self._attribute = attribute
         self._group = group or ""
@@ -84,7 +87,7 @@ class Registry(Generic[T]):
         """
         canonical = self.canonical(name)
         if canonical is None:
-            message = unknown_name(self.kind, name, self.names())
+            message = unknown_name(self.kind, name, self.names(), self._page)
             raise UnknownNameError(" ".join([message, *self._broken.values()]))
         return self._entries[canonical]
 

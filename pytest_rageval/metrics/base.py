@@ -268,7 +268,12 @@ def _adopt(loaded: Any, point: EntryPoint) -> Iterable[MetricDefinition]:
 
 
 METRIC_REGISTRY: Registry[MetricDefinition] = Registry(
-    "metric", "pytest_rageval.metrics", "METRICS", group="pytest_rageval.metrics", adopt=_adopt
+    "metric",
+    "pytest_rageval.metrics",
+    "METRICS",
+    group="pytest_rageval.metrics",
+    adopt=_adopt,
+    page="docs/reference/metrics.md",
 )
 
 

@@ -77,7 +77,18 @@ def as_json_value(value: Any, where: str) -> Any:
         return os.fspath(value)
     kind = type(value).__name__
     message = f"expected text, a number, a list or a mapping, found a value of type {kind}"
-    raise ScenarioError([Problem(where, message)])
+    raise ScenarioError([Problem(where, message + _as_metric(value, where))])
+
+
+def _as_metric(value: object, where: str) -> str:
+    """Return what to write for a function that is given as a metric, or ""."""
+    if where.partition(".")[0] != "metrics" or not callable(value):
+        return ""
+    holder: Any = value if hasattr(value, "__qualname__") else type(value)
+    path = f"{holder.__module__}:{holder.__qualname__}"
+    if "<" in path:  # a lambda, or a function within another one
+        return "; define it with a name in a module, and write {'use': 'module:name'}"
+    return f"; write {{'use': {path!r}}}"
 
 
 def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:

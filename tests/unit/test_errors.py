@@ -40,6 +40,17 @@ def test_an_unknown_name_lists_what_is_known() -> None:
     assert unknown_name("metric", "zzz", []) == "unknown metric 'zzz'."
 
 
+def test_of_many_names_eight_are_listed_and_the_page_with_all() -> None:
+    known = [f"score_{number}" for number in range(30)] + ["zzz"]
+    said = unknown_name("metric", "score_x", known, "metrics.md")
+    head, _, listed = said.partition(" Known: ")
+    assert head.startswith("unknown metric 'score_x'. Did you mean 'score_")
+    names, _, page = listed.partition("; ")
+    assert (len(names.split(", ")), "zzz" in names, page) == (8, False, "metrics.md lists all")
+    said = unknown_name("metric", "???", known, "metrics.md")
+    assert said == "unknown metric '???'. Known: metrics.md lists all"
+
+
 @pytest.mark.parametrize(
     ("name", "guess"), [("EMM", "em"), ("rougel", "rouge-l"), ("zzz", None), ("", None)]
 )

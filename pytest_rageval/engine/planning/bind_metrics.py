@@ -18,7 +18,14 @@ from pytest_rageval.engine.plan import BoundMetric, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
-from pytest_rageval.import_path import ImportPathError, find_file, import_object, split_path
+from pytest_rageval.import_path import (
+    ImportPathError,
+    find_file,
+    functions_in,
+    import_object,
+    module_in,
+    split_path,
+)
 from pytest_rageval.metrics.base import (
     MetricDefinition,
     MetricInfo,
@@ -210,13 +217,15 @@ def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapp
     if known.canonical(spec.metric) is not None:
         return known.get(spec.metric), {}
     if is_import_path(spec.metric):
-        hint = f"to import it, write {{use: {spec.metric!r}}}"
-        raise UnknownNameError(f"{shorten(spec.metric)!r} is no metric's name; {hint}")
+        raise UnknownNameError(_to_import(spec.metric, spec.metric))
     try:
         notation = parse_notation(spec.metric)
     except NotationError as error:
         raise NotationError(f"{shorten(spec.metric)!r}: {error}") from error
-    definition = known.get(notation.base)
+    try:
+        definition = known.get(notation.base)
+    except UnknownNameError as error:
+        raise UnknownNameError(_no_metric(binding, notation.base, str(error))) from error
     for name in notation.options:
         if name not in definition.options.known():
             what = "cutoff (@k)" if name == "k" else f"parameter {name!r}"
@@ -226,6 +235,27 @@ def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapp
                 f"{spec.metric!r}: {name!r} is given in its name and in its options"
             )
     return definition, notation.options
+
+
+def _no_metric(binding: Binding, name: str, message: str) -> str:
+    """Return the message for an unknown metric: what to write for a function of the user's."""
+    module, _, function = name.rpartition(".")
+    folder, run_paths = binding.loaded.path.parent, binding.run_paths
+    if module:
+        file = find_file(module, (folder, run_paths.root), run_paths.import_mode)
+        modules = [module] if file is not None and function in functions_in(file) else []
+    else:
+        files = [file for file in sorted(folder.glob("*.py")) if name in functions_in(file)]
+        modules = [module_in(folder, file.stem) for file in files]
+    if modules:
+        return _to_import(name, f"{modules[0]}:{function}")
+    path = f"{module or 'my_metrics'}:{function}"
+    hint = f". A function of your own: {{use: {path!r}}}" if is_import_path(path) else ""
+    return message + hint
+
+
+def _to_import(name: str, path: str) -> str:
+    return f"{shorten(name)!r} is no metric's name; to import it, write {{use: {path!r}}}"
 
 
 def _metric(

@@ -234,6 +234,16 @@ class TestProblems:
                 "own_metrics:m",
                 "'own_metrics:m' is no metric's name; to import it, write {use: 'own_metrics:m'}",
             ),
+            *(
+                (written, "is no metric's name; to import it, write {use: 'own_metrics:j'}")
+                for written in ("own_metrics.j", "j")
+            ),
+            (
+                "numbers_match",
+                "docs/reference/metrics.md lists all. "
+                "A function of your own: {use: 'my_metrics:numbers_match'}",
+            ),
+            ("mine.check", "lists all. A function of your own: {use: 'mine:check'}"),
             ("{use: 'sys:path'}", "not a metric: expected a function of a sample"),
         ],
     )

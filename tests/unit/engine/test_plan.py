@@ -114,7 +114,10 @@ def test_a_document_weight_that_cannot_be_is_refused(
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
-        ("[em, f11]", "s.yaml:2: metrics[1]: unknown metric 'f11'. Did you mean 'f1'? Known: acc,"),
+        (
+            "[em, f11]",
+            "s.yaml:2: metrics[1]: unknown metric 'f11'. Did you mean 'f1'? Known: f1; docs/",
+        ),
         ("[em, em]", "s.yaml:2: metrics[1]: 'em' is named twice; give it a name of its own"),
         ("[em, exact_match]", "s.yaml:2: metrics[1]: 'em' is named twice"),
         ("[{f1: {name: weighted_score}}]", "'weighted_score' is a reserved name"),

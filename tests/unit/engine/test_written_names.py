@@ -64,7 +64,7 @@ def test_a_file_in_another_dialect_has_its_own_keys_in_messages(
 
 
 def test_what_is_known_is_listed_once() -> None:
-    """[U6] With the first of three; another list, that of thresholds, has its own first."""
+    """[U6] With the first of two thresholds; of metrics, each has those that are similar."""
     scenario = {
         "name": "s",
         "metrics": ["emm", "f11", "acc", "zz"],
@@ -72,11 +72,13 @@ def test_what_is_known_is_listed_once() -> None:
         "dataset": [ROW],
     }
     found = messages(scenario)
-    assert [" Known: " in message for message in found] == [True, False, False, True, False]
-    assert found[0].startswith("metrics[0]: unknown metric 'emm'. Did you mean 'em'? Known: acc, ")
+    assert [" Known: " in message for message in found] == [True, True, True, True, False]
+    assert found[0].startswith("metrics[0]: unknown metric 'emm'. Did you mean 'em'? Known: ")
     assert found[1:3] == [
-        "metrics[1]: unknown metric 'f11'. Did you mean 'f1'?",
-        "metrics[3]: unknown metric 'zz'.",
+        "metrics[1]: unknown metric 'f11'. Did you mean 'f1'? Known: f1; "
+        "docs/reference/metrics.md lists all. A function of your own: {use: 'my_metrics:f11'}",
+        "metrics[3]: unknown metric 'zz'. Known: docs/reference/metrics.md lists all. "
+        "A function of your own: {use: 'my_metrics:zz'}",
     ]
     assert found[3:] == [
         "thresholds: unknown metric 'foo'. Known: acc, weighted_score",

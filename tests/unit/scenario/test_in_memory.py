@@ -114,3 +114,18 @@ def test_what_is_no_scenario_at_all_is_refused(scenario: Any) -> None:
     """[E12] A list that was read from a file, for instance."""
     with pytest.raises(ScenarioError, match="expected a path, a Scenario or a mapping, found"):
         evaluate(scenario)
+
+
+def polite(answer: str) -> bool:
+    return "please" in answer
+
+
+def test_a_function_as_a_metric_is_told_the_path_to_write() -> None:
+    for metrics in ([polite], [{"use": polite}]):
+        with pytest.raises(ScenarioError) as caught:
+            tree_of({"metrics": metrics})
+        assert str(caught.value).endswith(f"; write {{'use': '{__name__}:polite'}}")
+    with pytest.raises(ScenarioError, match="define it with a name in a module, and write"):
+        tree_of({"metrics": [lambda answer: 1.0]})
+    with pytest.raises(ScenarioError, match="of type function$"):
+        tree_of({"thresholds": {"em": polite}})
