@@ -173,8 +173,9 @@ def _comparison(view: RunView) -> Markup:
 def _wrong(view: RunView) -> Markup:
     """Return why scores are missing, the failed gates, the worst answers."""
     found = WhatIsWrong(view)
-    said = [*found.errors, *found.gates, *(f"undecided: {gate}" for gate in found.undecided)]
-    said += [found.changes] if found.changes else []
+    undecided = [f"undecided: {gate}" for gate in found.undecided]
+    more = [f"and {len(undecided) - MOST} more undecided"] if len(undecided) > MOST else []
+    said = [*found.said, *undecided[:MOST], *more, *filter(None, [found.changes])]
     lines = listed(shorten(line, _LINE_WIDTH) for line in said)
     return joined([lines, *(_answer(answer) for answer in found.answers[:MOST])])
 

@@ -29,6 +29,7 @@ from pytest_rageval.reports.run_view import Change, RunView, is_bad
 from pytest_rageval.stats.summary import error_kind
 from pytest_rageval.stats.verdict import badness, is_low, score_of, shortfalls
 from pytest_rageval.stats.weights import field_value, is_scored, weighted_mean
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.tokenize import split_characters
 
 MOST: Final = 5
@@ -37,6 +38,7 @@ MOST: Final = 5
 CONTROLS: Final = "controls:"
 """How a gate's name begins that says whether a judge can be trusted."""
 
+_SAID: Final = 8
 _NAMED: Final = 5
 _COMPARED: Final = 10_000
 """How many characters of an answer and a reference tell how alike they are."""
@@ -64,6 +66,16 @@ class WhatIsWrong:
     def gates(self) -> Sequence[str]:
         """Each failed gate in a sentence, with its figure, its reason and the worst group."""
         return [gate_sentence(self.view.result, gate, self._known) for gate in self.failed]
+
+    @property
+    def said(self) -> list[str]:
+        """The errors and the failed gates, eight at most, and how many more of each there are."""
+        gates = self.gates[: max(_SAID // 2, _SAID - len(self.errors))]
+        errors = self.errors[: _SAID - len(gates)]
+        return [
+            *_first(errors, len(self.errors), "error"),
+            *_first(gates, len(self.gates), "failed gate"),
+        ]
 
     @cached_property
     def failed(self) -> Sequence[GateResult]:
@@ -347,6 +359,13 @@ def _named(samples: Sequence[SampleResult], what: str) -> str:
     names = ", ".join(sample.sample_id for sample in sorted(samples, key=badness)[:_NAMED])
     more = f" and {len(samples) - _NAMED} more" if len(samples) > _NAMED else ""
     return f"{len(samples)} {what} ({names}{more})"
+
+
+def _first(texts: Sequence[str], total: int, what: str) -> Iterator[str]:
+    """Yield the first of ``total`` texts, then how many more there are."""
+    yield from texts
+    if total > len(texts):
+        yield f"and {counted(total - len(texts), f'more {what}')}"
 
 
 def variant_verdicts(results: Sequence[ScenarioResult]) -> Iterator[str]:

@@ -110,3 +110,24 @@ def test_without_a_terminal_gates_fail_all_the_same(project: Project) -> None:
     """[U2] ``-p no:terminal``: there is no width to ask for."""
     project.file("qa.rageval.yaml", SCENARIO)
     assert project.pytest("-p", "no:terminal").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_an_error_at_teardown_is_said_beside_the_verdict(project: Project) -> None:
+    """The run exits with 1 though every score is good; the rows of another scenario are its own."""
+    rows = "dataset:\n  - {id: a, question: Where?, references: [Paris]}\n"
+    for name in ("one", "two"):
+        text = f"name: {name}\ntarget: fixture\nmetrics: [em]\ngates: {{em: 0.9}}\n{rows}"
+        project.file(f"{name}.rageval.yaml", text)
+    project.file(
+        "conftest.py",
+        "import pytest\n\n@pytest.fixture\ndef rag_target(request):\n"
+        "    yield lambda question: 'Paris'\n"
+        "    if 'one.' in request.node.nodeid:\n        raise RuntimeError('gone')\n",
+    )
+    result = project.pytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    lines = [line for line in result.outlines if "1 of 1 cases passed" in line]
+    assert lines == [
+        "passed, but 1 error at teardown: 2 gates passed; 1 of 1 cases passed",
+        "passed: 2 gates passed; 1 of 1 cases passed",
+    ]

@@ -35,7 +35,7 @@ def wrong_lines(view: RunView, width: int) -> Iterator[Line]:
 
 def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
     """Yield the sentences with their colours; what failed is red."""
-    yield from ((text, "red") for text in (*found.errors, *found.gates))
+    yield from ((text, "red") for text in found.said)
     if found.undecided:
         names = ", ".join(gate.name for gate in found.open)
         yield f"undecided: {names}", "yellow"

@@ -16,7 +16,7 @@ from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import Problem, UserError, shorten
 from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.reports.run_view import RunView, is_bad
-from pytest_rageval.reports.what_is_wrong import lowest
+from pytest_rageval.reports.what_is_wrong import WhatIsWrong, WrongAnswer, lowest
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.stats.weights import is_scored
@@ -212,11 +212,31 @@ _OUTCOMES = ("failed", "passed", "skipped")
 
 
 def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
-    """Return the ``most`` worst samples with the reasons, and how many more failed."""
-    worst = view.worst(could_be_better)
+    """Return what is wrong: why scores are missing, the ``most`` worst samples with the reasons.
+
+    Of samples that could not be judged for one and the same reason only the first is there, with
+    the number of those ``alike``. Last, how many more failed.
+    """
+    found = WhatIsWrong(view)
+    errors = [cut(error, width) for error in found.errors[:WORST]] or None
+    if not view.result.is_red:
+        low = view.worst(could_be_better)[:most]
+        return {"errors": errors, "worst": [row_of(sample, view, width) for sample in low]}
+    answers = found.answers[:most]
+    shown = sum(is_bad(answer.sample) + answer.alike for answer in answers)
     return {
-        "worst": [row_of(sample, view, width) for sample in worst[:most]],
-        "more_failed": sum(map(is_bad, worst[most:])) or None,
+        "errors": errors,
+        "worst": [_row_of_answer(answer, width) for answer in answers],
+        "more_failed": max(0, sum(map(is_bad, view.result.samples)) - shown) or None,
+    }
+
+
+def _row_of_answer(answer: WrongAnswer, width: int) -> dict[str, Any]:
+    row = row_of(answer.sample, answer.view, width)
+    return {
+        **row,
+        "why": [cut(reason, width) for reason in answer.missed[:WORST]],
+        "alike": answer.alike or None,
     }
 
 

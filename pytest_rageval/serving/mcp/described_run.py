@@ -244,8 +244,9 @@ class _Part:
             "metrics": {name: mean["mean"] for name, mean in list(metrics)[: METRICS // 4]},
             "more_metrics": len(self._run.head.metrics) - min(len(metrics), METRICS // 4) or None,
             **{key: found[key] for key in _GATES if found[key]},
-            "worst": [{"id": row["id"], "why": row["why"]} for row in samples["worst"]] or None,
-            "more_failed": samples["more_failed"],
+            "errors": samples["errors"],
+            "worst": [{key: row.get(key) for key in _WORST} for row in samples["worst"]] or None,
+            "more_failed": samples.get("more_failed"),
             "cost_usd": found["cost_usd"],
         }
 
@@ -264,6 +265,7 @@ class _Part:
         return found
 
 
+_WORST: Final = ("id", "why", "alike")
 _GATES: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
 
 

@@ -34,6 +34,7 @@ class Written:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.colours: dict[str, list[str]] = {}
+        self.stats: dict[str, list[Any]] = {}
         self._open = ""
 
     def ensure_newline(self) -> None:

@@ -119,3 +119,23 @@ def test_texts_of_a_megabyte_take_no_time() -> None:
 def test_white_space_hides_no_text() -> None:
     lines = shown(40, low(answer=" " * 999 + "no" + " " * 999 + "idea", references=None))
     assert lines[1] == "    answer: no…"
+
+
+def test_a_name_with_a_colon_is_whole() -> None:
+    gates = [GateResult("by.x:y.f1.mean", "skipped", None, None, "a part")]
+    good = SampleResult("q", 0, weighted_score=1.0, scores={"f1": 1.0})
+    assert shown(80, good, gates=gates) == ["  undecided: by.x:y.f1.mean"]
+
+
+def test_eight_sentences_are_said_and_the_others_counted() -> None:
+    """Errors leave room for four gates, and take what gates leave."""
+    gates = [GateResult(f"g{at}", "failed", None, None, "no") for at in range(500)]
+    good = SampleResult("q", 0, weighted_score=1.0, scores={"f1": 1.0})
+    assert shown(80, good, gates=gates) == [
+        *(f"  g{at}: no" for at in range(8)),
+        "  and 492 more failed gates",
+    ]
+    lost = SampleResult("q", 0, "error", scores={"f1": None}, errors={"f1": "no key"})
+    lines = shown(80, lost, gates=gates)
+    assert lines[0].startswith("  f1 failed on 1 of 1 samples")
+    assert lines[1:9] == [*(f"  g{at}: no" for at in range(7)), "  and 493 more failed gates"]

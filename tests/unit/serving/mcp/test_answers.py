@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import UserError
-from pytest_rageval.model import GateResult, Outcome, SampleResult
+from pytest_rageval.model import GateResult, MetricColumn, Outcome, SampleResult, ScenarioInfo
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.answers import (
     base_of,
@@ -22,8 +24,10 @@ from pytest_rageval.serving.mcp.answers import (
     paged,
     relative,
     short,
+    worst_of,
 )
 from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.stats.summary import summarize_scenario
 
 
 def test_what_is_none_is_left_out_and_what_is_empty_is_not() -> None:
@@ -142,3 +146,29 @@ def test_texts_name_files_below_the_rootdir(tmp_path: Path) -> None:
     """[E25]"""
     text = f"{tmp_path}/qa.jsonl:3 in {tmp_path}"
     assert relative(project(tmp_path), text) == "qa.jsonl:3 in ."
+
+
+def test_a_red_run_says_why_scores_are_missing_and_which_rows_its_gates_name() -> None:
+    """By hand: the mean of toxic is (0.9 + 0 + 0) / 3; the weighted scores name no row."""
+    columns = (MetricColumn("f1"), MetricColumn("toxic", 0.0, higher_is_better=False))
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", columns, {}, gates={"toxic": 0.2}, total=5)
+    rows = [
+        SampleResult(str(at), at, weighted_score=1.0, scores={"f1": 1.0, "toxic": toxic})
+        for at, toxic in enumerate((0.0, 0.9, 0.0))
+    ]
+    rows += [
+        SampleResult(str(at), at, "error", scores={"f1": None}, errors={"f1": f"waited {at} s"})
+        for at in (3, 4)
+    ]
+    gate = GateResult("toxic.mean", "failed", 0.3, 0.2, "0.3000 > 0.2000")
+    result = replace(summarize_scenario(info, rows, complete=True), gates=(gate,))
+    found = worst_of(RunView(result), 100)
+    assert found["errors"][0] == "f1 failed on 2 of 5 samples, for instance: waited 3 s"
+    assert [(row["id"], row["why"], row["alike"]) for row in found["worst"]] == [
+        ("3", ["f1: waited 3 s"], 1),
+        ("1", ["toxic 0.9000 > 0.2000"], None),
+    ]
+    assert found["more_failed"] is None
+    # A green one names what could be better, and nothing is wrong.
+    green = worst_of(RunView(replace(result, samples=tuple(rows[:3]), gates=())), 100)
+    assert (green["errors"], green["worst"]) == (None, [])
