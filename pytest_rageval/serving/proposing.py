@@ -1,7 +1,7 @@
 """What can be measured by a data file, as JSON: read in a process of its own, which may be ended.
 
-``python -m pytest_rageval.serving.proposing JSON`` writes one event, as a child of the app does.
-The file is data: nothing in it is run.
+``python -m pytest_rageval.serving.proposing FILE``, whose JSON says what is asked, writes one
+event, as a child of the app does. Nothing in the data file is run.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def text_digest(text: str) -> str:
 
 
 def main(asked: str) -> None:
-    """Write what is proposed for what is asked, as one line of the events of a child."""
-    keys = json.loads(asked)
+    """Write what is proposed for what is asked in a file, as one line of the events of a child."""
+    keys = json.loads(Path(asked).read_text("ascii"))
     data, folder = Path(keys.pop("data")), Path(keys.pop("folder"))
     event = {"event": "proposal", **proposed(data, folder, **keys)}
     line = json.dumps(event, ensure_ascii=True, default=str)

@@ -423,6 +423,24 @@ def test_weights_are_written_above_the_variants(app: WebClient, folder: Path) ->
         path.write_text(before, "utf-8")
 
 
+def test_a_file_that_was_edited_since_is_read_again(app: WebClient, folder: Path) -> None:
+    """[P4] By whatever editor: a new variant is listed, and a run takes it."""
+    path, scenario = folder / "shop.rageval.yaml", app.scenario("shop")
+    before = path.read_text("utf-8")
+    app.get(f"/api/scenarios/{scenario}")
+    path.write_text(before.replace("  bm25: {}\n", "  bm25: {}\n  late: {dataset: none.jsonl}\n"))
+    try:
+        listed = app.get("/api/scenarios")["scenarios"]
+        assert [one["variants"] for one in listed if one["name"] == "shop"] == [
+            ["bm25", "late", "dense", "own"]
+        ]
+        refused = app.send("POST", f"/api/scenarios/{scenario}/runs", {})
+        assert (refused.status, "none.jsonl" in refused.body["error"]) == (400, True)
+    finally:
+        path.write_text(before, "utf-8")
+    assert len(app.get(f"/api/scenarios/{scenario}")["variants"]) == 3
+
+
 def test_a_run_is_compared_with_a_baseline(app: WebClient, folder: Path) -> None:
     """[A24, E20] Each variant has its own; a name is looked up, and never part of a path."""
     for name, title in (("low", "low"), ("shop", "shop/dense")):

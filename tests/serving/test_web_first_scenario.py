@@ -127,6 +127,18 @@ def test_a_file_in_another_encoding_is_read_as_the_error_proposes(
     check_settings_below(app, folder, file, given, found["scenario"]["digest"])
 
 
+def test_a_link_in_the_place_of_the_module_is_left_alone(app: WebClient, folder: Path) -> None:
+    """[P4] Also one to nowhere; and long lists of columns are read."""
+    file = upload(app, "linked.csv", "question,reference\nWhen?,now\nWho?,we\n").body["file"]
+    given = {"left_out": [f"{at:x>999}" for at in range(200)]}
+    found = proposed(app, file, **given)["scenario"]
+    target = folder / "rageval_data" / found["module"]
+    target.symlink_to(folder / "nowhere.py")
+    body = {"file": file, "digest": found["digest"], "given": given}
+    assert app.send("POST", "/api/scenarios", body).status == 201
+    assert (target.is_symlink(), target.exists()) == (True, False)
+
+
 def check_settings_below(app: WebClient, folder: Path, *made: Any) -> None:
     """Make a scenario, change one weight, and look at where all of them are written."""
     body = dict(zip(("file", "given", "digest"), made, strict=True))
@@ -175,6 +187,7 @@ def test_only_data_of_the_project_can_be_chosen(app: WebClient, folder: Path) ->
         ("数据 一.CSV", "数据 一.csv"),
         ("x" * 300 + ".csv", "x" * 60 + ".csv"),
         (".csv", "data.csv"),
+        ("rows [1].csv", "rows (1).csv"),
     ],
 )
 def test_names_are_made_safe(app: WebClient, folder: Path, name: str, kept: str) -> None:

@@ -49,6 +49,7 @@ class AppService:
         self._problem: str | None = None
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
+        self._stamps: dict[str, tuple[int, int] | None] = {}
         self._store = RunStore(project.paths)
         self._files = DataFiles(project.paths.root)
         self._home = project.paths.root
@@ -59,7 +60,7 @@ class AppService:
 
     async def scenarios(self, *, fresh: bool = False) -> dict[str, Any]:
         """Return the scenarios with their last runs; ``fresh`` looks for files anew."""
-        await self._found(fresh=fresh)
+        await self._found(fresh=fresh or self._is_outdated())
         last = await asyncio.to_thread(self._store.standings, list(self._entries.values()))
         listed = [
             {
@@ -124,6 +125,15 @@ class AppService:
     async def _look(self) -> None:
         found, self._problem, self._home = await self.project.scenarios()
         self._entries = {one.id: one for one in found}
+        stamps = {one.id: _stamp(one.path) for one in found}
+        changed = [id_ for id_, stamp in stamps.items() if stamp != self._stamps.get(id_)]
+        for id_ in changed:
+            self._outlines.pop(id_, None)
+        self._stamps = stamps
+
+    def _is_outdated(self) -> bool:
+        """Return whether a scenario file was changed by others since pytest looked."""
+        return any(_stamp(one.path) != self._stamps.get(one.id) for one in self._entries.values())
 
     async def _read(self, entry: ScenarioEntry) -> Outline:
         if entry.name is not None and entry.problem is not None:
@@ -186,6 +196,7 @@ class AppService:
 
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start a run with other settings, of some variants; refused while there is one."""
+        await self._found(fresh=self._is_outdated())
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
         settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
@@ -194,7 +205,7 @@ class AppService:
 
     async def start_all(self) -> dict[str, Any]:
         """Run all scenarios that can be read, one after the other; refused while there is a run."""
-        await self._found()
+        await self._found(fresh=self._is_outdated())
         good = [entry for entry in self._entries.values() if entry.problem is None]
         if not good:
             raise Refused(400, "there is no scenario to run")
@@ -205,7 +216,9 @@ class AppService:
         self, entry: ScenarioEntry, variants: Sequence[str], options: Sequence[str] = ()
     ) -> tuple[Job, Widen]:
         more = ("--rag-report=html", *options)
-        command = self.project.command(*more, scenarios=[entry.path], variants=variants)
+        # Without a choice, those that the file has by then.
+        chosen = () if tuple(variants) == entry.variants else variants
+        command = self.project.command(*more, scenarios=[entry.path], variants=chosen)
         if any("\0" in text for text in command):
             raise Refused(400, "a name with a null character cannot be given to a run")
         job = Job(entry.id, command, self.project.folder, variants)
@@ -236,6 +249,7 @@ class AppService:
             except ScenarioError as error:
                 raise Refused(400, str(error)) from error
         self._outlines.pop(scenario, None)
+        self._stamps[scenario] = _stamp(entry.path)
         return {"changed": list(changed), "digest": _digest(entry.path)}
 
     def _told(self, event: Event, entry: ScenarioEntry) -> Event:
@@ -333,6 +347,15 @@ def _refusals(path: Path, changes: dict[str, Any]) -> list[str]:
     except ScenarioError as error:
         return [problem.message for problem in error.problems]
     return []
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return what differs once a file is written anew, None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _digest(path: Path) -> str:

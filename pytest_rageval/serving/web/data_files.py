@@ -27,6 +27,9 @@ FORMATS: Final = (
 )
 """The suffixes of data, tables first; any may be followed by ``.gz``."""
 
+NO_GLOB: Final = str.maketrans("[]", "()")
+"""What becomes of brackets in names of files: pytest cannot run a file that has them."""
+
 _MOST_LISTED = 300
 _MOST_SEEN = 20_000
 _DEEPEST = 8
@@ -139,6 +142,7 @@ def _safe(name: str) -> tuple[str, str]:
     """
     plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
     plain = "".join(character for character in plain if character.isprintable())
+    plain = plain.translate(NO_GLOB)
     form = _format_of(plain.replace(".rageval.", "-rageval."))
     if form is None:
         known = ", ".join(FORMATS)

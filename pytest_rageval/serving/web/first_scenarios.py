@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping
+import os
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ from pytest_rageval.scenario.fields import KEY_OF
 from pytest_rageval.serving.children import started
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.serving.proposing import MODULE, text_digest
-from pytest_rageval.serving.web.data_files import reserve
+from pytest_rageval.serving.web.data_files import NO_GLOB, reserve
 from pytest_rageval.serving.web.refusals import Refused
 
 READ_S: Final = 60.0
@@ -66,13 +68,20 @@ def _check_texts(key: str, texts: Any) -> None:
 def _name_of(name: Any) -> str:
     if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
         raise Refused(400, f"name: expected a text of at most {_LONGEST_NAME} characters")
-    return name.strip()
+    return name.strip().translate(NO_GLOB)
 
 
 async def propose_in_child(project: Project, data: Path, asked: Asked) -> dict[str, Any]:
     """Return what ``serving/proposing.py`` says of a file; refuses one that takes too long."""
     keys = json.dumps({"data": str(data), "folder": str(data.parent), **asked})
-    async with started([project.python, "-m", MODULE, keys], project.folder) as child:
+    with tempfile.TemporaryDirectory() as folder:  # an argument has to be short
+        file = Path(folder) / "asked.json"
+        file.write_text(keys, "ascii")
+        return await _proposed_by([project.python, "-m", MODULE, str(file)], project.folder)
+
+
+async def _proposed_by(command: Sequence[str], folder: Path) -> dict[str, Any]:
+    async with started(command, folder) as child:
         try:
             async with asyncio.timeout(READ_S):
                 status = await child.wait()
@@ -95,14 +104,21 @@ def write_scenario(folder: Path, scenario: Mapping[str, Any], digest: object) ->
     if text_digest(scenario["text"]) != digest:
         raise Refused(409, "the data have changed since they were shown: look at them again")
     files = {scenario["file"]: scenario["text"]}
-    if scenario["module"] is not None and not (folder / scenario["module"]).exists():
+    if scenario["module"] is not None and not os.path.lexists(folder / scenario["module"]):
         files[scenario["module"]] = scenario["module_text"]
+    reserved: list[Path] = []
     try:
         for name in files:
             reserve(folder / name)
-        return [write_atomically(folder / name, [text]) for name, text in files.items()]
+            reserved.append(folder / name)
+        made = [write_atomically(folder / name, [text]) for name, text in files.items()]
+        reserved.clear()
+        return made
     except FileExistsError as error:
         shown = Path(error.filename).name
         raise Refused(409, f"{shown} is there already: give the scenario another name") from error
     except OSError as error:
         raise Refused(400, f"the scenario cannot be written: {error.strerror}") from error
+    finally:
+        for path in reserved:  # no empty file is left of what was refused
+            path.unlink(missing_ok=True)

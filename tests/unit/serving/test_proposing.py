@@ -87,7 +87,8 @@ def test_a_child_writes_one_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(OUTPUT, str(tmp_path / "events"))
     data = written(tmp_path, PLAIN)
     asked = {"data": str(data), "folder": str(tmp_path), "given": {}, "name": "bot"}
-    proposing.main(json.dumps(asked))
+    (tmp_path / "asked.json").write_text(json.dumps(asked))
+    proposing.main(str(tmp_path / "asked.json"))
     [line] = (tmp_path / "events").read_text("utf-8").splitlines()
     event = json.loads(line)
     assert (event["event"], event["scenario"]["name"]) == ("proposal", "bot")

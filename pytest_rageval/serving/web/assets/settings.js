@@ -160,7 +160,7 @@ function gateField(app, path, ofFile) {
   return el(
     "div",
     { class: `bound-row gate${isRemoved ? " removed" : ""}`, "data-gate": key },
-    el("span", { class: "name" }, gateWords(path)),
+    el("span", { class: "name" }, gateWords(app, path)),
     isRemoved ? el("del", {}, String(ofFile)) : boundField(app, whole, ofFile, name),
     button(words, toggle, { class: isRemoved ? "link" : "remove", "aria-label": label, title: label }),
     wrongAt(app, whole),
@@ -171,12 +171,19 @@ function gateName(path) {
   return path.join(" › ");
 }
 
+/** Whether a bare number for a gate of this metric is the most that it may be. */
+function isLowBetter(app, metric) {
+  return app.run.metric.get(metric)?.higher_is_better === false;
+}
+
 /** A gate as the file has it, with what it bounds below. */
-function gateWords(path) {
+function gateWords(app, path) {
   const isBy = path[0] === "by";
   const inner = isBy ? path.slice(2) : path;
   const kind = ["lower_bound", "pass_rate", "unscored", "invalid"].find((one) => inner.includes(one));
-  const what = say(`gate_${kind ?? (inner.at(-1) === "max" ? "most" : "mean")}`);
+  const isMost = inner.at(-1) === "max" || (inner.at(-1) !== "min" && isLowBetter(app, inner[0]));
+  const bounds = { mean: isMost ? "most" : "mean", lower_bound: isMost ? "upper_bound" : "lower_bound" };
+  const what = say(`gate_${bounds[kind ?? "mean"] ?? kind}`);
   const where = isBy ? sayGiven("gate_by", { field: path[1], what }) : what;
   return [given(inner.join(" › ")), el("span", { class: "note" }, where)];
 }
@@ -197,7 +204,11 @@ function addGateForm(app, ofFile) {
   };
   const groupsOf = offered.map(([key, paths], at) => {
     const label = at < 3 ? say(key) : say("gate_of_groups", { field: key });
-    const nameIn = (path) => (at === 2 ? say(`gate_${path[0]}`) : `${nameOf(path[at < 3 ? 0 : 2])} – ${label}`);
+    const nameIn = (path) => {
+      if (at === 2) return say(`gate_${path[0]}`);
+      const name = path[at < 3 ? 0 : 2];
+      return `${nameOf(name)} – ${at === 1 && isLowBetter(app, name) ? say("gate_of_upper_ends") : label}`;
+    };
     const options = paths.filter((path) => !isThere(path)).map((path) => el("option", { value: keyOfPath(path) }, nameIn(path)));
     return options.length ? el("optgroup", { label }, options) : null;
   });
