@@ -27,7 +27,14 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.run_view import Change, RunView, is_bad
 from pytest_rageval.stats.summary import error_kind
-from pytest_rageval.stats.verdict import badness, is_low, score_of, shortfalls
+from pytest_rageval.stats.verdict import (
+    badness,
+    has_failed,
+    is_low,
+    score_of,
+    shortfalls,
+    was_not_asked,
+)
 from pytest_rageval.stats.weights import field_value, is_scored, weighted_mean
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.tokenize import split_characters
@@ -118,8 +125,7 @@ class WhatIsWrong:
         return [
             sample
             for sample in self.view.result.samples
-            if self._was_low(sample) is False
-            and (sample.outcome == "error" or self._is_low(sample))
+            if self._was_low(sample) is False and (_is_lost(sample) or self._is_low(sample))
         ]
 
     @cached_property
@@ -339,6 +345,12 @@ def _bounds(gate: Gate, verdict: GateResult) -> Blamed:
     bound = leaf.bound if isinstance(leaf, BoundedGate) else None
     side = bound if bound is None or observed is None else bound.side(observed)
     return tuple((name, side) for name in gate.targets)
+
+
+def _is_lost(sample: SampleResult) -> bool:
+    """Return whether an answer has no weighted score because something failed when asked."""
+    has_error = any(not was_not_asked(sample, name) for name in sample.errors)
+    return sample.outcome == "error" or (has_error and has_failed(sample, WEIGHTED_SCORE))
 
 
 def _are_low(info: ScenarioInfo, scores: Mapping[str, float | None]) -> bool:

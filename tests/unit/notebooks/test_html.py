@@ -279,3 +279,12 @@ def test_colours_can_be_read_on_light_and_dark(colour: str) -> None:
     own = luminance(colour)
     assert 1.05 / (own + 0.05) >= 4.5
     assert (own + 0.05) / (luminance("#111111") + 0.05) >= 3.0
+
+
+def test_eight_failed_gates_are_said_above_the_figures(result: Any) -> None:
+    """The table below has forty of them."""
+    gates = [GateResult(f"g{at}", "failed", None, None, "no") for at in range(500)]
+    made = result([SampleResult("s", 0, weighted_score=1.0)], MetricColumn("f1"))
+    text = result_html(replace(made, gates=gates))
+    assert text.count(": no</li>") == 8
+    assert ">and 492 more failed gates</li>" in text

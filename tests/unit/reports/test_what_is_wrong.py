@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import (
+    NOT_ASKED,
     Baseline,
     Bound,
     Comparison,
@@ -289,6 +290,11 @@ class TestChanges:
             for one in made.samples
         ]
         assert wrong(replace(made, samples=lost)).changes == "since main: 1 broke (q0)"
+        # Without a threshold of the metric that died, the case itself passes.
+        died = [replace(one, outcome="passed", errors={"f1": "no key"}) for one in lost]
+        assert wrong(replace(made, samples=died)).changes == "since main: 1 broke (q0)"
+        unasked = [replace(one, errors={"f1": NOT_ASKED}) for one in died]
+        assert wrong(replace(made, samples=unasked)).changes == ""
         skipped = [replace(one, outcome="skipped") for one in lost]
         assert wrong(replace(made, samples=skipped)).changes == ""
 
