@@ -225,6 +225,9 @@ def test_weights_are_changed_run_compared_and_written(
     wanted = evaluate(path, changed)
     mean = f"{wanted.weighted_score.mean:.4f}"
     assert page.locator("#run .verdict strong").inner_text() == "✕Failed"
+    assert (
+        "Other than in the file: metric_weights.f1 0.1" in page.locator("#run .ended").inner_text()
+    )
     report = report_of(page)
     assert report.locator(".card.whole .figure").inner_text().split()[0] == mean
     rows = report.locator("#gates tbody tr").all_inner_texts()
@@ -281,7 +284,7 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     assert "Partial run: 2 of 4 samples ran" in report_of(page).locator("#verdict").inner_text()
     assert "Passed" not in page.locator("#run").inner_text()
     page.locator(".back").click()
-    item_of(page, "waiting").locator(".standing", has_text="undecided").wait_for()
+    item_of(page, "waiting").locator(".standing", has_text="Stopped").wait_for()
 
 
 def test_variants_run_together_and_are_ranked(open_app: Callable[..., Any], axe: str) -> None:
@@ -565,6 +568,9 @@ def test_bounds_are_edited_in_place(open_app: Callable[..., Any], folder: Path) 
     page.get_by_role("button", name="Remove the gate by › doc_name › f1").click()
     page.get_by_label("Gate to add").select_option('["pass_rate"]')
     page.get_by_label("Bound", exact=True).fill("0.25")
+    run_button.click()
+    assert "This gate is not added yet" in said_of(page, "#bounds")
+    assert page.locator("#run progress").count() == 0
     page.locator("#gates").get_by_role("button", name="Add", exact=True).click()
     page.get_by_label("Threshold of em, at most").fill("1")
     page.reload()

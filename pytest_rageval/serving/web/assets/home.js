@@ -123,8 +123,15 @@ function mark(kind, sign, word) {
   return el("span", { class: `badge ${kind}` }, shown, " ", word);
 }
 
-function pointStanding({ weighted_score: { mean }, verdict }) {
-  return [badge(verdict), " ", el("span", { class: "score" }, figure(mean))];
+function pointStanding(point) {
+  const { weighted_score: { mean }, verdict } = point;
+  return [badge(verdict), " ", el("span", { class: "score" }, figure(mean)), otherSettings(point)];
+}
+
+/** That a run was not as the file says. */
+function otherSettings(point) {
+  if (!point?.overridden.length) return null;
+  return el("p", { class: "note" }, say("changed_for_run"), say("colon"), overriddenWords(point));
 }
 
 /** The weighted scores of the last whole runs, oldest first, between 0 and 1 unless some lie outside. */

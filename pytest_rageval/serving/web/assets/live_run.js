@@ -227,6 +227,7 @@ function outcomeView(app, live) {
     { class: "ended" },
     whichRun(live, point),
     verdictLine(endVerdict(live, point === null ? [] : [point])),
+    otherSettings(point),
     (live?.problems ?? []).map((text) => notice(given(text))),
     isUnclear(live, point) ? terminalView(live.end.terminal) : null,
   );

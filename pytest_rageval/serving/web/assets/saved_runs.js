@@ -42,7 +42,7 @@ function runRow(point, namesVariant) {
 }
 
 /** What was not as in the file, weights of metrics with their numbers. */
-function overriddenWords({ overridden, metrics }) {
+function overriddenWords({ overridden, metrics = {} }) {
   const weights = new Map(
     Object.entries(metrics).map(([name, { weight }]) => [`metric_weights.${name}`, weight]),
   );

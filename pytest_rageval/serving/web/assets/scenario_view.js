@@ -143,12 +143,20 @@ function refusalBefore({ run, weights }, total) {
   return samples > invalid && !isAnyCounted ? "no_sample_weighs" : null;
 }
 
-/** Whether a field holds what is no number: it is shown then, and the old one is not taken. */
+/** Whether a field holds what is no number, or not added yet: it is shown, and nothing is taken. */
 function isMistyped({ panel }) {
+  const note = document.getElementById("settings-note");
+  const pending = document.querySelector("#gates .add input");
+  if (pending && (pending.value || pending.validity.badInput)) {
+    note.textContent = say("not_added");
+    pending.focus();
+    return true;
+  }
   const fields = ":is(#weights .weight, #bounds .bound) [aria-invalid=true]";
   const field = document.querySelector(fields);
   if (field === null) return false;
   if (field.closest(".weight")) panel.note.textContent = say("bad_weight");
+  else note.textContent = say("bad_bound");
   field.focus();
   return true;
 }

@@ -38,6 +38,7 @@ function variantLines({ detail, entry }, { progress }) {
 function variantsOutcome(app, live) {
   const parts = live === null ? lastParts(app) : liveParts(app, live);
   const points = parts.map(({ point }) => point).filter((point) => point !== null);
+  if (live === null && app.detail === null && !app.readProblem) return hint(say("loading"));
   if (live === null && !points.length) return hint(say("run_hint"));
   const contest = (live === null ? app.detail : live.contest)?.contest ?? null;
   const gate = (live === null ? contest : live.contest)?.gate ?? null;
