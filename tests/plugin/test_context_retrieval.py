@@ -181,7 +181,7 @@ def test_rows_with_ids_have_all_measures_of_trec(project: Project, run: Run) -> 
     ("text", "message"),
     [
         ("metrics: [hit_rate]\ndataset: [{contexts: [a]}]", "*needs 'reference_contexts'*"),
-        ("metrics: [map]\ndataset: [{contexts: [a]}]", "*'map' needs 'retrieved_ids'*"),
+        ("metrics: [map]\ndataset: [{contexts: [a]}]", "*'map' needs * and 'retrieved_ids'*"),
         ("metrics: [mrr]\nmatch: doc_name\ndataset: [{contexts: [a], doc_name: b}]",
          "*'mrr' needs 'context_docs'*no contexts that name their document*"),
         ("metrics: [mrr]\ncorpus: no.jsonl\ndataset: [{contexts: [a], doc_name: b}]",

@@ -14,6 +14,8 @@ from pytest_rageval.text.printable import cells, cut, short_line, wrapped
 
 _REASON_WIDTH: Final = 300
 _LONGEST_ID: Final = 40
+_MOST_WHYS: Final = 3
+_WHY: Final = "why: "
 _INDENT: Final = "    "
 
 
@@ -44,16 +46,30 @@ def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
 
 
 def _answer(answer: WrongAnswer, width: int) -> Iterator[str]:
-    """Yield two to four lines: id and question; answer and reference in one or two; why."""
+    """Yield id and question; answer and reference in one or two lines; why, each in one or two."""
     sample = answer.sample
     name = cut(short_line(sample.sample_id, _LONGEST_ID), _LONGEST_ID)
     alike = f" and {answer.alike} more alike" if answer.alike else ""
     yield cut(f"  {name}{alike}  {short_line(sample.question or '', width)}", width)
     room = width - len(_INDENT)
     yield from (f"{_INDENT}{line}" for line in _texts(sample, answer.reference, room))
-    why = "; ".join([*answer.missed, *answer.reasons, *filter(None, [answer.cause])])
-    if why:
-        yield _INDENT + cut(f"why: {short_line(why, room)}", room)
+    for at, why in enumerate(_whys(answer)[:_MOST_WHYS]):
+        begin, *rest = wrapped(short_line(why, 2 * room), room - len(_WHY))
+        yield f"{_INDENT}{' ' * len(_WHY) if at else _WHY}{begin}"
+        if rest:
+            yield _INDENT + cut(f"{' ' * len(_WHY)}{' '.join(rest)}", room)
+
+
+def _whys(answer: WrongAnswer) -> list[str]:
+    """Return each score that is missed, with its reason; then what else is said of the answer."""
+    parts = (reason.partition(": ") for reason in answer.reasons)
+    reasons = {name: reason for name, _, reason in parts}
+    found = []
+    for missed in answer.missed:
+        reason = reasons.pop(missed.partition(" ")[0], "")
+        found.append(f"{missed}: {reason}" if reason else missed)
+    found += [f"{name}: {reason}" for name, reason in reasons.items()]
+    return [*found, answer.cause] if answer.cause else found
 
 
 def _texts(sample: SampleResult, reference: str, room: int) -> list[str]:
