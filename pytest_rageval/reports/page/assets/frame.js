@@ -1,9 +1,17 @@
 // What is around a page: its data, its colours, its language, and parts that are drawn anew.
 
+const TOO_OLD =
+  "This page needs a browser of 2023 or later. summary.md and results.json have its data too. " +
+  "此页面需要 2023 年或更新的浏览器；也可查看同一文件夹的 summary.md 和 results.json。";
+
 /** Starts with the data of the page, which are compressed where they are large. */
 function withData(start) {
   const text = document.getElementById("data").textContent;
   if (text.startsWith("{")) return start(JSON.parse(text));
+  if (!window.DecompressionStream) {
+    document.getElementById("page").textContent = TOO_OLD;
+    return null;
+  }
   const bytes =
     Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

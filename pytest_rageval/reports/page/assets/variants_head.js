@@ -69,19 +69,12 @@ function breaksLine(name, outcome, mean, words) {
 function gatesSaid({ gates, verdict }) {
   const failed = gates.filter(({ outcome }) => outcome === "failed");
   const said = failed.slice(0, GATES_SAID).map((gate) => [
-    sayGiven("breaks_gate", { gate: gate.name, said: signsInWords(gate.message()) }),
+    sayGiven("breaks_gate", { gate: gate.name, said: readOut(gate.message()) }),
     gate.isAsRun ? asRunMark() : null,
   ]);
   if (failed.length > GATES_SAID) said.push(say("breaks_more", { n: failed.length - GATES_SAID }));
   if (verdict.openGates) said.push(say("open_gates", { n: verdict.openGates }));
   return said;
-}
-
-/** A gate's message, in which `0.6100 < 0.7000` is "0.6100 is below 0.7000". */
-function signsInWords(message) {
-  return message.replace(/(-?\d+\.\d{4}) ([<>]) (-?\d+\.\d{4})/g, (_, value, sign, bound) =>
-    say(sign === "<" ? "value_below" : "value_above", { value, bound }),
-  );
 }
 
 /** How many answers fail, or are low, and by which checks: leads to them. */

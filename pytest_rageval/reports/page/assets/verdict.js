@@ -49,13 +49,6 @@ function gateLine({ run }, gate) {
   ]);
 }
 
-/** A gate's message with its sign in words: `0.6100 < 0.7000` is "0.6100 is below 0.7000". */
-function readOut(message) {
-  return message.replace(/(-?\d{1,20}\.\d{4}) ([<>]) (-?\d{1,20}\.\d{4})/g, (_, value, sign, bound) =>
-    say(sign === "<" ? "is_below" : "is_above", { value, bound }),
-  );
-}
-
 /** What the run said of a comparison, without how it was tested: the section below has that. */
 function briefly(message) {
   return message.replace(/ \((?:max-T|holm)[^)]*\)|, n \d+(?=;|$)|; mode \w+, max_drop [\d.]+/g, "");

@@ -293,12 +293,12 @@ function countsOf(state) {
   return counts;
 }
 
-/** What the run's summary would say: failed by a case or a gate, else passed where all ran. */
 /** Whether a sample does not pass, and only a gate decides how many may not. */
 function failsWithLeave({ outcomes, run }, at) {
   return outcomes[at] === "xfailed" && !run.isMarked[at];
 }
 
+/** What the run's summary would say: failed by a case or a gate, else passed where all ran. */
 function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
