@@ -267,7 +267,7 @@ def _head(view: RunView, width: int, torn: int) -> Iterator[Line]:
         # Not at the top: most runs are green.
         from pytest_rageval.plugin.show.wrong_lines import wrong_lines
 
-        yield from wrong_lines(view, width)
+        yield from ((line,) for line in wrong_lines(view, width))
 
 
 def _torn(terminal: pytest.TerminalReporter, info: ScenarioInfo) -> int:

@@ -7,7 +7,6 @@ from typing import Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import SampleResult
-from pytest_rageval.plugin.show.terminal import Line
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.what_is_wrong import MOST, WhatIsWrong, WrongAnswer
 from pytest_rageval.text.printable import cells, cut, short_line, wrapped
@@ -19,20 +18,18 @@ _WHY: Final = "why: "
 _INDENT: Final = "    "
 
 
-def wrong_lines(view: RunView, width: int) -> Iterator[Line]:
-    """Yield what is wrong in lines of ``width`` cells, an empty one behind answers."""
+def wrong_lines(view: RunView, width: int) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong in lines of ``width`` cells with colours, an empty one behind answers."""
     found = WhatIsWrong(view)
     for text, colour in _said(found):
         lines = wrapped(shorten(short_line(text, _REASON_WIDTH), _REASON_WIDTH), width - 4)
-        yield from (
-            ((f"  {'' if at == 0 else '  '}{line}", colour),) for at, line in enumerate(lines)
-        )
+        yield from ((f"  {'' if at == 0 else '  '}{line}", colour) for at, line in enumerate(lines))
     for answer in found.answers[:MOST]:
-        yield from (((line.rstrip(), ""),) for line in _answer(answer, width))
+        yield from ((line.rstrip(), "") for line in _answer(answer, width))
     if (more := len(found.answers) - MOST) > 0:
-        yield ((f"  and {more} more", ""),)
+        yield f"  and {more} more", ""
     if found.answers:
-        yield (("", ""),)
+        yield "", ""
 
 
 def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:

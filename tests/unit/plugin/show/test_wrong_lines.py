@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import Bound, GateResult, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.show.terminal import plain
 from pytest_rageval.plugin.show.wrong_lines import wrong_lines
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.stats.summary import summarize_scenario
@@ -24,7 +23,7 @@ def shown(width: int, *samples: SampleResult, gates: Any = ()) -> list[str]:
         "s", "s.yaml", "s.yaml", (MetricColumn("f1"),), {"f1": Bound(min=0.5)}, total=len(samples)
     )
     result = replace(summarize_scenario(info, samples, complete=True), gates=gates)
-    return [plain(line) for line in wrong_lines(RunView(result), width)]
+    return [text for text, _ in wrong_lines(RunView(result), width)]
 
 
 def low(name: str = "q", index: int = 0, **fields: Any) -> SampleResult:
