@@ -278,6 +278,16 @@ def test_bounds_are_written_as_weights_are(app: WebClient, folder: Path) -> None
         path.write_text(before, "utf-8")
 
 
+_HELD = """
+import time
+from pathlib import Path
+
+def pytest_runtestloop():
+    while (Path(__file__).parent / "hold").exists():
+        time.sleep(0.02)
+"""
+
+
 def test_all_run_one_after_the_other(tmp_path: Path) -> None:
     """[P4] Also after one that failed; Stop ends them all."""
     rows = json.dumps({"answer": "a", "references": ["b"]})
@@ -285,6 +295,7 @@ def test_all_run_one_after_the_other(tmp_path: Path) -> None:
         text = f"name: {name}\ndataset: [{rows}]\nmetrics: [em]\ngates: {{em: 0.5}}\n"
         write(tmp_path, f"{name}.rageval.yaml", text)
     write(tmp_path, "broken.rageval.yaml", "name: broken\nmetrics: [em\n")
+    write(tmp_path, "conftest.py", _HELD)
     write(tmp_path, "pytest.ini", "[pytest]\n")
     with served(tmp_path) as client:
         started = client.send("POST", "/api/runs", {})
@@ -296,6 +307,7 @@ def test_all_run_one_after_the_other(tmp_path: Path) -> None:
         gate = last_of(client, "one")["failed_gates"]
         assert gate == [{"name": "em.mean", "message": "0.0000 < 0.5000"}]
 
+        (tmp_path / "hold").touch()
         client.send("POST", "/api/runs", {})
         wait_until(lambda: (client.get("/api/scenarios")["running"] or {}).get("run"))
         running = client.get("/api/scenarios")["running"]["run"]
