@@ -12,6 +12,7 @@ from typing import Final
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_questions": (),
     "citations": ("citation_coverage", "citation_validity", "source_precision", "source_recall"),
+    "claims": ("claim_precision", "claim_recall"),
     "columns": (),
     "context_hits": (),
     "criteria": ("must_satisfy",),
@@ -60,6 +61,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "row_checks": ("answer_checks", "must_include", "must_match", "must_not_include"),
     "rubric": ("llm_answer_relevancy", "rubric"),
     "similarity": ("context_similarity", "semantic_similarity"),
+    "support": (),
     "string_similarity": (
         "non_llm_context_precision",
         "non_llm_context_recall",

@@ -48,7 +48,8 @@ class MetricInfo(Value, frozen=True):
     in the answer, a refusal or citations, and decides itself what an empty answer is worth.
     ``comes_last``: it makes its score of those of other metrics of the scenario. ``needs_pool``: it
     estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of the
-    data which it is, empty for all other metrics. ``summary``: what it is, in short.
+    data which it is, empty for all other metrics. ``summary``: what it is, in short. ``of_table``:
+    it is a SupportMetric, whose score follows from the support table of the sample.
     """
 
     name: str
@@ -71,6 +72,7 @@ class MetricInfo(Value, frozen=True):
     needs_pool: bool = False
     column: str = ""
     summary: str = ""
+    of_table: bool = False
     may_ask: frozenset[Role] = frozenset()
 
     @property

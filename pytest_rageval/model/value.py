@@ -25,6 +25,9 @@ TARGET: Final = "target"
 RETRIEVAL: Final = "retrieval"
 """The name under which the details of a sample speak of its search result."""
 
+SUPPORT: Final = "support"
+"""The support table of a sample, among its details."""
+
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""
 

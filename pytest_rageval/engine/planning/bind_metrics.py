@@ -36,6 +36,7 @@ from pytest_rageval.metrics.base import (
 from pytest_rageval.model import (
     ANSWER_KIND,
     RETRIEVAL,
+    SUPPORT,
     TARGET,
     WEIGHTED_SCORE,
     MetricColumn,
@@ -162,6 +163,10 @@ def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
         made = _metric(binding, at, spec, definition, notation)
         if made is not None and _is_free(binding, made, bound):
             bound[made.column.name] = made
+    if SUPPORT in bound and any(metric.info.of_table for metric in bound.values()):
+        message = f"{SUPPORT!r} is a reserved name beside metrics of claims, nuggets and support"
+        at = bound[SUPPORT].position
+        binding.problem(f"metrics[{at}]: {message}; give it another one", "metrics", at)
     for name in binding.scenario.metric_options:
         if name not in offered and not name.startswith("x-"):
             message = unknown_name("option", name, offered)

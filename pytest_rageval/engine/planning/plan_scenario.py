@@ -258,7 +258,7 @@ def _answers(
     is_answered: bool,
 ) -> AnswerRules | None:
     scenario = binding.scenario
-    is_asked = any(metric.info.section for metric in metrics)
+    is_asked = any(metric.info.section or metric.info.of_table for metric in metrics)
     if scenario.citations is None and scenario.refusals is None and not is_asked:
         return None
     # Not at the top: most scenarios do not say how answers cite or refuse.

@@ -24,7 +24,8 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.controls import slips_allowed
 from pytest_rageval.engine.plan import BoundMetric, Controlled
-from pytest_rageval.engine.scoring.judge_sample import Asking, score_once
+from pytest_rageval.engine.scoring.judge_sample import score_once
+from pytest_rageval.engine.scoring.repeats import Asking
 from pytest_rageval.errors import MissingExtraError, describe_error
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.model import BUDGET, REPLAY, ControlVerdict, Sample

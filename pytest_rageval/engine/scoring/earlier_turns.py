@@ -32,21 +32,44 @@ def with_turns(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sampl
 
     Metrics of the user's own find them in the sample's ``history``.
     """
-    history = (sample.history or ())[-rules.turns :] if rules.turns else ()
     question = sample.question
-    if not history or not metric.is_known or question is None or not question.strip():
+    if not metric.is_known or question is None or not _turns(rules, sample):
         return sample
-    language = "zh" if has_cjk(question) else "en"
-    said = _said(history, language)
-    name = metric.info.name
-    contexts = sample.contexts
-    if rules.history_is_evidence and name in _SUPPORT and contexts is not None:
-        contexts = (*contexts, f"{_EVIDENCE[language]}\n{said}")
-        sample = replace(sample, contexts=contexts, context_docs=None)
+    said = evidence_of(rules, sample)
+    name, contexts = metric.info.name, sample.contexts
+    if said and name in _SUPPORT and contexts is not None:
+        before = _EVIDENCE[_language(question)]
+        sample = replace(sample, contexts=(*contexts, f"{before}\n{said}"), context_docs=None)
     if name in _EMBEDS_THE_QUESTION:
         return sample
+    return replace(sample, question=question_after(rules, sample))
+
+
+def question_after(rules: AnswerRules, sample: Sample) -> str | None:
+    """Return the question with the last turns before it, as judges see it."""
+    question, history = sample.question, _turns(rules, sample)
+    if question is None or not history:
+        return question
+    language = _language(question)
     before, after = _HEADS[language]
-    return replace(sample, question=f"{before}\n{said}\n{after}\n{question}")
+    return f"{before}\n{_said(history, language)}\n{after}\n{question}"
+
+
+def evidence_of(rules: AnswerRules, sample: Sample) -> str:
+    """Return earlier turns where they may support an answer, "" where they may not."""
+    history = _turns(rules, sample) if rules.history_is_evidence else ()
+    return _said(history, _language(sample.question or "")) if history else ""
+
+
+def _turns(rules: AnswerRules, sample: Sample) -> Sequence[Mapping[str, str]]:
+    """Return the messages that judges see; none before a blank question."""
+    if not rules.turns or not (sample.question or "").strip():
+        return ()
+    return (sample.history or ())[-rules.turns :]
+
+
+def _language(question: str) -> str:
+    return "zh" if has_cjk(question) else "en"
 
 
 def _said(history: Sequence[Mapping[str, str]], language: str) -> str:

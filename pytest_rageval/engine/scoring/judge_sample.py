@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import statistics
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_rageval.clients.accounting import Purpose, Tally, asking
-from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.engine.plan import BoundMetric
+from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.score_sample import (
     admitted,
     checked_score,
     worst_score,
 )
-from pytest_rageval.errors import MissingExtraError, describe_error
 from pytest_rageval.metrics.base import JudgedMetric, Models, missing_fields
 from pytest_rageval.model import (
     ANSWERABLE,
-    BUDGET,
-    NOT_ASKED,
     NOTHING,
-    PASSING,
-    REPEATS,
-    REPLAY,
     Sample,
     Score,
 )
@@ -66,12 +56,34 @@ async def judge_sample(
     else:
         shown = {metric.column.name: sample for metric in metrics}
     asked = [metric for metric in metrics if metric.column.name not in refused]
-    scores = await asyncio.gather(
-        *(_score(metric, shown[metric.column.name], models, how) for metric in asked)
+    alone = [metric for metric in asked if not metric.info.of_table]
+    by_table = [metric for metric in asked if metric.info.of_table]
+    scores, of_table = await asyncio.gather(
+        asyncio.gather(
+            *(_score(metric, shown[metric.column.name], models, how) for metric in alone)
+        ),
+        _by_table(plan, by_table, sample, models, how, first),
     )
-    found = {metric.column.name: score for metric, score in zip(asked, scores, strict=True)}
+    found = {metric.column.name: score for metric, score in zip(alone, scores, strict=True)}
     left = (metric.column.name for metric in metrics if metric.column.name in refused)
-    return first | found | {name: Score(name, None, error=refused[name]) for name in left}
+    unasked = {name: Score(name, None, error=refused[name]) for name in left}
+    return {**first, **found, **of_table, **unasked}
+
+
+async def _by_table(
+    plan: Plan,
+    metrics: Sequence[BoundMetric],
+    sample: Sample,
+    models: Models,
+    how: Asking,
+    first: Mapping[str, Score],
+) -> Mapping[str, Score]:
+    if not metrics or plan.answers is None:
+        return NOTHING
+    # Not at the top: most scenarios have no metric of a support table.
+    from pytest_rageval.engine.scoring.table_scores import support_row, table_scores
+
+    return await table_scores(metrics, support_row(plan, plan.answers, sample, first), models, how)
 
 
 async def _asked_first(
@@ -122,23 +134,13 @@ def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
     return not missing_fields(sample, metric.info) and worst_score(plan, metric, sample) is None
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How a metric is asked: which calls wait for it, how often, and whose they are."""
-
-    order: int
-    repeats: int
-    reuse: ScoreReuse | None
-    scenario: str
-
-
 async def _score(bound: BoundMetric, sample: Sample, models: Models, how: Asking) -> Score:
     # Only metrics that ask a model are repeated: it may answer differently.
     repeats = how.repeats if bound.info.asks else 1
     scores = await asyncio.gather(
         *(_once(bound, sample, models, repeat, how) for repeat in range(repeats))
     )
-    return scores[0] if repeats == 1 else _merged(bound.column.name, scores)
+    return scores[0] if repeats == 1 else merged(bound.column.name, scores)
 
 
 async def _once(
@@ -146,12 +148,7 @@ async def _once(
 ) -> Score:
     with asking(_purpose(bound, sample, repeat, how)) as tally:
         score = await _said(bound, sample, models, tally, how.reuse)
-    return score if score.replies is not None else _with_replies(score, tally)
-
-
-def _with_replies(score: Score, tally: Tally) -> Score:
-    """Return the score with how many replies of the judge could be used, and how many not."""
-    return replace(score, replies=dict(tally.replies)) if tally.replies else score
+    return score if score.replies is not None else with_replies(score, tally)
 
 
 async def _said(
@@ -161,16 +158,10 @@ async def _said(
     # As for every metric, what it raises is its error on this sample alone.
     try:
         return await _cached_or_made(bound, sample, models, tally, reuse)
-    except BudgetError as error:
-        return Score(name, None, error=f"{BUDGET}{error}")
-    except ReplayMissError as error:
-        return Score(name, None, error=f"{REPLAY}{error}")
-    except (ClientError, MissingExtraError) as error:
-        return Score(name, None, error=str(error))
     except BaseException as error:
         if is_ours(error):
             raise
-        return Score(name, None, error=describe_error(error))
+        return Score(name, None, error=error_text(error))
 
 
 async def score_once(
@@ -196,7 +187,7 @@ async def _cached_or_made(
     found = reuse.cache.find(key)
     if found is not None:
         return checked_score(column, found)
-    score = _with_replies(checked_score(column, await _ask(metric, sample, models, tally)), tally)
+    score = with_replies(checked_score(column, await _ask(metric, sample, models, tally)), tally)
     reuse.cache.keep(key, score, tally.answers)
     return score
 
@@ -215,54 +206,3 @@ async def _ask(metric: JudgedMetric, sample: Sample, models: Models, tally: Tall
         # "No score" is what a metric says that does not apply; this one could not ask.
         raise tally.failure
     return score
-
-
-def _merged(name: str, scores: Sequence[Score]) -> Score:
-    """Return the mean of the repeats that have a score; with the details of the first of them.
-
-    If repeats decide whether the sample passes, the majority counts. The others' errors, or else
-    their reasons, become those of the score; their replies are counted together. If the run did not
-    ask for all repeats, the error that says so is returned: the judge did not fail.
-    """
-    for score in scores:
-        if score.error is not None and score.error.startswith((BUDGET, REPLAY, NOT_ASKED)):
-            return score
-    counts = sum((Counter(score.replies or {}) for score in scores), Counter[str]())
-    scores = [replace(score, replies=dict(counts) or None) for score in scores]
-    values = [score.value for score in scores]
-    scored = [score for score in scores if score.value is not None and not math.isnan(score.value)]
-    passing = _passing(scores)
-    if not scored:
-        first = scores[0]
-        return replace(first, details={**(first.details or {}), **passing}) if passing else first
-    numbers = [cast("float", score.value) for score in scored]
-    # Equal values are kept: the float mean of three times 0.1 is not 0.1 and may miss a threshold.
-    agree = len(set(numbers)) == 1
-    spread = None if len(numbers) < 2 else 0.0 if agree else statistics.stdev(numbers)
-    repeats = {"values": values, "spread": spread}
-    details: Mapping[str, object] = {**(scored[0].details or {}), **passing, REPEATS: repeats}
-    count = f"{len(scored)} of {len(scores)} repeats scored"
-    return replace(
-        scored[0],
-        metric=name,
-        value=numbers[0] if agree else math.fsum(numbers) / len(numbers),
-        reason=_lacking(
-            count, (one.reason for one in scores if one.value is None and not one.error)
-        )
-        or scored[0].reason,
-        details=details,
-        error=_lacking(count, (one.error for one in scores)),
-    )
-
-
-def _passing(scores: Sequence[Score]) -> dict[str, bool]:
-    """Return whether most of the repeats that decide it let the sample pass; {} if none decides."""
-    found = [(score.details or {}).get(PASSING) for score in scores]
-    said = [bool(one) for one in found if one is not None]
-    return {PASSING: 2 * sum(said) > len(said)} if said else {}
-
-
-def _lacking(count: str, why: Iterable[str | None]) -> str | None:
-    """Return why repeats have no score, each reason once; None where there is none."""
-    said = dict.fromkeys(filter(None, why))
-    return f"{count}: {'; '.join(said)}" if said else None

@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     NOT_ASKED,
     NOTHING,
     RETRIEVAL,
+    SUPPORT,
     TARGET,
     TOLERANCE,
     Case,
@@ -161,6 +162,8 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     if context.reading is not None and context.reading.kind not in ("answered", "empty"):
         details = {**found.details, ANSWER_KIND: {"kind": context.reading.kind}}
         found = replace(found, details=details)
+    if SUPPORT in judged:
+        found = replace(found, details={**found.details, SUPPORT: judged[SUPPORT].details})
     if plan.info.diagnose is not None:
         # Not at the top: most scenarios ask for no causes.
         from pytest_rageval.engine.scoring.cause import with_cause

@@ -1,0 +1,94 @@
+"""How a metric is asked about a sample more than once, and what becomes of its repeats."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from pytest_rageval.clients.accounting import Tally
+from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
+from pytest_rageval.errors import MissingExtraError, describe_error
+from pytest_rageval.model import BUDGET, NOT_ASKED, PASSING, REPEATS, REPLAY, Score
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a metric is asked: which calls wait for it, how often, and whose they are."""
+
+    order: int
+    repeats: int
+    reuse: ScoreReuse | None
+    scenario: str
+
+
+def with_replies(score: Score, tally: Tally) -> Score:
+    """Return the score with how many replies of the judge could be used, and how many not."""
+    return replace(score, replies=dict(tally.replies)) if tally.replies else score
+
+
+def error_text(error: BaseException) -> str:
+    """Return what a metric raised, in words; what the run did not ask for is marked as such."""
+    if isinstance(error, BudgetError):
+        return f"{BUDGET}{error}"
+    if isinstance(error, ReplayMissError):
+        return f"{REPLAY}{error}"
+    known = isinstance(error, ClientError | MissingExtraError)
+    return str(error) if known else describe_error(error)
+
+
+def merged(name: str, scores: Sequence[Score]) -> Score:
+    """Return the mean of the repeats that have a score; with the details of the first of them.
+
+    If repeats decide whether the sample passes, the majority counts. The others' errors, or else
+    their reasons, become those of the score; their replies are counted together. If the run did not
+    ask for all repeats, the error that says so is returned: the judge did not fail.
+    """
+    for score in scores:
+        if score.error is not None and score.error.startswith((BUDGET, REPLAY, NOT_ASKED)):
+            return score
+    counts = sum((Counter(score.replies or {}) for score in scores), Counter[str]())
+    scores = [replace(score, replies=dict(counts) or None) for score in scores]
+    values = [score.value for score in scores]
+    scored = [score for score in scores if score.value is not None and not math.isnan(score.value)]
+    passing = _passing(scores)
+    if not scored:
+        first = scores[0]
+        return replace(first, details={**(first.details or {}), **passing}) if passing else first
+    numbers = [cast("float", score.value) for score in scored]
+    # Equal values are kept: the float mean of three times 0.1 is not 0.1 and may miss a threshold.
+    agree = len(set(numbers)) == 1
+    spread = None if len(numbers) < 2 else 0.0 if agree else statistics.stdev(numbers)
+    repeats = {"values": values, "spread": spread}
+    details: Mapping[str, object] = {**(scored[0].details or {}), **passing, REPEATS: repeats}
+    count = f"{len(scored)} of {len(scores)} repeats scored"
+    return replace(
+        scored[0],
+        metric=name,
+        value=numbers[0] if agree else math.fsum(numbers) / len(numbers),
+        reason=_lacking(
+            count, (one.reason for one in scores if one.value is None and not one.error)
+        )
+        or scored[0].reason,
+        details=details,
+        error=_lacking(count, (one.error for one in scores)),
+    )
+
+
+def _passing(scores: Sequence[Score]) -> dict[str, bool]:
+    """Return whether most of the repeats that decide it let the sample pass; {} if none decides."""
+    found = [(score.details or {}).get(PASSING) for score in scores]
+    said = [bool(one) for one in found if one is not None]
+    return {PASSING: 2 * sum(said) > len(said)} if said else {}
+
+
+def _lacking(count: str, why: Iterable[str | None]) -> str | None:
+    """Return why repeats have no score, each reason once; None where there is none."""
+    said = dict.fromkeys(filter(None, why))
+    return f"{count}: {'; '.join(said)}" if said else None

@@ -1,0 +1,78 @@
+"""Scores the metrics that read the support table of a sample: one table for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, cast
+
+from pytest_rageval.clients.accounting import Purpose, asking
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
+from pytest_rageval.engine.scoring.answer_rules import read_answer
+from pytest_rageval.engine.scoring.earlier_turns import evidence_of, question_after
+from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
+from pytest_rageval.engine.scoring.score_sample import checked_score
+from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.support.fill import fill_table
+from pytest_rageval.metrics.support.metric import SupportMetric
+from pytest_rageval.metrics.support.table import SupportRow
+from pytest_rageval.model import NOTHING, SUPPORT, Sample, Score
+from pytest_rageval.text.citations import strip_citations
+
+_VERSION: Final = 1
+"""Of the prompts: another one asks everything anew."""
+
+
+def support_row(
+    plan: Plan, rules: AnswerRules, sample: Sample, judged: Mapping[str, Score] = NOTHING
+) -> SupportRow:
+    """Return what the table of a sample is about; ``judged`` is what was asked before."""
+    reads_citations = any(metric.info.section == "citations" for metric in plan.metrics)
+    reading = read_answer(rules, sample, judged, with_citations=reads_citations)
+    answer, rule = sample.answer or "", rules.citations
+    if rule is not None:
+        answer = strip_citations(answer, rule, len(sample.contexts or ()))
+    shown = replace(sample, question=question_after(rules, sample))
+    return SupportRow(shown, answer, reading, evidence_of(rules, sample))
+
+
+def purpose_of_table(sample: Sample, repeat: int, order: int = 0, scenario: str = "") -> Purpose:
+    """Return the purpose of the calls for a table: those of all metrics that read it."""
+    return Purpose(SUPPORT, _VERSION, repeat, sample.id, order, scenario)
+
+
+async def table_scores(
+    metrics: Sequence[BoundMetric], row: SupportRow, models: Models, how: Asking
+) -> dict[str, Score]:
+    """Return the score of each metric by its name, and the table, as details under ``SUPPORT``.
+
+    The table is asked for as often as the scenario repeats its metrics; the first one is shown.
+    """
+    rounds = await asyncio.gather(
+        *(_once(metrics, row, models, repeat, how) for repeat in range(how.repeats))
+    )
+    found = {}
+    for name in rounds[0]:
+        scores = [scores[name] for scores in rounds]
+        found[name] = scores[0] if name == SUPPORT or len(scores) == 1 else merged(name, scores)
+    return found
+
+
+async def _once(
+    metrics: Sequence[BoundMetric], row: SupportRow, models: Models, repeat: int, how: Asking
+) -> dict[str, Score]:
+    purpose = purpose_of_table(row.sample, repeat, how.order, how.scenario)
+    with asking(purpose) as tally:
+        own = [cast("SupportMetric", bound.metric) for bound in metrics]
+        table = await fill_table(row, [metric.measure for metric in own], models)
+        await tally.settle()
+    found = {SUPPORT: Score(SUPPORT, None, details=table.details())}
+    for bound, metric in zip(metrics, own, strict=True):
+        failure = metric.failure(table)
+        if failure is not None:
+            score = Score(metric.name, None, error=error_text(failure))
+        else:
+            score = checked_score(bound.column, metric.score_of(table))
+        found[metric.name] = with_replies(score, tally)
+    return found

@@ -1,0 +1,186 @@
+"""Fills the support table of a row: finds its statements, and asks each wanted cell once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.citations import Sources
+from pytest_rageval.metrics.support.prompts import (
+    MOST_CLAIMS,
+    MOST_STATEMENTS,
+    CellsReply,
+    Language,
+    cells_prompt,
+    cells_schema,
+    claims_prompt,
+    claims_schema,
+    read_claims,
+)
+from pytest_rageval.metrics.support.table import (
+    Key,
+    Measure,
+    Origin,
+    Source,
+    Statement,
+    SupportRow,
+    SupportTable,
+)
+from pytest_rageval.text.tokenize import has_cjk
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import ReplySchema
+
+Read = TypeVar("Read")
+
+
+async def fill_table(row: SupportRow, measures: Sequence[Measure], models: Models) -> SupportTable:
+    """Return the table of a row with every cell that one of ``measures`` wants.
+
+    What a model failed at is in ``failed``; all else is asked none the less.
+    """
+    table = SupportTable(row)
+    origins = sorted(frozenset[Origin]().union(*(measure.origins for measure in measures)))
+    await asyncio.gather(*(_find_statements(table, origin, models) for origin in origins))
+    while wanted := _missing(table, measures):
+        await asyncio.gather(*(_ask(table, keys, models) for keys in _calls(wanted)))
+    return table
+
+
+def _missing(table: SupportTable, measures: Iterable[Measure]) -> list[Key]:
+    keys = dict.fromkeys(
+        key
+        for measure in measures
+        if measure.origins.isdisjoint(table.failed)
+        for key in measure.wants(table)
+    )
+    return [key for key in keys if key not in table.cells and key not in table.failed]
+
+
+def _calls(keys: Iterable[Key]) -> list[list[Key]]:
+    """Return the cells of each call: one source, statements of one origin, few of them."""
+
+    def order(key: Key) -> tuple[str, tuple[int, ...], str, int]:
+        statement, source = key
+        return source.kind, source.at, statement.of, statement.number
+
+    grouped = groupby(sorted(keys, key=order), key=lambda key: (key[1], key[0].of))
+    lists = [list(group) for _, group in grouped]
+    return [
+        cells[start : start + MOST_STATEMENTS]
+        for cells in lists
+        for start in range(0, len(cells), MOST_STATEMENTS)
+    ]
+
+
+async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None:
+    source, statements = keys[0][1], [statement for statement, _ in keys]
+    sees_answer = source.kind == "answer" or statements[0].of in ("claim", "sentence")
+    language = _language(table.row, models, sees_answer=sees_answer)
+    prompt = cells_prompt(
+        language,
+        table.row.sample.question or "",
+        source_texts(table.row, source),
+        [statement.text for statement in statements],
+    )
+    try:
+        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys)))
+    except ClientError as error:
+        table.failed.update(dict.fromkeys(keys, error))
+    else:
+        table.cells.update(zip(keys, cells, strict=True))
+
+
+def source_texts(row: SupportRow, source: Source) -> list[str]:
+    """Return the parts of a source."""
+    sample = row.sample
+    if source.kind == "contexts":
+        contexts = sample.contexts or ()
+        return [contexts[place - 1] for place in source.at]
+    if source.kind == "reference":
+        return list(sample.references or ())
+    return [row.answer if source.kind == "answer" else row.history]
+
+
+async def _find_statements(table: SupportTable, origin: Origin, models: Models) -> None:
+    row = table.row
+    if origin == "sentence":
+        table.statements[origin] = _sentences(row)
+    elif origin == "nugget":
+        table.statements[origin] = _nuggets(row)
+    else:
+        await _find_claims(table, origin, models)
+
+
+def _sentences(row: SupportRow) -> tuple[Statement, ...]:
+    """Return the sentences of an answer that count, with the contexts that each cites."""
+    reading = row.reading
+    if reading is None or reading.cited is None or reading.kind in ("refused", "empty"):
+        return ()
+    sources = Sources(row.sample, reading.base, reading.of)
+    counted = [sentence for sentence in reading.cited.sentences if sentence.is_counted]
+    return tuple(
+        Statement(
+            "sentence",
+            number,
+            sentence.text,
+            tuple(dict.fromkeys(at for one in sentence.citations for at in sources.places(one))),
+            tuple(dict.fromkeys(str(one) for one in sentence.citations if not sources.places(one))),
+        )
+        for number, sentence in enumerate(counted, 1)
+    )
+
+
+def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
+    return ()
+
+
+async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> None:
+    """Ask for the claims of the answer, or of the first reference; a blank text has none."""
+    row, of_answer = table.row, origin == "claim"
+    text = row.answer if of_answer else next(iter(row.sample.references or ()), "")
+    if not text.strip():
+        table.statements[origin] = ()
+        return
+    language = _language(row, models, sees_answer=of_answer)
+    prompt = claims_prompt(language, row.sample.question or "", text)
+    try:
+        claims = await _reply(models, prompt, claims_schema(), read_claims)
+        if len(claims) > MOST_CLAIMS:
+            raise ClientError(
+                f"{len(claims)} claims were found in one text, and at most {MOST_CLAIMS} are "
+                "checked: cut the text, or leave out the metrics of claims"
+            )
+    except ClientError as error:
+        table.failed[origin] = error
+    else:
+        table.statements[origin] = tuple(
+            Statement(origin, number, claim) for number, claim in enumerate(claims, 1)
+        )
+
+
+async def _reply(
+    models: Models, prompt: str, schema: ReplySchema, read: Callable[[str], Read]
+) -> Read:
+    from pytest_rageval.clients.base import Message
+
+    if models.judge is None:
+        raise ValueError("a support table needs a judge")
+    reply = await models.judge.complete([Message("user", prompt)], schema=schema, accept=read)
+    return read(reply.text)
+
+
+def _language(row: SupportRow, models: Models, *, sees_answer: bool) -> Language:
+    """Return the language of a prompt: ``auto`` is that of its row.
+
+    Without the answer in it, it does not depend on the answer: nor may what is retrieved.
+    """
+    if models.language != "auto":
+        return "zh" if models.language.lower().startswith("zh") else "en"
+    sample = row.sample
+    seen = (sample.answer or "") if sees_answer else next(iter(sample.references or ()), "")
+    return "zh" if has_cjk((sample.question or "") + seen) else "en"

@@ -1,0 +1,48 @@
+"""A metric whose score follows from the support table of a sample."""
+
+from __future__ import annotations
+
+from pytest_rageval.errors import describe_error
+from pytest_rageval.metrics.base import AnswerKind, AnswerReading, Models
+from pytest_rageval.metrics.support.fill import fill_table
+from pytest_rageval.metrics.support.table import Measure, SupportRow, SupportTable
+from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.citations import CitationRule, read_citations
+
+
+class SupportMetric:
+    """Scores samples by a measure of their support tables."""
+
+    def __init__(self, name: str, measure: Measure) -> None:
+        self.name = name
+        self.measure = measure
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        """Return the score of a sample whose table no other metric reads; raises ClientError."""
+        table = await fill_table(row_of(sample), [self.measure], models)
+        failure = self.failure(table)
+        if failure is not None:
+            raise failure
+        return self.measure.score(self.name, table)
+
+    def failure(self, table: SupportTable) -> Exception | None:
+        """Return what the judge failed at that the score needs, None if it has all it needs."""
+        for origin in sorted(self.measure.origins):
+            if origin in table.failed:
+                return table.failed[origin]
+        wanted = (table.failed.get(key) for key in self.measure.wants(table))
+        return next((error for error in wanted if error is not None), None)
+
+    def score_of(self, table: SupportTable) -> Score:
+        """Return the score of a table in which nothing failed that it needs."""
+        try:
+            return self.measure.score(self.name, table)
+        except Exception as error:  # noqa: BLE001  (the error of this score alone)
+            return Score(self.name, None, error=describe_error(error))
+
+
+def row_of(sample: Sample) -> SupportRow:
+    """Return the row of a sample of which no scenario says how it cites or refuses."""
+    cited = read_citations(sample.answer or "", CitationRule(), len(sample.contexts or ()))
+    kind: AnswerKind = "answered" if (sample.answer or "").strip() else "empty"
+    return SupportRow(sample, cited.stripped, AnswerReading(kind, cited))

@@ -1,0 +1,168 @@
+"""The support table of a sample: which of its statements which of its sources support.
+
+Statements are sentences of the answer, claims of the answer or the reference, and nuggets. Metrics
+are pure functions of the table; each says which cells it wants, and each cell is asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_rageval.metrics.base import AnswerReading
+from pytest_rageval.model import Sample, Score, Value
+
+Level = Literal["none", "partial", "full"]
+WORTH: Final[Mapping[Level, float]] = {"none": 0.0, "partial": 0.5, "full": 1.0}
+"""What a level counts where the half counts; else ``full`` alone counts."""
+
+Origin = Literal["sentence", "claim", "reference_claim", "nugget"]
+"""``claim`` is one of the answer."""
+
+
+class Source(Value, frozen=True):
+    """A text that may support statements: contexts, one or several together, or another one.
+
+    ``at`` are the places of contexts, from 1, in rising order.
+    """
+
+    kind: Literal["contexts", "reference", "answer", "history"]
+    at: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What messages call it: ``contexts[2]``, ``contexts[1, 3]``, ``reference``."""
+        listed = ", ".join(map(str, self.at))
+        return f"{self.kind}[{listed}]" if self.at else self.kind
+
+
+REFERENCE: Final = Source("reference")
+ANSWER: Final = Source("answer")
+HISTORY: Final = Source("history")
+
+
+def context(*places: int) -> Source:
+    """Return the contexts at these places, from 1, as one source."""
+    return Source("contexts", tuple(sorted(set(places))))
+
+
+class Statement(Value, frozen=True):
+    """One thing that is said; ``number`` counts from 1 among those of its origin.
+
+    Of a sentence, ``cites`` are the places of the contexts that it cites, from 1, each once, in the
+    order in which they are cited, and ``lost`` the citations that point to nothing, each once.
+    """
+
+    of: Origin
+    number: int
+    text: str
+    cites: tuple[int, ...] = ()
+    lost: tuple[str, ...] = ()
+    importance: str = ""
+    """Of a nugget: ``vital`` or ``okay``."""
+
+
+class Cell(Value, frozen=True):
+    """What the judge says of a statement and a source; ``reason`` is empty where it is full."""
+
+    level: Level
+    reason: str = ""
+
+
+Key: TypeAlias = tuple[Statement, Source]
+
+
+class SupportRow(Value, frozen=True):
+    """What a table is about.
+
+    The question of ``sample`` has what was said before it. ``answer`` has no citations where the
+    scenario says how answers cite. ``history`` is the text of earlier turns where these may support
+    an answer.
+    """
+
+    sample: Sample
+    answer: str
+    reading: AnswerReading | None = None
+    history: str = ""
+
+    @property
+    def contexts(self) -> tuple[Source, ...]:
+        """Each context as a source."""
+        return tuple(context(place) for place in range(1, len(self.sample.contexts or ()) + 1))
+
+    @property
+    def evidence(self) -> tuple[Source, ...]:
+        """What may support a claim: each context, and earlier turns where the scenario says so."""
+        return (*self.contexts, HISTORY) if self.history else self.contexts
+
+
+@dataclass
+class SupportTable:
+    """The statements of a row, and what is known of its cells.
+
+    ``failed`` holds what the judge failed at, of a cell or of the claims of an origin.
+    """
+
+    row: SupportRow
+    statements: dict[Origin, tuple[Statement, ...]] = field(default_factory=dict)
+    cells: dict[Key, Cell] = field(default_factory=dict)
+    failed: dict[Key | Origin, Exception] = field(default_factory=dict)
+
+    def of(self, origin: Origin) -> tuple[Statement, ...]:
+        """Return the statements of an origin; none where they could not be found."""
+        return self.statements.get(origin, ())
+
+    def level(self, statement: Statement, source: Source) -> Level | None:
+        """Return what is known of a cell, None if nothing is."""
+        cell = self.cells.get((statement, source))
+        return None if cell is None else cell.level
+
+    def is_full(self, statement: Statement, source: Source) -> bool:
+        """Return whether a source is known to support a statement fully."""
+        return self.level(statement, source) == "full"
+
+    def reason(self, statement: Statement, source: Source) -> str:
+        """Return why a source does not support a statement, "" where nothing is known."""
+        cell = self.cells.get((statement, source))
+        return "" if cell is None else cell.reason
+
+    def details(self) -> dict[str, Any]:
+        """Return the table in JSON's types: a row of ``cells`` for each statement.
+
+        A cell is [level, reason]; of one that failed the level is ``failed``, and of one that was
+        not asked it is None.
+        """
+        statements = [one for of_origin in self.statements.values() for one in of_origin]
+        sources = list(dict.fromkeys(source for _, source in self._asked()))
+        return {
+            "statements": [
+                {"text": one.text, "of": one.of, "number": one.number, "cites": list(one.cites)}
+                | ({"importance": one.importance} if one.importance else {})
+                for one in statements
+            ],
+            "sources": [{"kind": source.kind, "index": list(source.at)} for source in sources],
+            "cells": [[self._shown((one, source)) for source in sources] for one in statements],
+        }
+
+    def _asked(self) -> list[Key]:
+        return [*self.cells, *(key for key in self.failed if isinstance(key, tuple))]
+
+    def _shown(self, key: Key) -> list[str] | None:
+        if key in self.failed:
+            return ["failed", str(self.failed[key])]
+        cell = self.cells.get(key)
+        return None if cell is None else [cell.level, cell.reason]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a metric makes of a table.
+
+    ``wants(table)`` returns the cells that it needs, as far as that is known: it is called again
+    when these are filled. ``score(name, table)`` returns its score once it wants no more.
+    """
+
+    origins: frozenset[Origin]
+    wants: Callable[[SupportTable], Iterable[Key]]
+    score: Callable[[str, SupportTable], Score]
