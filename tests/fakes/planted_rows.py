@@ -193,7 +193,7 @@ class PlannedRow:
 
 
 def planned_rows(language: Language, count: int = 200, answers: int = 1) -> list[PlannedRow]:
-    """Return so many rows; those of other ``answers`` differ in nothing but these.
+    """Return so many rows; those of other ``answers`` (1 or 2) differ in nothing but these.
 
     The test is skipped where the passages are not there.
     """
@@ -201,11 +201,12 @@ def planned_rows(language: Language, count: int = 200, answers: int = 1) -> list
     rich = [passage for passage in passages if len(passage.usable) >= 3]
     fixed = random.Random(f"{language} rows")
     drawn = random.Random(f"{language} answers {answers}")
+    start = _STARTS[language] if answers == 2 else ""
     assert len(passages) >= count, f"{len(passages)} passages"
     rows = []
     for at, passage in enumerate(fixed.sample(passages, count)):
         others = fixed.sample([one for one in rich if one is not passage], 4)
-        rows.append(_row(f"{language}-{at}", language, [passage, *others], fixed, drawn))
+        rows.append(_row(f"{language}-{at}", language, [passage, *others], fixed, drawn, start))
     return rows
 
 
@@ -231,6 +232,7 @@ def _row(
     passages: Sequence[_Passage],
     fixed: random.Random,
     drawn: random.Random,
+    start: str,
 ) -> PlannedRow:
     own, distracting, foreign, *more = passages
     contexts = _contexts(own, [distracting, *more[: fixed.randrange(3)]], language, fixed)
@@ -246,7 +248,7 @@ def _row(
     known = [
         Nugget(one.text, one.importance, one.in_contexts, drawn.choice(WORTH)) for one in nuggets
     ]
-    units = _units(pools, own.name, drawn)
+    units = _units(pools, own.name, drawn, start)
     return PlannedRow(name, language, own.question, contexts, units, made, known)
 
 
@@ -266,7 +268,7 @@ def _claims(own: _Passage, foreign: _Passage, fixed: random.Random) -> list[Refe
     texts = [*own.usable[:2], *lost]
     found = ["a", "b", "", ""]
     return [
-        ReferenceClaim(f"{own.name} {number}: {text}", where)
+        ReferenceClaim(f"{own.name} {number}: {text}".strip(), where)
         for number, (text, where) in enumerate(zip(texts, found, strict=False), 1)
     ]
 
@@ -281,18 +283,22 @@ def _nuggets(own: _Passage, foreign: _Passage, fixed: random.Random) -> list[Nug
     ]
 
 
-def _units(pools: Mapping[str, list[str]], name: str, drawn: random.Random) -> list[Unit]:
+def _units(
+    pools: Mapping[str, list[str]], name: str, drawn: random.Random, start: str
+) -> list[Unit]:
     units = []
     for _ in range(drawn.randrange(1, 6)):
         kind = KINDS[drawn.choice(list(KINDS))]
         pool = pools["nowhere" if not kind.levels else "c" if "c" in kind.levels else "own"]
         if pool:
-            text = pool.pop()
+            text = start + pool.pop()
             swapped, wrong = drawn.random() < 0.5, drawn.choice(["none", "partial"])
             units.append(Unit(kind, text, f"{text[:-1]} ({name}){text[-1]}", swapped, wrong))
-    return units or _units(pools, name, drawn)
+    return units or _units(pools, name, drawn, start)
 
 
+_STARTS = {"en": "They write that ", "zh": "书上说"}
+"""How the sentences of other answers begin: none of them was judged before."""
 _FILES = {"en": "data/clapnq/dev.jsonl", "zh": "data/cmrc2018/dev_800.jsonl"}
 _ENDS = {"en": r"(?<= \.)\s+", "zh": r"(?<=[。！？；])"}
 _USABLE = {

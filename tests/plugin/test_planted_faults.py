@@ -140,11 +140,56 @@ def agrees(judged: JudgedProject, rows: Sequence[PlannedRow]) -> None:
         assert results["metrics"][name]["mean"] == pytest.approx(float(mean(planned))), name
 
 
+Call = tuple[str, tuple[str, ...]]
+"""A source and the statements that are held against it; none where its claims are asked for."""
+
+
+def calls(row: PlannedRow) -> Counter[Call]:
+    """Return what the judge is asked about a row, counted by hand: each once."""
+    claims, of_reference = (tuple(one.claim for one in row.units), claims_of(row))
+    found: list[Call] = [(row.answer, ()), (row.reference, ())]
+    found += [(row.reference, claims), (row.answer, of_reference)]
+    return Counter(found)
+
+
+def claims_of(row: PlannedRow) -> tuple[str, ...]:
+    """Return the claims of the reference."""
+    return tuple(claim.text for claim in row.claims)
+
+
+def asked(server: SupportJudge) -> Counter[Call]:
+    """Return what the judge was asked."""
+    return Counter((one.source, one.statements) for one in server.asked)
+
+
+def every(rows: Iterable[PlannedRow]) -> Counter[Call]:
+    """Return what the judge is asked about all rows."""
+    return sum(map(calls, rows), Counter[Call]())
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_figures_are_those_that_follow_from_the_faults(
     judged: JudgedProject, judge_server: SupportJudge, language: Language
 ) -> None:
+    """With two workers; then from the cache, in shards, and with other answers."""
     rows = planned_rows(language, ROWS)
     written(judged, rows)
-    assert judged.pytest().ret == pytest.ExitCode.OK
+    assert judged.distributed().ret == pytest.ExitCode.OK
     agrees(judged, rows)
+    assert asked(judge_server) == every(rows)
+    (prompt, *_) = judged.asked
+    assert prompt.startswith({"en": ("Tell how", "List the"), "zh": "请"}[language])
+    judge_server.forget()
+    for mode in ("readwrite", "replay"):
+        assert judged.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
+        assert judged.project.without_run(-1) == judged.project.without_run(0)
+    shards = run_shards(judged.project, ["1/2", "2/2"], f"--rag-cache-dir={judged.cache}")
+    assert merge(judged.project, shards, "--rag-output=merged").ret == pytest.ExitCode.OK
+    whole = files(judged.path / ".rageval")
+    assert files(judged.path / "merged").items() <= whole.items()
+    assert judge_server.chats == []
+    others = planned_rows(language, ROWS, answers=2)
+    written(judged, others)
+    assert judged.pytest().ret == pytest.ExitCode.OK
+    agrees(judged, others)
+    assert asked(judge_server) == every(others) - every(rows)
