@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_judge import prompt_of
 from planted_rows import LANGUAGES, Language, PlannedRow, Unit, planned_rows, planted
 from sharded import files, merge, run_shards
 from support_judge import PlantedTruth, SupportJudge
