@@ -35,7 +35,7 @@ from pytest_rageval.metrics.support.table import (
 from pytest_rageval.model import EMPTY_ANSWER, Score
 from pytest_rageval.stats.wording import counted
 
-_SHOWN: Final = 100
+_SHOWN: Final = 60
 _LISTED: Final = 3
 Cites = Sequence[Citation]
 
@@ -233,20 +233,26 @@ def _why_unsupported(table: SupportTable, sentence: Statement, cites: Cites) -> 
 
 
 def _why_needless(table: SupportTable, sentence: Statement, cites: Cites, cited: Citation) -> str:
+    """Say which citations are enough without one that is not."""
     rest = [other for other in cites if other != cited]
-    support = "supports" if len(rest) == 1 else "support"
+    support = "supports it" if len(rest) == 1 else "together support it"
     reason = _reason(table, sentence, context(*cited.places))
     return (
         f"{_quoted(sentence)} does not need {_named(table, [cited])}: {_named(table, rest)} "
-        f"{support} it without, and {_mark(cited)} alone does not{reason}"
+        f"{support}, and {_mark(cited)} alone does not{reason}"
     )
 
 
 def _what_does(table: SupportTable, sentence: Statement) -> str:
     """Say what else is known to support a sentence, in words to add; "" for nothing."""
-    sources = [source for source in table.row.contexts if table.is_full(sentence, source)]
+    own = {context(*cited.places): cited for cited in sentence.cites if cited.places}
+    sources = [
+        s for s in {**own, **dict.fromkeys(table.row.contexts)} if table.is_full(sentence, s)
+    ]
     if sources:
-        names = [_with_document(table, source.name, source.at) for source in sources]
+        names = [
+            _with_document(table, _mark(own[s]) if s in own else s.name, s.at) for s in sources
+        ]
         return f"; {_and(names)} {'supports' if len(names) == 1 else 'support'} it"
     return "; only the history supports it" if table.is_full(sentence, HISTORY) else ""
 

@@ -76,6 +76,11 @@ class Statement(Value, frozen=True):
         """The places of all contexts that it cites, each once."""
         return tuple(dict.fromkeys(at for cited in self.cites for at in cited.places))
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The citations that point to nothing."""
+        return tuple(cited.text for cited in self.cites if not cited.places)
+
 
 class Cell(Value, frozen=True):
     """What the judge says of a statement and a source; ``reason`` is empty where it is full."""
@@ -157,6 +162,7 @@ class SupportTable:
                     "number": one.number,
                     "cites": list(one.cited_places),
                 }
+                | ({"lost": list(one.lost)} if one.lost else {})
                 | ({"importance": one.importance} if one.importance else {})
                 for one in statements
             ],

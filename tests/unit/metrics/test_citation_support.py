@@ -14,6 +14,15 @@ from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.citation_support import NeededOptions, recall_measure
+from pytest_rageval.metrics.support.table import (
+    Cell,
+    Citation,
+    Statement,
+    SupportRow,
+    SupportTable,
+    context,
+)
 from pytest_rageval.model import SUPPORT, Sample, SampleResult
 from tests.fakes.scripted_models import ScriptedJudge
 from tests.fakes.table_judge import Look, asked, table_judge
@@ -143,6 +152,8 @@ def test_citations_that_point_to_nothing_are_asked_about_nowhere(scored: Score) 
     """And cost as much as wrong ones: of [2][9] the sentence is not supported."""
     found = scored(f"{ONE}[9] {TWO}[2][9]", {(TWO, "2"): "full"})
     assert found.calls == [("2", (TWO,))]  # support_* read [2]
+    statements = found.result.details[SUPPORT]["statements"]
+    assert [(one["cites"], one["lost"]) for one in statements] == [([], ["9"]), ([2], ["9"])]
     assert found["citation_recall"] == 0.0
     assert found["citation_precision"] == 0.0
     assert found["support_precision"] == pytest.approx((0 + 0.5) / 2)
@@ -253,8 +264,7 @@ def test_of_documents_the_rest_is_what_the_others_hold(scored: Score) -> None:
     assert [source for source, _ in found.calls] == ["1", "1,3"]
     assert found["citation_precision"] == 0.5  # without [1] a.pdf is still enough
     assert found.result.reasons["citation_precision"] == (
-        '"It opened in 1889" does not need [1] (a.pdf): [a.pdf] supports it without, and [1] '
-        "alone does not"
+        '"It opened in 1889" does not need [1] (a.pdf): [a.pdf] supports it, and [1] alone does not'
     )
 
 
@@ -313,18 +323,34 @@ def test_a_failure_names_the_source_and_what_it_says(scored: Score) -> None:
     assert found.result.reasons == {
         "citation_recall": (
             '"It opened in 1889" cites [1] (a.pdf) and [2] (b.pdf), which together support only a '
-            "part of it: The parts contradict each other; contexts[2] (b.pdf) supports it; "
+            "part of it: The parts contradict each other; [2] (b.pdf) supports it; "
             '"It is 330 m high" cites [3] (c.pdf), which supports only a part of it: The height '
             "is there, the unit is not"
         ),
         "citation_precision": found.result.reasons["citation_recall"],
         "support_precision": (
             '"It opened in 1889" cites [1] (a.pdf), which does not support it: It gives 1887; '
-            'contexts[2] (b.pdf) supports it; "It is 330 m high" cites [3] (c.pdf), which '
+            '[2] (b.pdf) supports it; "It is 330 m high" cites [3] (c.pdf), which '
             "supports only a part of it: The height is there, the unit is not"
         ),
         "support_recall": found.result.reasons["support_precision"],
     }
+
+
+def test_another_context_that_supports_it_is_named_where_that_is_known() -> None:
+    sentence = Statement("sentence", 1, "Open for 60 days.", (Citation("2", (2,)),))
+    docs = ("a.pdf", "returns.pdf", None, "faq.pdf")
+    row = SupportRow(Sample("s", answer="a", contexts=CONTEXTS, context_docs=docs), "a")
+    cells = {
+        (sentence, context(2)): Cell("none", "It says 30 days."),
+        (sentence, context(4)): Cell("full"),
+    }
+    table = SupportTable(row, {"sentence": (sentence,)}, cells)
+    found = recall_measure(NeededOptions()).score("citation_recall", table)
+    assert found.reason == (
+        '"Open for 60 days" cites [2] (returns.pdf), which does not support it: It says 30 days; '
+        "contexts[4] (faq.pdf) supports it"
+    )
 
 
 def test_more_than_three_faults_are_counted(scored: Score) -> None:
