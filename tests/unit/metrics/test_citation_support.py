@@ -169,10 +169,10 @@ def test_of_the_first_citation_alone_a_lost_one_is_wrong(scored: Score) -> None:
 
 
 def test_equal_citations_of_a_sentence_are_one(scored: Score) -> None:
-    """Else of [1][2][1] each [1] would look superfluous."""
-    found = scored(f"{ONE}[1][2][1]", {(ONE, "1"): "full", (ONE, "1,2"): "full"})
-    assert found["citation_precision"] == 0.5
-    assert found["support_precision"] == 0.5
+    """Else of [1][2][1], both needed, each [1] would look superfluous: 1/3."""
+    found = scored(f"{ONE}[1][2][1]", {(ONE, "1"): "partial", (ONE, "1,2"): "full"})
+    assert found["citation_precision"] == 1.0
+    assert found["support_precision"] == (0.5 + 0.0) / 2
 
 
 def test_partial_support_is_half_or_with_strict_nothing(scored: Score) -> None:
