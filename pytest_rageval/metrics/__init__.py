@@ -11,6 +11,12 @@ from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_questions": (),
+    "citation_support": (
+        "citation_precision",
+        "citation_recall",
+        "support_precision",
+        "support_recall",
+    ),
     "citations": ("citation_coverage", "citation_validity", "source_precision", "source_recall"),
     "claims": ("claim_precision", "claim_recall"),
     "columns": (),

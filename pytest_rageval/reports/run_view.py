@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -192,7 +192,10 @@ class RunView:
         Also a sample that passed may have errors, of metrics that its weighted score can lack.
         """
         missed = [str(shortfall) for shortfall in shortfalls(sample, self.result.info.thresholds)]
-        errors = [f"{name}: {text}" for name, text in shown_errors(sample).items()]
+        by_text: dict[str, list[str]] = {}
+        for name, text in shown_errors(sample).items():
+            by_text.setdefault(text, []).append(name)
+        errors = [f"{', '.join(names)}: {text}" for text, names in by_text.items()]
         return errors + missed if sample.outcome == "error" else missed + errors
 
 
@@ -338,13 +341,14 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
         yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
         return
     yield from map(Missing, open_lines(result))
+    # One failed call may be that of several metrics: it is told once.
+    told: dict[tuple[Missing, str], list[str]] = {}
     for name, metric in result.metrics.items():
-        if metric.unscored:
-            yield from _of_metric(result, name, metric)
-        if left := applicable(result.samples, name):
-            yield Missing(f"{name}: {left}")
-        if counts := reply_counts(result.samples, name):
-            yield Missing(f"{name}: {replies_text(counts)}")
+        for found in _of_metric(result, name, metric):
+            told.setdefault((found, "" if found.reason else name), []).append(name)
+    for (found, _), names in told.items():
+        text = found.text if len(names) == 1 else found.text.replace("* does", "* do", 1)
+        yield replace(found, text=text.replace("*", ", ".join(names), 1))
 
 
 def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
@@ -364,6 +368,16 @@ def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
 
 
 def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+    """Yield what is missing of a metric, with ``*`` in place of its name."""
+    if metric.unscored:
+        yield from _unscored(result, name, metric)
+    if left := applicable(result.samples, name):
+        yield Missing(f"*: {left}")
+    if counts := reply_counts(result.samples, name):
+        yield Missing(f"*: {replies_text(counts)}")
+
+
+def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
     unscored = [
         sample
         for sample in result.samples
@@ -380,12 +394,12 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
     unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
-        text = f"the judge was given up: {name} not asked on {len(unasked)} {of_all}"
+        text = f"the judge was given up: * not asked on {len(unasked)} {of_all}"
         yield Missing(text, unasked[0], is_error=True)
     if failed:
-        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0], is_error=True)
+        yield Missing(f"* failed on {len(failed)} {of_all}", failed[0], is_error=True)
     if reasons:
-        yield Missing(f"{name} does not apply to {len(reasons)} {of_all}", reasons[0])
+        yield Missing(f"* does not apply to {len(reasons)} {of_all}", reasons[0])
 
 
 def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:

@@ -5,6 +5,7 @@ But crag_score: by its definition a refusal is better than a wrong answer.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,20 +17,28 @@ from hypothesis import strategies as st
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
+from pytest_rageval.engine.scoring.window import Judgement
+from pytest_rageval.metrics.base import Models
 from pytest_rageval.model import Sample, SampleResult
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.text.citations import CitationRule, strip_citations
+from tests.fakes.fake_judge import share
+from tests.fakes.table_judge import table_judge
 
 SCENARIO = """
 name: door
+judge: {model: j, base_url: "http://127.0.0.1:9/v1"}
 citations: auto
 refusals: phrases
 metrics: [em, f1, acc, stringem, rouge1, bleu, chrf, must_include, must_not_include,
           citation_validity, citation_coverage, source_precision, source_recall,
+          citation_recall, citation_precision, support_precision, support_recall,
           refusal, over_refusal]
-thresholds: {f1: 0.4, citation_coverage: 0.5, must_not_include: 1, over_refusal: 0}
+thresholds: {f1: 0.4, citation_coverage: 0.5, must_not_include: 1, over_refusal: 0,
+             citation_precision: 0.5, support_recall: 0.5}
 dataset:
   - {question: q, answer: a, contexts: [b], references: [a], doc_name: d, answerable: true,
      must_include: a, must_not_include: zzz}
@@ -82,20 +91,34 @@ def is_better(column: Any, one: float | None, other: float | None) -> bool:
     return gain > 1e-9
 
 
+def score(plan: Plan, sample: Sample, table: int) -> SampleResult:
+    """Return the result of a sample by a judge whose ``table`` holds a level for each cell."""
+
+    def look(text: str, sources: Sequence[str]) -> str:
+        cell = share(f"{text} {'|'.join(sources)}", str(table))
+        return ("none", "partial", "full")[int(3 * cell)]
+
+    models = Models(judge=table_judge(look))
+    found = asyncio.run(judge_sample(plan, sample, models))
+    return score_case(plan, sample, Judgement(found))
+
+
 def means(plan: Plan, results: Sequence[SampleResult]) -> Any:
     numbered = [replace(result, index=at) for at, result in enumerate(results)]
     return summarize_scenario(plan.info, numbered, complete=True)
 
 
-@given(st.lists(ROWS, min_size=1, max_size=4), st.data())
+@given(st.lists(ROWS, min_size=1, max_size=4), st.integers(0, 1000), st.data())
 @settings(max_examples=150, deadline=None)
-def test_saying_less_never_helps(door: Plan, rows: list[Sample], data: st.DataObject) -> None:
+def test_saying_less_never_helps(
+    door: Plan, rows: list[Sample], table: int, data: st.DataObject
+) -> None:
     """Neither a mean that a gate compares, nor the weighted score, nor a threshold."""
     at = data.draw(st.integers(0, len(rows) - 1))
     way = data.draw(st.sampled_from(["uncited", "", "  ", *REFUSALS]))
-    before = [score_case(door, row) for row in rows]
+    before = [score(door, row, table) for row in rows]
     after = list(before)
-    after[at] = score_case(door, weaker(rows[at], way))
+    after[at] = score(door, weaker(rows[at], way), table)
     was, now = means(door, before), means(door, after)
     for column in door.info.metrics:
         if column.name == "refusal" and rows[at].answerable is None:

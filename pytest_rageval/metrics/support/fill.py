@@ -22,6 +22,7 @@ from pytest_rageval.metrics.support.prompts import (
     read_claims,
 )
 from pytest_rageval.metrics.support.table import (
+    Citation,
     Key,
     Measure,
     Origin,
@@ -34,6 +35,7 @@ from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ReplySchema
+    from pytest_rageval.text.citations import CitedSentence
 
 Read = TypeVar("Read")
 
@@ -128,11 +130,20 @@ def _sentences(row: SupportRow) -> tuple[Statement, ...]:
             "sentence",
             number,
             sentence.text,
-            tuple(dict.fromkeys(at for one in sentence.citations for at in sources.places(one))),
-            tuple(dict.fromkeys(str(one) for one in sentence.citations if not sources.places(one))),
+            _cited(sentence, sources),
         )
         for number, sentence in enumerate(counted, 1)
     )
+
+
+def _cited(sentence: CitedSentence, sources: Sources) -> tuple[Citation, ...]:
+    """Return what a sentence cites; what points to the same contexts, or is lost alike, once."""
+    found: dict[str | tuple[int, ...], Citation] = {}
+    for mark in sentence.citations:
+        places = sources.places(mark)
+        text = str(mark + sources.base - 1 if isinstance(mark, int) else mark)
+        found.setdefault(places or text, Citation(text, places))
+    return tuple(found.values())
 
 
 def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
