@@ -22,6 +22,14 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "judged": ("judged", "rbp"),
     "lexical": ("acc", "coverem", "em", "f1", "stringem"),
     "ngrams": ("bleu", "chrf"),
+    "nuggets": (
+        "all_score",
+        "nugget_recall",
+        "strict_all_score",
+        "strict_vital_score",
+        "strict_weighted_score",
+        "vital_score",
+    ),
     "quotations": ("quoted_spans_alignment",),
     "ragas": (
         "answer_accuracy",

@@ -62,6 +62,7 @@ OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "reference_citations": ("reference_citations", "gold_citations"),
     "history": ("history", "messages", "chat_history", "conversation_history", "input"),
     "confidence": ("confidence", "na_prob"),
+    "nuggets": ("nuggets",),
 }
 """Field -> the names of its columns, which are read only where the scenario asks for that.
 

@@ -23,7 +23,7 @@ from pytest_rageval.text.json_value import head_of
 NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
 """What messages call a field that is no column."""
 
-_FIELDS = tuple(found.name for found in fields(Sample))
+_FIELDS = (*(found.name for found in fields(Sample)), "vital_nuggets")
 _SHOWN = 20
 _ABSENT = "has no such field"
 

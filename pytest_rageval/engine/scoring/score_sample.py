@@ -95,6 +95,7 @@ NEEDED_AS: Final[Mapping[str, str]] = {
     "reference_contexts": "reference_contexts",
     "reference_groups": "references",
     **{name: name for name in CHECK_FIELDS},
+    "nuggets": "nuggets",
 }
 """Each field that has a digest, and what metrics call it where they say what they need."""
 

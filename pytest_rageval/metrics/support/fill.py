@@ -136,7 +136,10 @@ def _sentences(row: SupportRow) -> tuple[Statement, ...]:
 
 
 def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
-    return ()
+    return tuple(
+        Statement("nugget", number, nugget["text"], importance=nugget["importance"])
+        for number, nugget in enumerate(row.sample.nuggets or (), 1)
+    )
 
 
 async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> None:
