@@ -55,12 +55,9 @@ class NuggetOptions(NoOptions):
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info of a metric that needs a vital nugget, or looks at no answer."""
-        wanted = _VITAL if self.of == "vital" else _ANY
-        return replace(info, needs=wanted | {self.source}, of_row=wanted)
-
-
-_ANY: Final = frozenset({"nuggets"})
-_VITAL: Final = frozenset({"nuggets", "vital_nuggets"})
+        wanted = "vital_nuggets" if self.of == "vital" else "nuggets"
+        needs = frozenset({wanted, self.source})
+        return replace(info, needs=needs, of_row=frozenset({"nuggets", wanted}))
 
 
 def _source(options: NuggetOptions, table: SupportTable) -> Source | None:
