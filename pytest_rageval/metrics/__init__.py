@@ -7,7 +7,10 @@ module that is not listed is always loaded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pytest_rageval.model import MetricColumn
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_questions": (),
@@ -78,3 +81,8 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "string_similarity",
     ),
 }
+
+
+def is_of_nuggets(column: MetricColumn) -> bool:
+    """Return whether a metric of a scenario measures nuggets."""
+    return column.definition.partition(" ")[0] in NAMES["nuggets"]
