@@ -5,6 +5,7 @@ They are read only where a scenario asks for that: its columns are metadata othe
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,6 @@ from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
 from pytest_rageval.scenario.fields import SAYS_NO
 from pytest_rageval.text.citations import structured_answer, structured_citations
 from pytest_rageval.text.json_value import head_of
-from pytest_rageval.text.tokenize import normalize_unicode
 
 _YES: Final = frozenset({"true", "yes", "1", "answerable", "partial", "是"})
 _NO: Final = frozenset({"false", "no", "0", "unanswerable", "否"})
@@ -136,7 +136,8 @@ _IMPORTANCE: Final = ("vital", "okay")
 
 def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     if isinstance(value, str):
-        value = [] if not value.strip() else list_in_text(value) or value
+        spelled = list_in_text(value) if value.strip() else []
+        value = value if spelled is None else spelled
     if not isinstance(value, list | tuple):
         raise BadValueError(
             f"{column} must be a list of texts, or of {{text: ..., importance: vital or okay}}, "
@@ -145,14 +146,20 @@ def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     nuggets = [_nugget(item, f"{column}[{at}]") for at, item in enumerate(value)]
     first: dict[str, int] = {}
     for at, nugget in enumerate(nuggets):
-        text = nugget["text"]
-        same = first.setdefault(normalize_unicode(text) or text, at)
+        same = first.setdefault(_folded(nugget["text"]), at)
         if same != at:
+            text = shorten(repr(nugget["text"]))
             raise BadValueError(
-                f"{column}[{at}] says the same as {column}[{same}], {shorten(repr(text))}: "
+                f"{column}[{at}] says the same as {column}[{same}], {text}: "
                 "it would count twice; leave one of them out"
             )
     return tuple(nuggets) or None
+
+
+def _folded(text: str) -> str:
+    """Return a text without case, width, extra blanks and final marks; ``C++`` is not ``C``."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).strip(".。!?;,、\"'“”‘’「」 ") or text
 
 
 def _nugget(item: Any, place: str) -> Mapping[str, str]:

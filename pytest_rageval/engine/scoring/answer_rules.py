@@ -261,7 +261,7 @@ def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) 
     """Return whether an unanswerable question makes the metric 1 or 0."""
     if rules.conditions is not None:
         return column.name in rules.conditions
-    return "answer" in info.needs and not info.needs.isdisjoint(_COMPARED)
+    return "answer" in info.needs and not _COMPARED.isdisjoint(info.needs | info.of_row)
 
 
 _COMPARED = frozenset({"references", "reference_groups", "nuggets"})
