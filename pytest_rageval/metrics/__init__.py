@@ -7,7 +7,10 @@ module that is not listed is always loaded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pytest_rageval.model import MetricColumn
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_questions": (),
@@ -28,6 +31,14 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "judged": ("judged", "rbp"),
     "lexical": ("acc", "coverem", "em", "f1", "stringem"),
     "ngrams": ("bleu", "chrf"),
+    "nuggets": (
+        "all_score",
+        "nugget_recall",
+        "strict_all_score",
+        "strict_vital_score",
+        "strict_weighted_score",
+        "vital_score",
+    ),
     "quotations": ("quoted_spans_alignment",),
     "ragas": (
         "answer_accuracy",
@@ -76,3 +87,8 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "string_similarity",
     ),
 }
+
+
+def is_of_nuggets(column: MetricColumn) -> bool:
+    """Return whether a metric of a scenario measures nuggets."""
+    return column.definition.partition(" ")[0] in NAMES["nuggets"]

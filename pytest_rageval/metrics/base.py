@@ -198,11 +198,11 @@ class NoOptions(BaseModel):
     @classmethod
     def known(cls) -> Collection[str]:
         """Return the names of the options as a scenario writes them."""
-        return cls.model_fields.keys()
+        return [field.alias or name for name, field in cls.model_fields.items()]
 
     def stated(self) -> Mapping[str, Any]:
         """Return the options in JSON's types: scores are comparable where these are equal."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
 BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Score]]]

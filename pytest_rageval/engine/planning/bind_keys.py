@@ -101,12 +101,18 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
     """Return the bound of each name that has a threshold; none outside its metric's range."""
     columns = {metric.column.name: metric.column for metric in metrics}
     columns[WEIGHTED_SCORE] = MetricColumn(WEIGHTED_SCORE)
+    of_nuggets = {m.column.name for m in metrics if "nuggets" in m.info.of_row}
     specs: dict[str, BoundSpec] = binding.by_metric(
         "thresholds", binding.scenario.thresholds, list(columns)
     )
     thresholds = {}
     for name, spec in specs.items():
         column = columns[name]
+        if name in of_nuggets:
+            binding.warnings.append(
+                f"thresholds.{name}: a judge and people agree on nuggets by run, not reliably by "
+                f"row; write a gate on the mean, 'gates: {{{name}: ...}}'"
+            )
         try:
             bound = spec.within(column.range, higher_is_better=column.higher_is_better)
             thresholds[name] = bound
@@ -354,8 +360,9 @@ def check_diagnosed(
     if diagnosis.retrieval is not None or not samples:
         return
     for fields in (("contexts",), ("references", "reference_contexts")):
+        sought = (*fields, *(("nuggets",) if "references" in fields else ()))
         if provided.isdisjoint(fields) and not any(
-            getattr(sample, field) for sample in samples for field in fields
+            getattr(sample, field) for sample in samples for field in sought
         ):
             needed = " or ".join(map(repr, fields))
             binding.problem(

@@ -13,7 +13,13 @@ from dataclasses import replace
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.earlier_turns import with_turns
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
-from pytest_rageval.metrics.base import AnswerKind, AnswerReading, MetricInfo, ScoringContext
+from pytest_rageval.metrics.base import (
+    AnswerKind,
+    AnswerReading,
+    MetricInfo,
+    ScoringContext,
+    missing_fields,
+)
 from pytest_rageval.metrics.refusals import FAILED
 from pytest_rageval.model import (
     ANSWER_KIND,
@@ -206,6 +212,8 @@ def _ruled(
     info, column = metric.info, metric.column
     if rules.refusals is None or info.section is not None:
         return None
+    if not info.of_row.isdisjoint(missing_fields(sample, info)):
+        return None  # the row does not ask for it, whatever the answer is
     if sample.answerable is False:
         return _of_unanswerable(rules, metric, kind)
     if "answer" not in info.needs:
@@ -253,10 +261,10 @@ def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) 
     """Return whether an unanswerable question makes the metric 1 or 0."""
     if rules.conditions is not None:
         return column.name in rules.conditions
-    return "answer" in info.needs and not info.needs.isdisjoint(_COMPARED)
+    return "answer" in info.needs and not _COMPARED.isdisjoint(info.needs | info.of_row)
 
 
-_COMPARED = frozenset({"references", "reference_groups"})
+_COMPARED = frozenset({"references", "reference_groups", "nuggets"})
 
 
 def _explained(score: Score, judged: Mapping[str, Score]) -> Score:

@@ -147,7 +147,10 @@ def _cited(sentence: CitedSentence, sources: Sources) -> tuple[Citation, ...]:
 
 
 def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
-    return ()
+    return tuple(
+        Statement("nugget", number, nugget["text"], importance=nugget["importance"])
+        for number, nugget in enumerate(row.sample.nuggets or (), 1)
+    )
 
 
 async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> None:
