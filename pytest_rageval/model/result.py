@@ -340,14 +340,16 @@ class ControlVerdict(Value, frozen=True):
     bad: Sequence[float | None] = ()
     reason: str = ""
 
-    def remark(self, metric: str) -> str:
-        """Return what is to be said of a metric's figure; "" of one that passed, or has no rows."""
+    def remark(self, *metrics: str) -> str:
+        """Return what is to be said of figures; "" where the judge passed, or has no rows."""
         if self.passed or self == NO_CONTROLS:
             return ""
+        names = ", ".join(metrics)
         if self.passed is None:
-            return f"{metric}: the judge is not tested, control rows were not asked: {self.reason}"
+            return f"{names}: the judge is not tested, control rows were not asked: {self.reason}"
         rows = f"control rows: good {_listed(self.good)}, bad {_listed(self.bad)}"
-        return f"{metric}: {self.reason} ({rows}): do not trust this figure"
+        figures = "this figure" if len(metrics) == 1 else "these figures"
+        return f"{names}: {self.reason} ({rows}): do not trust {figures}"
 
     @property
     def is_doubtful(self) -> bool:

@@ -361,8 +361,12 @@ def _lengths(result: ScenarioResult) -> Iterator[Missing]:
 
 def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
     """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    alike: dict[str, list[str]] = {}
     for name, verdict in result.controls.items():
-        if remark := verdict.remark(name):
+        alike.setdefault(verdict.remark(), []).append(name)
+    for names in alike.values():
+        verdict = result.controls[names[0]]
+        if remark := verdict.remark(*names):
             yield Missing(remark, is_error=verdict.passed is False)
     if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
         yield Missing(f"no controls: {', '.join(without)}")

@@ -20,7 +20,7 @@ from pytest_rageval.metrics.support.table import SupportRow
 from pytest_rageval.model import NOTHING, SUPPORT, Sample, Score
 from pytest_rageval.text.citations import strip_citations
 
-_VERSION: Final = 1
+TABLE_VERSION: Final = 1
 """Of the prompts: another one asks everything anew."""
 
 
@@ -39,7 +39,7 @@ def support_row(
 
 def purpose_of_table(sample: Sample, repeat: int, order: int = 0, scenario: str = "") -> Purpose:
     """Return the purpose of the calls for a table: those of all metrics that read it."""
-    return Purpose(SUPPORT, _VERSION, repeat, sample.id, order, scenario)
+    return Purpose(SUPPORT, TABLE_VERSION, repeat, sample.id, order, scenario)
 
 
 async def table_scores(

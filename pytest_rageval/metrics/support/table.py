@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pytest_rageval.metrics.base import AnswerReading
 from pytest_rageval.model import Sample, Score, Value
@@ -21,13 +21,16 @@ Origin = Literal["sentence", "claim", "reference_claim", "nugget"]
 """``claim`` is one of the answer."""
 
 
+SourceKind = Literal["contexts", "reference", "answer", "history"]
+
+
 class Source(Value, frozen=True):
     """A text that may support statements: contexts, one or several together, or another one.
 
     ``at`` are the places of contexts, from 1, in rising order.
     """
 
-    kind: Literal["contexts", "reference", "answer", "history"]
+    kind: SourceKind
     at: tuple[int, ...] = ()
 
     @property
@@ -152,8 +155,9 @@ class SupportTable:
         A cell is [level, reason]; of one that failed the level is ``failed``, and of one that was
         not asked it is None.
         """
-        statements = [one for of_origin in self.statements.values() for one in of_origin]
-        sources = list(dict.fromkeys(source for _, source in self._asked()))
+        # Which reply came first must not show.
+        statements = [one for origin in get_args(Origin) for one in self.of(origin)]
+        sources = sorted({source for _, source in self._asked()}, key=_place)
         return {
             "statements": [
                 {
@@ -178,6 +182,11 @@ class SupportTable:
             return ["failed", str(self.failed[key])]
         cell = self.cells.get(key)
         return None if cell is None else [cell.level, cell.reason]
+
+
+def _place(source: Source) -> tuple[int, int, tuple[int, ...]]:
+    """Return where a source is shown: single contexts come before several together."""
+    return get_args(SourceKind).index(source.kind), len(source.at), source.at
 
 
 @dataclass(frozen=True)
