@@ -80,7 +80,8 @@ def _unknown(rules: AnswerRules, metric: BoundMetric, judged: Mapping[str, Score
     None for any other metric. The error of the judge is kept: a spent budget is told as such.
     """
     column, info = metric.column, metric.info
-    if info.section != "refusals" and not _is_conditioned(rules, column, info):
+    depends = _is_conditioned(rules, column, info) or _is_of_claims(info)
+    if info.section != "refusals" and not depends:
         return None
     asked = judged.get(ANSWERABLE)
     why = (
@@ -242,6 +243,10 @@ def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) 
         return Score(column.name, _best(column), f"refused, and {reason}")
     if is_refused and {"answer", "contexts"} <= info.needs:
         return _left_out(column, REFUSED)
+    if _is_of_claims(info):
+        # Such a row has no reference that its claims could be right by.
+        reason = f"{_NOT_REFUSED.get(kind, 'answered')}, and the documents hold no answer"
+        return _left_out(column, reason) if info.is_neutral else worst_of(column, reason)
     return None
 
 
@@ -261,7 +266,16 @@ def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) 
     """Return whether an unanswerable question makes the metric 1 or 0."""
     if rules.conditions is not None:
         return column.name in rules.conditions
-    return "answer" in info.needs and not _COMPARED.isdisjoint(info.needs | info.of_row)
+    is_compared = "answer" in info.needs and not _COMPARED.isdisjoint(info.needs | info.of_row)
+    return is_compared and not _is_of_claims(info)
+
+
+def _is_of_claims(info: MetricInfo) -> bool:
+    """Return whether it holds the answer's claims against contexts and references.
+
+    A refusal makes no claim: there is nothing right or wrong in it.
+    """
+    return info.of_table and {"answer", "contexts", "references"} <= info.needs
 
 
 _COMPARED = frozenset({"references", "reference_groups", "nuggets"})

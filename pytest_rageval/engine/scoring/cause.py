@@ -59,11 +59,13 @@ def find_cause(
 ) -> Found:
     """Return the cause of a low answer.
 
-    A metric decides where one is named and has a score, else the words do. But where a reference
-    stands in the contexts, the cause is never ``retrieval``.
+    The claims decide where the judge was asked which of them the contexts have. Else a metric does
+    where one is named and has a score, else the words do. But where a reference stands in the
+    contexts, the cause is never ``retrieval``.
     """
-    if sample.answerable is False and sample.answer and kind_of(sample.answer) != "refused":
-        return Found("unfaithful", "the documents hold no answer, and the answer gives one")
+    known = _of_row(sample) or _of_claims(sample, result)
+    if known is not None:
+        return known
     found = _retrieved(info, diagnosis, sample, result)
     if found.cause != "generation":
         return found
@@ -80,6 +82,33 @@ def find_cause(
         low = _lowest(info, result)
         return Found("generation", f"{found.reason}, and so does the answer: {low} is low")
     return Found("generation", f"{found.reason}, and the answer missed it")
+
+
+def _of_row(sample: Sample) -> Found | None:
+    if sample.answerable is False and sample.answer and kind_of(sample.answer) != "refused":
+        return Found("unfaithful", "the documents hold no answer, and the answer gives one")
+    return None
+
+
+def _of_claims(sample: Sample, result: SampleResult) -> Found | None:
+    """Return the cause of most claims; None where the support table shows none."""
+    table = result.details.get(SUPPORT)
+    if not table:
+        return None
+    # Not at the top: most scenarios have no metric of a support table.
+    from pytest_rageval.engine.scoring.claim_cause import cause_of_claims
+
+    contexts = sample.contexts
+    found = cause_of_claims(table, None if contexts is None else len(contexts))
+    if found is None or (found[0] == "retrieval" and _holds_claims(sample)):
+        return None
+    return Found(*found)
+
+
+def _holds_claims(sample: Sample) -> bool:
+    """Return whether a context has, word by word, the reference whose claims are looked for."""
+    first = [text for text in (sample.references or ())[:1] if content_words(text)]
+    return holds(sample.contexts or (), first)
 
 
 def _lowest(info: ScenarioInfo, result: SampleResult) -> str:

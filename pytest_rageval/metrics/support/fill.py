@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.citations import Sources
+from pytest_rageval.metrics.support.claims_reply import ClaimsReply
 from pytest_rageval.metrics.support.prompts import (
     MOST_CLAIMS,
     MOST_STATEMENTS,
@@ -19,7 +20,6 @@ from pytest_rageval.metrics.support.prompts import (
     cells_schema,
     claims_prompt,
     claims_schema,
-    read_claims,
 )
 from pytest_rageval.metrics.support.table import (
     Citation,
@@ -163,7 +163,8 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
     language = _language(row, models, sees_answer=of_answer)
     prompt = claims_prompt(language, row.sample.question or "", text)
     try:
-        claims = await _reply(models, prompt, claims_schema(), read_claims)
+        read = ClaimsReply(text, may_be_empty=of_answer)
+        claims = await _reply(models, prompt, claims_schema(), read)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
                 f"{len(claims)} claims were found in one text, and at most {MOST_CLAIMS} are "
