@@ -50,20 +50,39 @@ def context(*places: int) -> Source:
     return Source("contexts", tuple(sorted(set(places))))
 
 
+class Citation(Value, frozen=True):
+    """What a sentence cites: ``text`` as the answer writes it, without its brackets.
+
+    ``places`` are those of the contexts that it points to, from 1, () where it points to nothing.
+    The name of a document may point to several: these are one source then.
+    """
+
+    text: str
+    places: tuple[int, ...] = ()
+
+
 class Statement(Value, frozen=True):
     """One thing that is said; ``number`` counts from 1 among those of its origin.
 
-    Of a sentence, ``cites`` are the places of the contexts that it cites, from 1, each once, in the
-    order in which they are cited, and ``lost`` the citations that point to nothing, each once.
+    Of a sentence, ``cites`` is what it cites, in its order; what points to the same contexts, once.
     """
 
     of: Origin
     number: int
     text: str
-    cites: tuple[int, ...] = ()
-    lost: tuple[str, ...] = ()
+    cites: tuple[Citation, ...] = ()
     importance: str = ""
     """Of a nugget: ``vital`` or ``okay``."""
+
+    @property
+    def cited_places(self) -> tuple[int, ...]:
+        """The places of all contexts that it cites, each once."""
+        return tuple(dict.fromkeys(at for cited in self.cites for at in cited.places))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The citations that point to nothing."""
+        return tuple(cited.text for cited in self.cites if not cited.places)
 
 
 class Cell(Value, frozen=True):
@@ -141,7 +160,13 @@ class SupportTable:
         sources = sorted({source for _, source in self._asked()}, key=_place)
         return {
             "statements": [
-                {"text": one.text, "of": one.of, "number": one.number, "cites": list(one.cites)}
+                {
+                    "text": one.text,
+                    "of": one.of,
+                    "number": one.number,
+                    "cites": list(one.cited_places),
+                }
+                | ({"lost": list(one.lost)} if one.lost else {})
                 | ({"importance": one.importance} if one.importance else {})
                 for one in statements
             ],
