@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, cycle, product
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from pytest_rageval.clients.accounting import current_purpose
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema, Vector
@@ -20,6 +20,9 @@ from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.reply_form import in_words, instance
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.tokens import Habits
+
+if TYPE_CHECKING:
+    from pytest_rageval.metrics.support.prompts import StandIns
 
 _PROMPTS_OFF: Final = 0.15
 """How far the tokens of prompts may be from the guess."""
@@ -32,7 +35,8 @@ class ModelUse:
     ``requests`` are those that the cache does not answer, of an embedding model the texts, which
     are sent together; ``controls`` of them are for control rows; ``prompt_tokens`` are what they
     hold, about. ``kinds`` counts the requests by what is asked. ``is_least``: there may be more,
-    which cannot be known before the replies.
+    which cannot be known before the replies. ``fewest`` and ``most`` are the ends between which the
+    real use will lie, where these can be known.
     """
 
     settings: ClientSettings
@@ -43,6 +47,8 @@ class ModelUse:
     is_least: bool = False
     controls: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
+    fewest: ModelUse | None = None
+    most: ModelUse | None = None
 
     @property
     def calls(self) -> int:
@@ -51,9 +57,15 @@ class ModelUse:
         return math.ceil(self.requests / self.settings.batch_size) if is_batched else self.requests
 
     @property
+    def ends(self) -> tuple[ModelUse, ModelUse]:
+        """The use with the fewest calls that are possible, and that with the most."""
+        return self.fewest or self, self.most or self
+
+    @property
     def reply_tokens(self) -> tuple[float, float]:
         """The least and the most tokens that the replies would have."""
-        return self.habits.completion(self.kinds)
+        fewest, most = (end.habits.completion(end.kinds) for end in self.ends)
+        return fewest[0], most[1]
 
     @property
     def usd(self) -> tuple[float, float] | None:
@@ -61,9 +73,10 @@ class ModelUse:
         price, (least, most) = self.settings.price, self.reply_tokens
         if price is None:
             return None
+        fewest_tokens, most_tokens = (end.prompt_tokens for end in self.ends)
         return (
-            price.cost_usd(self.prompt_tokens * (1 - _PROMPTS_OFF), least),
-            price.cost_usd(self.prompt_tokens * (1 + _PROMPTS_OFF), most),
+            price.cost_usd(fewest_tokens * (1 - _PROMPTS_OFF), least),
+            price.cost_usd(most_tokens * (1 + _PROMPTS_OFF), most),
         )
 
     def ask(self, texts: Iterable[str], kind: str = "") -> None:
@@ -75,31 +88,50 @@ class ModelUse:
 
 
 class Known:
-    """What needs not be asked: what the cache has, and what this run has asked."""
+    """What needs not be asked: what the cache has, and what this run has asked.
 
-    def __init__(self, cache: Cache, asked: set[str], *, is_shared: bool) -> None:
+    Where replies are made up, ``asked`` holds what was asked after such replies; ``assumed`` are
+    the assumptions about them that are looked into.
+    """
+
+    def __init__(
+        self, cache: Cache, asked: set[str], assumed: Sequence[str], *, is_shared: bool
+    ) -> None:
         self.cache = cache
         self._asked = asked
+        self._assumed = assumed
         self._is_shared = is_shared
 
     def is_asked(self, key: str) -> bool:
         """Return whether a question was asked before; from now on, it was."""
         if not self._is_shared:
             return False
-        is_known = key in self._asked
-        self._asked.add(key)
+        keys = {f"{assumed} {key}" for assumed in self._assumed}
+        is_known = keys <= self._asked
+        self._asked |= keys
         return is_known
+
+
+@runtime_checkable
+class StandsIn(Protocol):
+    """Reads replies, and can make one up."""
+
+    def stand_in(self, likely: StandIns, seed: str) -> str:
+        """Return a reply that could be one."""
 
 
 class CountingJudge:
     """Counts requests to a judge. Those that the cache does not answer get a made-up reply.
 
     They raise NotAskedError where no such reply is acceptable, or there is no schema for one.
+    ``made_up`` counts them.
     """
 
-    def __init__(self, use: ModelUse, known: Known) -> None:
+    def __init__(self, use: ModelUse, known: Known, likely: StandIns) -> None:
+        self.made_up = 0
         self._use = use
         self._known = known
+        self._likely = likely
 
     async def complete(
         self,
@@ -118,13 +150,27 @@ class CountingJudge:
             self._use.cached += 1
         else:
             self._count(messages, schema, question_kind(key.material))
-        # What the judge would translate stays as long as it is. Equal questions get equal replies.
-        listed = _listed(messages[-1].content)
-        claims = [f"{_CLAIM} {key.sha256[:4]}.{number}" for number in range(_MOST_TEXTS)]
-        text = None if schema is None else _made_up(schema, accept, listed, claims)
+        self.made_up += 1
+        text = self._stand_in(messages, schema, accept, key.sha256)
         if text is None:
             raise NotAskedError(self._use.settings.shown)
         return Reply(text)
+
+    def _stand_in(
+        self,
+        messages: Sequence[Message],
+        schema: ReplySchema | None,
+        accept: Accept | None,
+        seed: str,
+    ) -> str | None:
+        """Return a reply in place of the real one; equal questions get equal ones."""
+        if isinstance(accept, StandsIn):
+            return accept.stand_in(self._likely, seed)
+        if schema is None:
+            return None
+        # What the judge would translate stays as long as it is.
+        claims = [f"{_CLAIM} {seed[:4]}.{number}" for number in range(_MOST_TEXTS)]
+        return _made_up(schema, accept, _listed(messages[-1].content), claims)
 
     def _count(self, messages: Sequence[Message], schema: ReplySchema | None, kind: str) -> None:
         form = self._use.settings.form

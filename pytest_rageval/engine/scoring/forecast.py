@@ -6,9 +6,10 @@ No request is sent, and no code of the user runs: neither the target nor a metri
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from typing import Final, cast
 
 from pytest_rageval.clients.accounting import Ledger, Purpose, asking
@@ -22,8 +23,9 @@ from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.tokens import Habits
-from pytest_rageval.engine.plan import BoundMetric, Plan
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
+from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
 from pytest_rageval.engine.scoring.ask_target import filled
 from pytest_rageval.engine.scoring.control_rows import rows_needed
 from pytest_rageval.engine.scoring.cost import asked_models, texts_of
@@ -34,9 +36,15 @@ from pytest_rageval.engine.scoring.counting_models import (
     ModelUse,
 )
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
+from pytest_rageval.engine.scoring.repeats import merged
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.engine.scoring.stand_ins import Assumed, Guesses, learned
+from pytest_rageval.engine.scoring.table_scores import purpose_of_table, support_row
 from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
-from pytest_rageval.model import Sample
+from pytest_rageval.metrics.support.fill import fill_table
+from pytest_rageval.metrics.support.metric import SupportMetric
+from pytest_rageval.metrics.support.table import SupportRow
+from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, NOTHING, Sample, Score
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 
 _MOST_LEARNED: Final = 400
@@ -46,6 +54,12 @@ _ANSWER, _CONTEXT = " so says the answer" * 20, " so says the context" * 40
 """As long as many are, in place of those that only the system under test can give."""
 
 _CONTEXTS: Final = 3
+
+ASSUMED: Final[Sequence[Assumed]] = ("fewest", "likely", "most")
+
+_FEWEST_ASKED: Final = {ANSWER_KIND: (2.0, 0.0), ANSWERABLE: (0.0, 1.0)}
+_MOST_ASKED: Final = {ANSWER_KIND: (0.0,), ANSWERABLE: (1.0,)}
+"""Replies to the questions before the metrics that may leave the fewest of them, and the most."""
 
 
 @dataclass
@@ -72,22 +86,58 @@ async def forecast(
 
     Tokens are a guess. Calls are those of a run in which no request fails. What is asked after a
     reply is taken from the cache, else a made-up reply of the right form stands in for it; where
-    there is none, and for metrics of users, see ``ModelUse.is_least``. ``asked`` has the questions
-    that the run asked for other plans, and gets those of this one: equal ones are asked once.
+    there is none, and for metrics of users, see ``ModelUse.is_least``. Where the plan has metrics
+    of a support table, the ends of each use are those with the fewest and the most claims, unless
+    answers are not known either. ``asked`` has the questions that the run asked for other plans,
+    and gets those of this one: equal ones are asked once.
     """
-    found = _Forecaster(plan, run, set() if asked is None else asked)
+    given, known = list(samples), set[str]() if asked is None else asked
+    if not any(metric.info.of_table for metric in plan.judged):
+        found = await _assuming(ASSUMED, plan, given, run, known)
+        return Forecast(tuple(found.uses.values()), found.target)
+    fewest, likely, most = [
+        await _assuming([assumed], plan, given, run, known) for assumed in ASSUMED
+    ]
+    uses = likely.uses
+    if not likely.guesses_answers:
+        for role, use in uses.items():
+            use.fewest, use.most = fewest.uses[role], most.uses[role]
+    return Forecast(tuple(uses.values()), likely.target)
+
+
+async def _assuming(
+    assumed: Sequence[Assumed],
+    plan: Plan,
+    samples: Iterable[Sample],
+    run: RunSettings,
+    asked: set[str],
+) -> _Forecaster:
+    found = _Forecaster(assumed, plan, run, asked)
     try:
+        later = []
         for sample in samples:
-            await found.add(sample)
+            answered = found.answered(sample)
+            if answered is None:
+                later.append(sample)
+            else:
+                await found.add(sample, answered)
+        for sample in later:  # when it is known what other answers are like
+            await found.add(sample, None)
         await found.add_controls()
     finally:
         found.close()
-    return Forecast(tuple(found.uses.values()), found.target)
+    return found
 
 
 class _Forecaster:
-    def __init__(self, plan: Plan, run: RunSettings, asked: set[str]) -> None:
+    """Counts what is asked if unknown replies are as ``assumed``; several: no reply matters."""
+
+    def __init__(
+        self, assumed: Sequence[Assumed], plan: Plan, run: RunSettings, asked: set[str]
+    ) -> None:
         self.target = None if plan.target is None else TargetUse(plan.target.shown)
+        self.guesses_answers = False
+        self._assumed = assumed[0]
         self._plan = plan
         mode = run.cache_mode
         # Only read: refresh and off take nothing that is there, and replay explains its misses.
@@ -99,15 +149,21 @@ class _Forecaster:
         self._answers = None
         if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
             self._answers = AnswerCache(plan.target, reads)
+        self._seen_answers: list[Sample] = []
         models = [_canonical(one) for one, times in asked_models(plan) if times]
         self.uses = {model.role: ModelUse(model, _habits(self._cache, model)) for model in models}
-        self._known = Known(self._cache, asked, is_shared=mode != "off")
+        self._known = Known(self._cache, asked, assumed, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
+        self._judge = None if judge is None else CountingJudge(judge, self._known, self._guesses())
         self._models = Models(
-            None if judge is None else CountingJudge(judge, self._known),
+            self._judge,
             None if embedding is None else CountingEmbedding(embedding, self._known),
             plan.models.language,
         )
+
+    def _guesses(self) -> Guesses:
+        told = cached_calls(self._cache, self.uses["judge"].settings)
+        return Guesses(self._assumed, learned(told, _MOST_LEARNED))
 
     def close(self) -> None:
         """Close the files of the cache."""
@@ -115,13 +171,70 @@ class _Forecaster:
         if self._answers is not None:
             self._answers.close()
 
-    async def add(self, sample: Sample) -> None:
-        """Count what would be asked about a sample."""
-        answered = self._answered(sample)
+    async def add(self, sample: Sample, answered: Sample | None) -> None:
+        """Count what would be asked about a sample; ``answered`` has its answer, if it is known."""
+        self.guesses_answers |= answered is None
         metrics = self._likely(sample) if answered is None else asked_metrics(self._plan, answered)
+        rules, first = self._plan.answers, NOTHING
+        if rules is not None and rules.asked:
+            metrics, first = await self._after_questions(rules, metrics, sample, answered)
         for metric in metrics:
-            for repeat in range(self._plan.repeats if metric.info.asks else 0):
-                await self._judge(metric, sample, answered, repeat)
+            if not metric.info.of_table:
+                await self._score(metric, sample, answered)
+        by_table = [metric for metric in metrics if metric.info.of_table]
+        if rules is not None and by_table and self._judge is not None:
+            shown = answered or self._with_stand_ins(sample)
+            await self._fill(by_table, support_row(self._plan, rules, shown, first))
+
+    async def _after_questions(
+        self,
+        rules: AnswerRules,
+        metrics: Sequence[BoundMetric],
+        sample: Sample,
+        answered: Sample | None,
+    ) -> tuple[list[BoundMetric], Mapping[str, Score]]:
+        """Ask what the judge is asked before the metrics; return those left, and its replies.
+
+        A reply that is not known rules out whatever it may, where the fewest calls are looked for.
+        """
+        named = {question.column.name for question in rules.asked}
+        asked = [metric for metric in metrics if metric.column.name in named]
+        others = [metric for metric in metrics if metric.column.name not in named]
+        replies = {one.column.name: await self._score(one, sample, answered) for one in asked}
+        known = {name: reply for name, reply in replies.items() if reply is not None}
+        if answered is None:
+            return others, NOTHING
+        ends = _FEWEST_ASKED if self._assumed == "fewest" else _MOST_ASKED
+        open_ones = sorted(replies.keys() - known.keys())
+        choices = [
+            {
+                **known,
+                **{name: Score(name, said) for name, said in zip(open_ones, one, strict=True)},
+            }
+            for one in product(*(ends[name] for name in open_ones))
+        ]
+        left = [
+            metric
+            for metric in others
+            if not any(is_ruled(rules, metric, answered, choice) for choice in choices)
+        ]
+        return left, choices[0]
+
+    async def _score(
+        self, bound: BoundMetric, sample: Sample, answered: Sample | None
+    ) -> Score | None:
+        """Count what a metric asks about a sample, and return its score where that is known."""
+        repeats = self._plan.repeats if bound.info.asks else 0
+        scores = [await self._once(bound, sample, answered, repeat) for repeat in range(repeats)]
+        known = [score for score in scores if score is not None]
+        return merged(bound.column.name, known) if known and len(known) == repeats else None
+
+    async def _fill(self, metrics: Sequence[BoundMetric], row: SupportRow) -> None:
+        """Count the calls for the support table that these metrics read, for each repeat."""
+        measures = [cast("SupportMetric", bound.metric).measure for bound in metrics]
+        for repeat in range(self._plan.repeats):
+            with asking(purpose_of_table(row.sample, repeat)):
+                await fill_table(row, measures, self._models)
 
     async def add_controls(self) -> None:
         """Count what would be asked to test the judges: as many rows as a good one needs."""
@@ -129,7 +242,7 @@ class _Forecaster:
         for bound in self._plan.judged:
             rows = self._plan.models.controls.get(bound.column.name)
             for row in rows_needed(rows) if rows is not None else ():
-                await self._judge(bound, row, row, 0)
+                await self._once(bound, row, row, 0)
         for role, use in self.uses.items():
             use.controls = use.requests - before[role]
 
@@ -147,8 +260,8 @@ class _Forecaster:
             )
         ]
 
-    def _answered(self, sample: Sample) -> Sample | None:
-        """Return the sample with its answer, None where that is not known yet."""
+    def answered(self, sample: Sample) -> Sample | None:
+        """Return the sample with its answer, None where that is not known yet; count the asking."""
         plan = self._plan
         if plan.target is None or self.target is None:
             # A test function brings the answer.
@@ -158,7 +271,9 @@ class _Forecaster:
             kept = self._answers.find(key)
             if kept is not None:
                 self.target.cached += 1
-                return filled(sample, kept, plan.target.top_k)
+                answered = filled(sample, kept, plan.target.top_k)
+                self._seen_answers[_MOST_LEARNED:] = [answered]
+                return answered
             if self._known.is_asked(key.sha256):
                 self.target.cached += 1
                 return None
@@ -168,52 +283,56 @@ class _Forecaster:
             model.ask(texts_of(replace(sample, answer=None, references=None)))
         return None
 
-    async def _judge(
+    async def _once(
         self, bound: BoundMetric, sample: Sample, answered: Sample | None, repeat: int
-    ) -> None:
-        """Count what one metric would ask about a sample, once."""
+    ) -> Score | None:
+        """Count what one metric would ask about a sample, once; return its score if it is known."""
         roles = [role for role in sorted(bound.info.asks) if role in self.uses]
         if not roles:  # a model in this process
-            return
+            return None
         if answered is not None:
             answered = self._seen(bound, answered)
             if self._has_score(bound, answered, repeat, roles[-1]):
-                return
+                return None
         # Any answer that the cache cannot have shows how often it asks.
         shown = answered or self._seen(bound, self._with_stand_ins(sample))
-        before = self._looked_up
-        is_whole = bound.is_known and not missing_fields(shown, bound.info)
-        if is_whole:
-            is_whole = await self._run(
-                bound, shown, Purpose(bound.column.name, bound.info.version, repeat, sample.id)
-            )
+        before, made_up = self._looked_up, self._made_up
+        is_whole, score = False, None
+        if bound.is_known and not missing_fields(shown, bound.info):
+            purpose = Purpose(bound.column.name, bound.info.version, repeat, sample.id)
+            is_whole, score = await self._run(bound, shown, purpose)
         if self._looked_up == before and not is_whole:
             for role in roles:
                 self.uses[role].ask(texts_of(answered or sample))
         for role in roles:
             self.uses[role].is_least |= not is_whole
+        return score if self._made_up == made_up else None
 
     def _seen(self, bound: BoundMetric, sample: Sample) -> Sample:
         if self._plan.answers is None:
             return sample
-        # Not at the top: most scenarios do not say how answers cite, refuse or follow.
-        from pytest_rageval.engine.scoring.answer_rules import seen_by
-
         return seen_by(self._plan.answers, bound, sample)
 
-    async def _run(self, bound: BoundMetric, sample: Sample, purpose: Purpose) -> bool:
+    async def _run(
+        self, bound: BoundMetric, sample: Sample, purpose: Purpose
+    ) -> tuple[bool, Score | None]:
         """Have a metric ask models that only count; return whether it has asked all that it will.
 
         What else it raises would be the score's error in a real run.
         """
         try:
             with asking(purpose):
-                await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
+                score = await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
         except NotAskedError:
-            return bound.is_ours and not bound.info.keeps_scores  # they ask everything at once
+            # They ask everything at once.
+            return bound.is_ours and not bound.info.keeps_scores, None
         except Exception:  # noqa: BLE001  (whatever made-up replies lead to)
-            return False
-        return True
+            return False, None
+        return True, score
+
+    @property
+    def _made_up(self) -> int:
+        return 0 if self._judge is None else self._judge.made_up
 
     @property
     def _looked_up(self) -> int:
@@ -222,11 +341,16 @@ class _Forecaster:
     def _with_stand_ins(self, sample: Sample) -> Sample:
         """Return the sample with texts for what the system under test will answer."""
         target, said = self._plan.target, self._stand_in(sample)
-        found = replace(sample, answer=said + _ANSWER)
+        other = random.Random(said).choice(self._seen_answers) if self._seen_answers else None
+        answer = _ANSWER if other is None else f" {other.answer}"
+        found = replace(sample, answer=said + answer)
         if target is None or "contexts" not in target.provides or sample.contexts is not None:
             return found
-        numbers = range(target.top_k or _CONTEXTS)
-        return replace(found, contexts=tuple(f"{said} {number}{_CONTEXT}" for number in numbers))
+        contexts = (_CONTEXT,) * (target.top_k or _CONTEXTS)
+        if other is not None:
+            contexts = tuple(f" {context}" for context in other.contexts or ())
+        numbered = (f"{said} {number}{context}" for number, context in enumerate(contexts))
+        return replace(found, contexts=tuple(numbered))
 
     def _stand_in(self, sample: Sample) -> str:
         """Return a text for an answer that is not known: another one where another may be given.
