@@ -64,8 +64,7 @@ class ModelUse:
     @property
     def reply_tokens(self) -> tuple[float, float]:
         """The least and the most tokens that the replies would have."""
-        fewest, most = (end.habits.completion(end.kinds) for end in self.ends)
-        return fewest[0], most[1]
+        return self.habits.completion(self.kinds)
 
     @property
     def usd(self) -> tuple[float, float] | None:
@@ -73,10 +72,9 @@ class ModelUse:
         price, (least, most) = self.settings.price, self.reply_tokens
         if price is None:
             return None
-        fewest_tokens, most_tokens = (end.prompt_tokens for end in self.ends)
         return (
-            price.cost_usd(fewest_tokens * (1 - _PROMPTS_OFF), least),
-            price.cost_usd(most_tokens * (1 + _PROMPTS_OFF), most),
+            price.cost_usd(self.prompt_tokens * (1 - _PROMPTS_OFF), least),
+            price.cost_usd(self.prompt_tokens * (1 + _PROMPTS_OFF), most),
         )
 
     def ask(self, texts: Iterable[str], kind: str = "") -> None:
@@ -101,11 +99,23 @@ class Known:
         self._asked = asked
         self._assumed = assumed
         self._is_shared = is_shared
+        self._table = ""
+        self._times = Counter[str]()
+
+    def begin(self, table: str) -> None:
+        """Look into a table again: what was asked for it before is the same question, not another.
+
+        So it is even where the cache is off, and equal questions are asked each.
+        """
+        self._table, self._times = table, Counter()
 
     def is_asked(self, key: str) -> bool:
         """Return whether a question was asked before; from now on, it was."""
         if not self._is_shared:
-            return False
+            if not self._table:
+                return False
+            self._times[key] += 1
+            key = f"{self._table} {key} {self._times[key]}"
         keys = {f"{assumed} {key}" for assumed in self._assumed}
         is_known = keys <= self._asked
         self._asked |= keys

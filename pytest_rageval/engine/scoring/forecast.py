@@ -38,7 +38,14 @@ from pytest_rageval.engine.scoring.counting_models import (
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
 from pytest_rageval.engine.scoring.repeats import merged
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
-from pytest_rageval.engine.scoring.stand_ins import Assumed, Guesses, learned
+from pytest_rageval.engine.scoring.stand_ins import (
+    ASSUMED,
+    Assumed,
+    Guesses,
+    Learned,
+    learned,
+    levels_matter,
+)
 from pytest_rageval.engine.scoring.table_scores import purpose_of_table, support_row
 from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
 from pytest_rageval.metrics.support.fill import fill_table
@@ -54,8 +61,6 @@ _ANSWER, _CONTEXT = " so says the answer" * 20, " so says the context" * 40
 """As long as many are, in place of those that only the system under test can give."""
 
 _CONTEXTS: Final = 3
-
-ASSUMED: Final[Sequence[Assumed]] = ("fewest", "likely", "most")
 
 _FEWEST_ASKED: Final = {ANSWER_KIND: (2.0, 0.0), ANSWERABLE: (0.0, 1.0)}
 _MOST_ASKED: Final = {ANSWER_KIND: (0.0,), ANSWERABLE: (1.0,)}
@@ -93,6 +98,7 @@ async def forecast(
     """
     given, known = list(samples), set[str]() if asked is None else asked
     if not any(metric.info.of_table for metric in plan.judged):
+        # The same whatever is assumed; asked under each, so that other plans find it.
         found = await _assuming(ASSUMED, plan, given, run, known)
         return Forecast(tuple(found.uses.values()), found.target)
     fewest, likely, most = [
@@ -154,16 +160,19 @@ class _Forecaster:
         self.uses = {model.role: ModelUse(model, _habits(self._cache, model)) for model in models}
         self._known = Known(self._cache, asked, assumed, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
-        self._judge = None if judge is None else CountingJudge(judge, self._known, self._guesses())
+        self._guesses = Guesses(self._assumed, self._learned(judge))
+        self._judge = None if judge is None else CountingJudge(judge, self._known, self._guesses)
         self._models = Models(
             self._judge,
             None if embedding is None else CountingEmbedding(embedding, self._known),
             plan.models.language,
         )
 
-    def _guesses(self) -> Guesses:
-        told = cached_calls(self._cache, self.uses["judge"].settings)
-        return Guesses(self._assumed, learned(told, _MOST_LEARNED))
+    def _learned(self, judge: ModelUse | None) -> Learned:
+        """Return what the cache tells of replies that are drawn; nothing where none is."""
+        if judge is None or self._assumed != "likely":
+            return Learned()
+        return learned(cached_calls(self._cache, judge.settings), _MOST_LEARNED)
 
     def close(self) -> None:
         """Close the files of the cache."""
@@ -233,8 +242,14 @@ class _Forecaster:
         """Count the calls for the support table that these metrics read, for each repeat."""
         measures = [cast("SupportMetric", bound.metric).measure for bound in metrics]
         for repeat in range(self._plan.repeats):
-            with asking(purpose_of_table(row.sample, repeat)):
-                await fill_table(row, measures, self._models)
+            for fixed in self._guesses.choices:
+                self._guesses.fixed = fixed
+                self._known.begin(f"{self._plan.info.nodeid} {row.sample.id} {repeat}")
+                with asking(purpose_of_table(row.sample, repeat)):
+                    table = await fill_table(row, measures, self._models)
+                if not levels_matter(table, measures):
+                    break
+        self._known.begin("")
 
     async def add_controls(self) -> None:
         """Count what would be asked to test the judges: as many rows as a good one needs."""

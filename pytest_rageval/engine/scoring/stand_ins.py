@@ -10,8 +10,8 @@ import math
 import random
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import cycle, islice
+from dataclasses import dataclass, field, replace
+from itertools import cycle, islice, product
 from typing import Final, Literal
 
 from pytest_rageval.clients.base import ReplySchema
@@ -24,15 +24,36 @@ from pytest_rageval.metrics.support.prompts import (
     claims_schema,
     read_claims,
 )
-from pytest_rageval.metrics.support.table import Level
+from pytest_rageval.metrics.support.table import Cell, Level, Measure, SupportTable
 from pytest_rageval.model import SUPPORT
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
 
 Assumed = Literal["fewest", "likely", "most"]
+ASSUMED: Final[Sequence[Assumed]] = ("fewest", "likely", "most")
 
 _CLAIM: Final = "What a judge may find that the text says, put in one sentence"
 _NEAR: Final = 8
 """A text is taken to make claims as one of so many does that are about as long."""
+
+_ALL_LEVELS: Final[Sequence[tuple[Level, Level]]] = (
+    # Contexts without one of them are asked about where they support a statement together, and that
+    # one does not alone; earlier turns are where nothing else does.
+    ("none", "full"),
+    ("none", "none"),
+    ("full", "full"),
+)
+
+
+def levels_matter(table: SupportTable, measures: Iterable[Measure]) -> bool:
+    """Return whether more cells would be asked if the known ones had other levels."""
+    others = [
+        replace(table, cells=dict.fromkeys(table.cells, Cell(level))) for level in ("none", "full")
+    ]
+    return any(
+        key not in table.cells
+        for measure, other in product(measures, others)
+        for key in measure.wants(other)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +104,19 @@ def _size(text: str) -> float:
 class Guesses:
     """Makes replies up: those that lead to the fewest calls, to the most, or likely ones.
 
-    Likely ones are drawn from what was ``learned``, by chance with the question as its seed.
+    Likely ones are drawn from what was ``learned``, by chance with the question as its seed. Else
+    ``fixed`` are the levels of all statements, for a source of one part and of several.
     """
 
     def __init__(self, assumed: Assumed, learned: Learned) -> None:
+        self.fixed: tuple[Level, Level] = ("full", "full")
         self._assumed = assumed
         self._learned = learned
+
+    @property
+    def choices(self) -> Sequence[tuple[Level, Level]]:
+        """The values of ``fixed`` that together lead to all calls that are assumed."""
+        return _ALL_LEVELS if self._assumed == "most" else [self.fixed]
 
     def claims(self, text: str, seed: str) -> list[str]:
         """Return none, at most MOST_CLAIMS, or as many as a text about as long has for its size."""
@@ -110,13 +138,8 @@ class Guesses:
         return min(number, MOST_CLAIMS), drawn.claims
 
     def levels(self, count: int, parts: int, seed: str) -> list[Level]:
-        """Return levels that lead to the fewest calls, the most, or a likely number of them.
-
-        What is asked last, of contexts without one of them, is asked where they support a statement
-        together, and not alone.
-        """
+        """Return a level for each statement."""
         if self._assumed != "likely":
-            is_full = self._assumed == "fewest" or parts > 1
-            return ["full" if is_full else "none"] * count
+            return [self.fixed[parts > 1]] * count
         known = self._learned.levels[parts > 1]
         return random.Random(seed).choices(known or ["full", "none"], k=count)

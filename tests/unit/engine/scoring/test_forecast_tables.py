@@ -25,7 +25,7 @@ from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.support.metric import SupportMetric
 from pytest_rageval.metrics.support.prompts import asked_in
-from pytest_rageval.metrics.support.table import Key, Measure, SupportTable, context
+from pytest_rageval.metrics.support.table import REFERENCE, Key, Measure, SupportTable, context
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.sentences import split_sentences
 
@@ -100,17 +100,26 @@ def contexts_of_claims(table: SupportTable) -> Iterator[Key]:
 
 
 def citations(table: SupportTable) -> Iterator[Key]:
-    """Each citation alone, all together, and the rest without each that does not suffice."""
+    """Citations of sentences: alone, together, and the rest without each that does not suffice.
+
+    What is cited is drawn here. Where nothing supports a sentence, the reference may.
+    """
     for sentence in table.of("sentence"):
-        cited = sentence.cites
-        yield from ((sentence, context(place)) for place in cited)
-        if len(cited) < 2:
+        places = range(1, len(table.row.contexts) + 1)
+        cited = random.Random(sentence.text).sample(
+            places, min(len(places), len(sentence.text) % 5)
+        )
+        if not cited:
             continue
-        yield sentence, context(*cited)
-        if len(cited) > 2 and table.is_full(sentence, context(*cited)):
+        yield from ((sentence, context(place)) for place in cited)
+        together = sentence, context(*cited)
+        yield together
+        if table.level(*together) in ("none", "partial"):
+            yield sentence, REFERENCE
+        if table.is_full(*together) and len(cited) > 1:
             for place in cited:
                 if table.level(sentence, context(place)) in ("none", "partial"):
-                    yield sentence, context(*(one for one in cited if one != place))
+                    yield sentence, context(*(other for other in cited if other != place))
 
 
 OWN = {
@@ -128,20 +137,10 @@ def row(chance: random.Random, at: int) -> dict[str, Any]:
     return {
         "id": f"r{at}",
         "question": f"What of {at}?",
-        "answer": answer(chance, at, len(contexts)),
+        "answer": text(chance, f"answer {at}", 12),
         "contexts": contexts,
         "references": [text(chance, f"reference {at}", 6)],
     }
-
-
-def answer(chance: random.Random, at: int, contexts: int) -> str:
-    sentences = []
-    for number in range(chance.randint(0, 12)):
-        places = range(1, contexts + 1)
-        cited = chance.sample(places, min(chance.randint(0, 4), contexts))
-        marks = "".join(f"[{place}]" for place in cited)
-        sentences.append(f"Sentence {number} of the answer {at} says {chance.random()} {marks}.")
-    return " ".join(sentences)
 
 
 def text(chance: random.Random, name: str, most: int) -> str:
@@ -201,6 +200,8 @@ def test_the_real_number_lies_between_the_ends(tmp_path: Path, seed: int) -> Non
     rows = [row(chance, at) for at in range(chance.randint(1, 4))]
     own = [name for name in OWN if chance.random() < 0.7]
     keys = {"judge": {**JUDGE, "repeats": chance.choice([1, 1, 2])}}
+    if chance.random() < 0.3:
+        keys["refusals"] = {"detect": "judge"}
     plan, run = plan_of(tmp_path, rows, own, **keys), run_of(tmp_path)
     if chance.random() < 0.5:
         asked(plan, run, plan.asked_samples[:1])
