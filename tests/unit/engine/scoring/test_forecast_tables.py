@@ -1,4 +1,4 @@
-"""Issue 37: what the support tables of a run will cost, said before it is asked."""
+"""[G6] What the support tables of a run will cost, said before it is asked."""
 
 from __future__ import annotations
 
