@@ -212,7 +212,7 @@ def ends(use: ModelUse) -> tuple[int, int, int]:
     return fewest.calls, use.calls, most.calls
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_real_number_lies_between_the_ends(tmp_path: Path, seed: int) -> None:
     """Whatever is in the cache; once all of it is there, nothing is asked, and that is known."""
     chance = random.Random(seed)
@@ -230,6 +230,30 @@ def test_the_real_number_lies_between_the_ends(tmp_path: Path, seed: int) -> Non
     assert fewest <= likely <= most
     assert ends(look(plan, run)) == (0, 0, 0)
     assert asked(plan, run) == 0
+
+
+@pytest.mark.parametrize("mode", ["readwrite", "off"])
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        # Each alone, and both together; the rest without one is the other alone.
+        (2, (3, 4)),
+        # Three alone, one call for all together; then three pairs, and the reference.
+        (3, (4, 8)),
+    ],
+)
+def test_what_replies_decide_lies_between_the_ends(
+    tmp_path: Path, number: int, expected: tuple[int, int], mode: CacheMode
+) -> None:
+    """A sentence that is supported together has its pairs asked, another one the reference."""
+    said = "A sentence says a thing"
+    said += "!" * (5 + number - len(said) % 5)
+    given = {"question": "?", "answer": said, "contexts": ["One.", "Two.", "Three."]}
+    plan = plan_of(tmp_path, [{"id": "r", **given, "references": ["It is."]}], ["by_citations"])
+    own = [metric for metric in plan.metrics if metric.column.name not in CLAIMS]
+    fewest, likely, most = ends(look(replace(plan, metrics=tuple(own)), run_of(tmp_path, mode)))
+    assert (fewest, most) == expected
+    assert fewest <= likely <= most
 
 
 def test_after_20_rows_the_forecast_is_within_10_percent(tmp_path: Path) -> None:
