@@ -161,9 +161,9 @@ class _Forecaster:
         self._known = Known(self._cache, asked, assumed, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
         self._guesses = Guesses(self._assumed, self._learned(judge))
-        self._judge = None if judge is None else CountingJudge(judge, self._known, self._guesses)
+        self._counting = None if judge is None else CountingJudge(judge, self._known, self._guesses)
         self._models = Models(
-            self._judge,
+            self._counting,
             None if embedding is None else CountingEmbedding(embedding, self._known),
             plan.models.language,
         )
@@ -191,7 +191,7 @@ class _Forecaster:
             if not metric.info.of_table:
                 await self._score(metric, sample, answered)
         by_table = [metric for metric in metrics if metric.info.of_table]
-        if rules is not None and by_table and self._judge is not None:
+        if rules is not None and by_table and self._counting is not None:
             shown = answered or self._with_stand_ins(sample)
             await self._fill(by_table, support_row(self._plan, rules, shown, first))
 
@@ -234,7 +234,7 @@ class _Forecaster:
     ) -> Score | None:
         """Count what a metric asks about a sample, and return its score where that is known."""
         repeats = self._plan.repeats if bound.info.asks else 0
-        scores = [await self._once(bound, sample, answered, repeat) for repeat in range(repeats)]
+        scores = [await self._judge(bound, sample, answered, repeat) for repeat in range(repeats)]
         known = [score for score in scores if score is not None]
         return merged(bound.column.name, known) if known and len(known) == repeats else None
 
@@ -257,7 +257,7 @@ class _Forecaster:
         for bound in self._plan.judged:
             rows = self._plan.models.controls.get(bound.column.name)
             for row in rows_needed(rows) if rows is not None else ():
-                await self._once(bound, row, row, 0)
+                await self._judge(bound, row, row, 0)
         for role, use in self.uses.items():
             use.controls = use.requests - before[role]
 
@@ -298,7 +298,7 @@ class _Forecaster:
             model.ask(texts_of(replace(sample, answer=None, references=None)))
         return None
 
-    async def _once(
+    async def _judge(
         self, bound: BoundMetric, sample: Sample, answered: Sample | None, repeat: int
     ) -> Score | None:
         """Count what one metric would ask about a sample, once; return its score if it is known."""
@@ -347,7 +347,7 @@ class _Forecaster:
 
     @property
     def _made_up(self) -> int:
-        return 0 if self._judge is None else self._judge.made_up
+        return 0 if self._counting is None else self._counting.made_up
 
     @property
     def _looked_up(self) -> int:
