@@ -97,26 +97,21 @@ async def forecast(
     and gets those of this one: equal ones are asked once.
     """
     given, known = list(samples), set[str]() if asked is None else asked
-    if not any(metric.info.of_table for metric in plan.judged):
-        # The same whatever is assumed; asked under each, so that other plans find it.
-        found = await _assuming(ASSUMED, plan, given, run, known)
-        return Forecast(tuple(found.uses.values()), found.target)
-    fewest, likely, most = [
-        await _assuming([assumed], plan, given, run, known) for assumed in ASSUMED
-    ]
-    uses = likely.uses
-    if not likely.guesses_answers:
-        for role, use in uses.items():
+    likely = await _assuming("likely", plan, given, run, known)
+    if _reads_tables(plan):
+        fewest = await _assuming("fewest", plan, given, run, known)
+        most = await _assuming("most", plan, given, run, known)
+        for role, use in likely.uses.items() if not likely.guesses_answers else ():
             use.fewest, use.most = fewest.uses[role], most.uses[role]
-    return Forecast(tuple(uses.values()), likely.target)
+    return Forecast(tuple(likely.uses.values()), likely.target)
+
+
+def _reads_tables(plan: Plan) -> bool:
+    return any(metric.info.of_table for metric in plan.judged)
 
 
 async def _assuming(
-    assumed: Sequence[Assumed],
-    plan: Plan,
-    samples: Iterable[Sample],
-    run: RunSettings,
-    asked: set[str],
+    assumed: Assumed, plan: Plan, samples: Iterable[Sample], run: RunSettings, asked: set[str]
 ) -> _Forecaster:
     found = _Forecaster(assumed, plan, run, asked)
     try:
@@ -136,14 +131,12 @@ async def _assuming(
 
 
 class _Forecaster:
-    """Counts what is asked if unknown replies are as ``assumed``; several: no reply matters."""
+    """Counts what is asked if the replies that are not known are as ``assumed``."""
 
-    def __init__(
-        self, assumed: Sequence[Assumed], plan: Plan, run: RunSettings, asked: set[str]
-    ) -> None:
+    def __init__(self, assumed: Assumed, plan: Plan, run: RunSettings, asked: set[str]) -> None:
         self.target = None if plan.target is None else TargetUse(plan.target.shown)
         self.guesses_answers = False
-        self._assumed = assumed[0]
+        self._assumed = assumed
         self._plan = plan
         mode = run.cache_mode
         # Only read: refresh and off take nothing that is there, and replay explains its misses.
@@ -158,7 +151,9 @@ class _Forecaster:
         self._seen_answers: list[Sample] = []
         models = [_canonical(one) for one, times in asked_models(plan) if times]
         self.uses = {model.role: ModelUse(model, _habits(self._cache, model)) for model in models}
-        self._known = Known(self._cache, asked, assumed, is_shared=mode != "off")
+        # What is the same whatever is assumed, other plans find under each.
+        under = [assumed] if _reads_tables(plan) else ASSUMED
+        self._known = Known(self._cache, asked, under, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
         self._guesses = Guesses(self._assumed, self._learned(judge))
         self._counting = None if judge is None else CountingJudge(judge, self._known, self._guesses)
@@ -170,7 +165,7 @@ class _Forecaster:
 
     def _learned(self, judge: ModelUse | None) -> Learned:
         """Return what the cache tells of replies that are drawn; nothing where none is."""
-        if judge is None or self._assumed != "likely":
+        if judge is None or self._assumed != "likely" or not _reads_tables(self._plan):
             return Learned()
         return learned(cached_calls(self._cache, judge.settings), _MOST_LEARNED)
 
@@ -206,22 +201,18 @@ class _Forecaster:
 
         A reply that is not known rules out whatever it may, where the fewest calls are looked for.
         """
-        named = {question.column.name for question in rules.asked}
-        asked = [metric for metric in metrics if metric.column.name in named]
-        others = [metric for metric in metrics if metric.column.name not in named]
-        replies = {one.column.name: await self._score(one, sample, answered) for one in asked}
-        known = {name: reply for name, reply in replies.items() if reply is not None}
+        names = {question.column.name for question in rules.asked}
+        questions = [metric for metric in metrics if metric.column.name in names]
+        others = [metric for metric in metrics if metric.column.name not in names]
+        may_be = _FEWEST_ASKED if self._assumed == "fewest" else _MOST_ASKED
+        replies = []
+        for question in questions:
+            name, reply = question.column.name, await self._score(question, sample, answered)
+            unknown = [Score(name, level) for level in may_be[name]]
+            replies.append(unknown if reply is None else [reply])
         if answered is None:
             return others, NOTHING
-        ends = _FEWEST_ASKED if self._assumed == "fewest" else _MOST_ASKED
-        open_ones = sorted(replies.keys() - known.keys())
-        choices = [
-            {
-                **known,
-                **{name: Score(name, said) for name, said in zip(open_ones, one, strict=True)},
-            }
-            for one in product(*(ends[name] for name in open_ones))
-        ]
+        choices = [{reply.metric: reply for reply in choice} for choice in product(*replies)]
         left = [
             metric
             for metric in others

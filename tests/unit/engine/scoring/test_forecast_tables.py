@@ -175,9 +175,9 @@ def plan_of(
     given = {"metrics": [*CLAIMS, "citation_coverage"], "judge": JUDGE, "citations": "brackets"}
     file.write_text(json.dumps({"name": "s", **given, **keys, "dataset": list(rows)}), "utf-8")
     plan = make_plan(file)
-    like = next(metric for metric in plan.metrics if metric.info.of_table)
     more = []
     for name in own:
+        like = next(metric for metric in plan.metrics if metric.info.of_table)
         needs = frozenset({"answer", "contexts"})
         info = replace(like.info, name=name, needs=needs)
         column = replace(like.column, name=name)
@@ -369,6 +369,15 @@ def test_a_judge_that_may_see_refusals_may_have_less_to_do(tmp_path: Path) -> No
     # Whether it refuses; its claims; 50 of them against the reference.
     fewest, _, most = ends(look(plan, run))
     assert (fewest, most) == (1, 1 + 1 + 5)
+
+
+def test_other_metrics_are_counted_as_if_no_answer_refused(tmp_path: Path) -> None:
+    """Their calls have no ends: whether it refuses, and the metric's own."""
+    rows = [row(random.Random(3), 1)]
+    keys = {"refusals": {"detect": "judge"}, "citations": None}
+    plan = plan_of(tmp_path, rows, metrics=["llm_answer_relevancy"], **keys)
+    use = look(plan, run_of(tmp_path))
+    assert (use.calls, use.fewest, use.most) == (2, None, None)
 
 
 def test_answers_that_are_not_known_have_no_ends(tmp_path: Path) -> None:
