@@ -88,8 +88,8 @@ class ModelUse:
 class Known:
     """What needs not be asked: what the cache has, and what this run has asked.
 
-    Where replies are made up, ``asked`` holds what was asked after such replies; ``assumed`` are
-    the assumptions about them that are looked into.
+    A question may follow from a reply that is made up, so ``asked`` notes it together with what is
+    ``assumed`` of such replies.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class CountingJudge:
     """Counts requests to a judge. Those that the cache does not answer get a made-up reply.
 
     They raise NotAskedError where no such reply is acceptable, or there is no schema for one.
-    ``made_up`` counts them.
+    ``made_up`` counts the requests without a known reply.
     """
 
     def __init__(self, use: ModelUse, known: Known, likely: StandIns) -> None:

@@ -278,7 +278,8 @@ class _Forecaster:
             if kept is not None:
                 self.target.cached += 1
                 answered = filled(sample, kept, plan.target.top_k)
-                self._seen_answers[_MOST_LEARNED:] = [answered]
+                if len(self._seen_answers) < _MOST_LEARNED:
+                    self._seen_answers.append(answered)
                 return answered
             if self._known.is_asked(key.sha256):
                 self.target.cached += 1
