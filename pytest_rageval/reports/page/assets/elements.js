@@ -54,7 +54,11 @@ function beginning(run, number) {
 function longText(run, number) {
   const text = run.data.texts[number];
   if (typeof text === "string") return plainText(text);
-  const [shown, length] = text;
+  return cutText(...text);
+}
+
+/** The beginning of a text, with the length of all of it in characters. */
+function cutText(shown, length) {
   const cut = say("cut_text", { shown: grouped([...shown].length), length: grouped(length) });
   return [plainText(shown), el("p", { class: "note" }, cut)];
 }

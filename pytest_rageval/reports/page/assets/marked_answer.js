@@ -13,7 +13,8 @@ function answerAndReference(run, at) {
   if (!shown.length && !data.answer.some((number) => number >= 0)) return null;
   const closest = closestReference(run, answer, shown);
   const [ours, theirs] = closest !== null && answer >= 0 ? wordMarks(run, answer, closest) : [null, null];
-  const said = answer < 0 ? noText() : markedText(run, answer, ours, "not_expected");
+  const unsupported = answer < 0 ? null : unsupportedParts(run, at, textAt(run, answer));
+  const said = answer < 0 ? noText() : unsupported ? unsupportedText(run, answer, unsupported) : markedText(run, answer, ours, "not_expected");
   const of = n > 1 ? el("span", { class: "note" }, say("of_references", { n })) : null;
   const head = el("h4", {}, say(n > 1 ? "closest_reference" : "reference"), of);
   return el(
@@ -69,11 +70,17 @@ function marksOf(basis, text) {
   return other > FEW_WORDS && same < MOSTLY_OTHER * (same + other) ? null : parts;
 }
 
-function markedText(run, number, parts, said) {
+/** The answer with what its sources do not support marked, in place of words that differ. */
+function unsupportedText(run, number, parts) {
+  const legend = el("p", { class: "note" }, say("marked_unsupported"));
+  return [...markedText(run, number, parts, "not_supported", "unsupported"), legend];
+}
+
+function markedText(run, number, parts, said, kindOfMark) {
   const text = textAt(run, number);
   if (text === "") return longText(run, number);
   const marked = ({ kind, text: part }) =>
-    kind === "new" ? el("mark", { "data-said": say(said) }, part) : part;
+    kind === "new" ? el("mark", { class: kindOfMark, "data-said": say(said) }, part) : part;
   const tabindex = text.length > LONG_BOX ? "0" : null;
   const isCut = typeof run.data.texts[number] !== "string";
   return [

@@ -1,0 +1,119 @@
+// Statements by sources: a sign and a word for each cell, and under a row why it is not full.
+
+const ORIGINS = ["sentence", "claim", "reference_claim", "nugget"];
+const LEVEL_SIGNS = { full: "✓", partial: "½", none: "✕", failed: "⚠", unasked: "–" };
+
+/** The table of a sample: {sources, rows: [{statement, cells, fault}]}; null where there is none. */
+function supportOf(run, at) {
+  run.support ??= new Map(run.data.support.tables);
+  const found = run.support.get(at);
+  if (!found) return null;
+  if (!found.rows) {
+    found.rows = found.statements.map((statement, row) => ({ statement, cells: found.cells[row] ?? [] }));
+    for (const row of found.rows) row.fault = faultOf(found, row);
+  }
+  return found;
+}
+
+function isTableLeft(run, at) {
+  run.supportLeft ??= new Set(run.data.support.left);
+  return run.supportLeft.has(at);
+}
+
+/** The level of a cell: `unasked` where nothing is known, or a word that this page does not know. */
+function levelOf(row, column) {
+  const level = row.cells[column]?.[0];
+  return Object.hasOwn(LEVEL_SIGNS, level ?? "") ? level : "unasked";
+}
+
+/** What a source is called, as answers cite it: `[2]`, `[1, 3]`, or a word. */
+function sourceName({ kind, index }) {
+  if (index.length) return `[${index.join(", ")}]`;
+  return kind === "contexts" ? "[]" : (WORDS.en[`source_${kind}`] && say(`source_${kind}`)) || kind;
+}
+
+/** The documents of a source, "" where they are not known. */
+function documentsOf({ docs = [] }) {
+  return [...new Set(docs.filter(Boolean))].join(say("comma"));
+}
+
+function isCited({ statement }, { kind, index }) {
+  return kind === "contexts" && index.length > 0 && index.every((place) => statement.cites.includes(place));
+}
+
+/** In a sample's detail: what is wrong, then the table. */
+function supportBlock(run, at) {
+  const found = supportOf(run, at);
+  if (!found) return isTableLeft(run, at) ? block("support", hint(say("support_left"))) : null;
+  return block("support", [faultList(run, at, found, Infinity), supportMatrix(found)]);
+}
+
+function supportMatrix(found) {
+  const heads = found.sources.map((source) =>
+    el("th", { scope: "col" }, sourceName(source), documentsOf(source) && el("span", { class: "note" }, given(documentsOf(source)))),
+  );
+  const known = ORIGINS.filter((origin) => found.rows.some(({ statement }) => statement.of === origin));
+  const others = found.rows.some(({ statement }) => !ORIGINS.includes(statement.of)) ? [null] : [];
+  const groups = [...known, ...others].map((origin) => originRows(found, origin));
+  return table(say("support"), [say("statement"), ...heads], groups, { class: "support" });
+}
+
+function originRows(found, origin) {
+  const isOf = ({ statement }) => (ORIGINS.includes(statement.of) ? statement.of : null) === origin;
+  const columns = found.sources.length + 1;
+  const name = say(origin ? `of_${origin}` : "statement");
+  const head = el("tr", { class: "origin" }, el("th", { scope: "row", colspan: columns }, name));
+  return [head, ...found.rows.filter(isOf).flatMap((row) => statementRows(found, row))];
+}
+
+function statementRows(found, row) {
+  const { statement } = row;
+  const importance = importanceOf(statement);
+  const words = [`${statement.number}. `, given(statement.text), importance && el("span", { class: "note" }, ` (${importance})`)];
+  const cells = found.sources.map((source, column) => levelCell(row, source, column));
+  const made = el("tr", { class: row.fault ? "wrong" : null }, el("th", { scope: "row" }, words), cells);
+  const why = reasonList(found, row, found.sources.keys());
+  if (!why) return [made];
+  const fold = el("details", { open: row.fault !== null }, el("summary", {}, say("why_not", { n: why.childElementCount })), why);
+  return [made, el("tr", { class: "reasons" }, el("td", { colspan: found.sources.length + 1 }, fold))];
+}
+
+function importanceOf({ importance }) {
+  if (!importance) return "";
+  return ["vital", "okay"].includes(importance) ? say(`importance_${importance}`) : given(importance);
+}
+
+function levelCell(row, source, column) {
+  const level = levelOf(row, column);
+  const cited = isCited(row, source);
+  return el(
+    "td",
+    { class: `level ${level}${cited ? " cited" : ""}`, "data-name": sourceName(source) },
+    levelSaid(level),
+    cited ? el("span", { class: "note" }, ` ${say("cited")}`) : null,
+  );
+}
+
+function levelSaid(level) {
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, LEVEL_SIGNS[level]);
+  return el("span", { class: `level-words ${level}` }, sign, " ", say(`level_${level}`));
+}
+
+/** Why cells of a row are not full, those of the cited sources first; null where nothing is said. */
+function reasonList(found, row, columns) {
+  const said = [...columns].filter((column) => row.cells[column]?.[1]);
+  if (!said.length) return null;
+  const byCited = said.sort((a, b) => isCited(row, found.sources[b]) - isCited(row, found.sources[a]));
+  return el(
+    "ul",
+    { class: "why-not" },
+    byCited.map((column) =>
+      el(
+        "li",
+        {},
+        el("span", { class: "note" }, sourceName(found.sources[column]), " ", levelSaid(levelOf(row, column)), say("colon")),
+        given(row.cells[column][1]),
+      ),
+    ),
+  );
+}
