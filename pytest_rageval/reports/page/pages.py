@@ -30,7 +30,6 @@ VARIANT_SCRIPTS: Final = (
     "panel.js",
     "comparison.js",
     "detail.js",
-    "marked_answer.js",
     "support_table.js",
     "support_faults.js",
     "variants_head.js",

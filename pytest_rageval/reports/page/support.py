@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from heapq import nsmallest
 from itertools import chain
 from typing import Any, Final
@@ -18,7 +19,7 @@ from pytest_rageval.reports.page.assemble import cut, embedded_json
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 
-TABLE_BYTES: Final = 2_000_000
+TABLE_BYTES: Final = 2_500_000
 """What the tables of a page may take."""
 
 SOURCE_BYTES: Final = 1_000_000
@@ -69,15 +70,18 @@ def _worst_first(samples: Sequence[SampleResult], columns: Sequence[MetricColumn
     """Yield the samples with a table: the worst ones by each score, then the others."""
     having = [at for at, sample in enumerate(samples) if has_table(sample)]
     by_score = [
-        nsmallest(_FIRST, having, key=lambda at, column=column: _order(samples[at], column))
+        nsmallest(_FIRST, having, key=partial(_order, samples, column))
         for column in (None, *columns)
     ]
     worst = (at for places in zip(*by_score, strict=True) for at in places)
     return iter(dict.fromkeys(chain(worst, having)))
 
 
-def _order(sample: SampleResult, column: MetricColumn | None) -> tuple[int, float]:
+def _order(
+    samples: Sequence[SampleResult], column: MetricColumn | None, at: int
+) -> tuple[int, float]:
     """Return the place of a sample among the worst by a column, None for the weighted score."""
+    sample = samples[at]
     name = WEIGHTED_SCORE if column is None else column.name
     score = score_of(sample, name)
     known = _OUTCOMES.index(sample.outcome) if sample.outcome in _OUTCOMES else len(_OUTCOMES)

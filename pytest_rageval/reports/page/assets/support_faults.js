@@ -9,7 +9,8 @@ const BEST_FIRST = ["full", "partial", "none", "failed"];
  * are those whose reasons tell why, `places` the contexts to read beside it.
  */
 function faultOf(found, row) {
-  return (FAULTS[row.statement.of] ?? (() => null))(found, row);
+  const { of } = row.statement;
+  return Object.hasOwn(FAULTS, of) ? FAULTS[of](found, row) : null;
 }
 
 const FAULTS = {
@@ -51,8 +52,9 @@ function fault(level, rank, words, columns, places = []) {
 function sentenceFault(found, row) {
   const { cites, lost = [] } = row.statement;
   if (!cites.length) {
-    const words = () => (lost.length ? say("fault_lost", { lost: lost.map((one) => `[${one}]`).join(say("comma")) }) : say("fault_uncited"));
-    return fault("none", lost.length ? 1 : 4, words, []);
+    if (!lost.length) return fault("none", 4, () => say("fault_uncited"), []);
+    const named = () => lost.map((one) => `[${one}]`).join(say("comma"));
+    return fault("none", 1, () => sayGiven("fault_lost", { lost: named() }), []);
   }
   const asked = askedColumns(found, row, "contexts").filter((column) => isCited(row, found.sources[column]));
   const together = asked.filter((column) => found.sources[column].index.length === cites.length);
@@ -61,13 +63,15 @@ function sentenceFault(found, row) {
   if (best === undefined || best === "full") return null;
   const sources = [`[${cites.join(", ")}]`];
   const words = () => say(`fault_cited_${best}`, { sources });
-  return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, cites);
+  return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, cites.slice(0, MOST_OPEN));
 }
 
 function claimFault(found, row) {
   const evidence = askedColumns(found, row, "contexts", "history");
   const reference = askedColumns(found, row, "reference");
-  if (hasFailed(row, evidence) || hasFailed(row, reference)) return unknownFault(row, [...evidence, ...reference]);
+  if (hasFailed(row, evidence) || hasFailed(row, reference)) {
+    return unknownFault(row, [...evidence, ...reference]);
+  }
   const [inSome, inReference] = [fullOf(row, evidence), fullOf(row, reference)];
   const columns = [...reference, ...evidence].filter((column) => levelOf(row, column) !== "full");
   const level = bestOf(row, columns);
@@ -78,17 +82,19 @@ function claimFault(found, row) {
     return fault(level, inReference.length ? 3 : 1, () => say(key), columns, inPart);
   }
   if (!reference.length || inReference.length) return null;
-  const words = () => (inSome.length ? say("fault_wrong_from", { sources: namesOf(found, inSome) }) : say("fault_wrong"));
+  const key = inSome.length ? "fault_wrong_from" : "fault_wrong";
+  const words = () => say(key, { sources: namesOf(found, inSome) });
   return fault(level, 2, words, reference, contextPlaces(found, inSome));
 }
 
 function missingFault(found, row) {
   const answer = askedColumns(found, row, "answer");
   const contexts = askedColumns(found, row, "contexts", "history");
-  if (hasFailed(row, answer.length ? answer : contexts)) return unknownFault(row, [...answer, ...contexts]);
+  const deciding = answer.length ? answer : contexts;
+  if (!deciding.length || fullOf(row, deciding).length) return null;
+  if (hasFailed(row, deciding)) return unknownFault(row, deciding);
   const having = fullOf(row, contexts);
-  if (fullOf(row, answer).length || (!answer.length && (having.length || !contexts.length))) return null;
-  const best = bestOf(row, answer.length ? answer : contexts);
+  const best = bestOf(row, deciding);
   const rank = row.statement.importance === "okay" ? 3 : best === "partial" ? 2 : 1;
   if (!answer.length) return fault(best, rank, () => say("fault_no_context"), contexts);
   const where = having.length ? "_had" : contexts.length ? "_nowhere" : "";
@@ -101,9 +107,9 @@ function unknownFault(row, columns) {
   return fault("failed", 0, () => say("fault_unknown"), failed);
 }
 
-/** The first place of each source that is contexts. */
+/** The place of the first context in some columns, as a list: one text tells enough. */
 function contextPlaces({ sources }, columns) {
-  return [...new Set(columns.flatMap((column) => sources[column].index.slice(0, 1)))].slice(0, 1);
+  return columns.flatMap((column) => sources[column].index).slice(0, 1);
 }
 
 /** On a card: what is wrong, open, and the table folded; null where the page has no table. */
@@ -112,7 +118,7 @@ function supportOnCard(run, at) {
   if (!found) return isTableLeft(run, at) ? hint(say("support_left")) : null;
   const size = { rows: found.rows.length, columns: found.sources.length };
   const fill = ({ target }) => {
-    if (target.open && target.childElementCount === 1) target.append(supportMatrix(found));
+    if (target.open && target.childElementCount === 1) target.append(...supportMatrix(found));
   };
   const fold = el("details", { toggle: fill }, el("summary", {}, say("support_all", size)));
   return el("div", { class: "support-of" }, faultList(run, at, found, MOST_FAULTS), fold);
@@ -134,14 +140,16 @@ function faultItem(run, at, found, row) {
   const kind = { partial: "warn", failed: "error" }[level] ?? "bad";
   const sign = el("span", { class: "sign", "aria-hidden": "true" }, LEVEL_SIGNS[level]);
   const importance = importanceOf(statement);
+  const place = [say(`one_${statement.of}`, statement), importance ? [say("comma"), importance] : null];
   const head = el(
     "p",
     { class: "cell-head" },
     el("span", { class: `badge ${kind}` }, sign, " ", words()),
-    el("span", { class: "note" }, say(`one_${statement.of}`, statement), importance && [say("comma"), importance]),
+    el("span", { class: "note" }, place),
   );
   const said = el("p", { class: "stated", dir: "auto" }, statement.text);
-  const why = reasonList(found, row, [...columns].sort((a, b) => levelRank(row, a) - levelRank(row, b)).slice(0, MOST_REASONS));
+  const telling = [...columns].sort((a, b) => tellingRank(row, a) - tellingRank(row, b));
+  const why = reasonList(found, row, telling.slice(0, MOST_REASONS));
   const texts = places.map((place) => sourceText(run, at, found, place, statement.text)).filter(Boolean);
   return el(
     "li",
@@ -151,7 +159,8 @@ function faultItem(run, at, found, row) {
   );
 }
 
-function levelRank(row, column) {
+/** What is there in part tells more than what is not there at all. */
+function tellingRank(row, column) {
   return ["partial", "failed", "none"].indexOf(levelOf(row, column));
 }
 
@@ -161,7 +170,7 @@ function sourceText(run, at, found, place, statement) {
   const number = held === undefined ? run.data.contexts[at]?.[place - 1] : undefined;
   if (held === undefined && !(number >= 0)) return null;
   const text = held === undefined ? textAt(run, number) : typeof held === "string" ? held : held[0];
-  const whole = () => (held === undefined ? longText(run, number) : heldText(held));
+  const whole = () => (held === undefined ? longText(run, number) : wholeOf(held));
   const docs = found.sources.find(({ index }) => index.length === 1 && index[0] === place) ?? {};
   const name = `[${place}]${documentsOf(docs) && ` ${documentsOf(docs)}`}`;
   const passage = closestPassage(text, statement);
@@ -175,9 +184,8 @@ function sourceText(run, at, found, place, statement) {
   ];
 }
 
-function heldText(held) {
-  if (typeof held === "string") return plainText(held);
-  return cutText(...held);
+function wholeOf(held) {
+  return typeof held === "string" ? plainText(held) : cutText(...held);
 }
 
 const LONG_PASSAGE = 400; // characters
@@ -189,12 +197,12 @@ function closestPassage(text, other) {
   const bag = bagOf(other);
   const shares = parts.map((part) => sharedWords(bag, bagOf(part)));
   const best = shares.indexOf(Math.max(...shares));
-  const start = Math.max(0, best - 1);
-  const shown = parts.slice(start, best + 2).join("").trim();
-  const isCut = shown.length > LONG_PASSAGE;
-  const kept = isCut ? parts[best].trim().slice(0, LONG_PASSAGE) : shown;
-  const last = isCut ? best + 1 : best + 2;
-  return `${(isCut ? best : start) > 0 ? "… " : ""}${kept}${last < parts.length || kept.length === LONG_PASSAGE ? " …" : ""}`;
+  const around = [Math.max(0, best - 1), Math.min(parts.length, best + 2)];
+  const isLong = parts.slice(...around).join("").length > LONG_PASSAGE;
+  const [start, end] = isLong ? [best, best + 1] : around;
+  const shown = parts.slice(start, end).join("").trim();
+  const isCut = end < parts.length || shown.length > LONG_PASSAGE;
+  return `${start > 0 ? "… " : ""}${shown.slice(0, LONG_PASSAGE)}${isCut ? " …" : ""}`;
 }
 
 /**
@@ -204,8 +212,9 @@ function closestPassage(text, other) {
 function unsupportedParts(run, at, text) {
   const wrong = (supportOf(run, at)?.rows ?? []).filter(isUnsupported);
   if (!wrong.length) return null;
-  const markers = [...text.matchAll(/\[[^\]\n]{1,60}\]|【[^】\n]{1,60}】/gu)].map(({ 0: all, index }) => [index, index + all.length]);
-  const isOutside = ({ from }) => !markers.some(([start, end]) => from >= start && from < end);
+  const markers = [...text.matchAll(/\[[^\]\n]{1,60}\]|【[^】\n]{1,60}】/gu)];
+  const isOutside = ({ from }) =>
+    !markers.some(({ 0: marker, index }) => from >= index && from < index + marker.length);
   const words = wordsOf(text).filter(isOutside);
   const spans = wrong.map(({ statement }) => spanOf(words, wordsOf(statement.text))).filter(Boolean);
   if (!spans.length) return null;

@@ -1,6 +1,7 @@
 // Statements by sources: a sign and a word for each cell, and under a row why it is not full.
 
 const ORIGINS = ["sentence", "claim", "reference_claim", "nugget"];
+const SOURCES = ["contexts", "reference", "answer", "history"];
 const LEVEL_SIGNS = { full: "✓", partial: "½", none: "✕", failed: "⚠", unasked: "–" };
 
 /** The table of a sample: {sources, rows: [{statement, cells, fault}]}; null where there is none. */
@@ -9,8 +10,9 @@ function supportOf(run, at) {
   const found = run.support.get(at);
   if (!found) return null;
   if (!found.rows) {
-    found.rows = found.statements.map((statement, row) => ({ statement, cells: found.cells[row] ?? [] }));
-    for (const row of found.rows) row.fault = faultOf(found, row);
+    const row = (statement, at) => ({ statement, cells: found.cells[at] ?? [] });
+    found.rows = found.statements.map(row);
+    for (const made of found.rows) made.fault = faultOf(found, made);
   }
   return found;
 }
@@ -29,7 +31,7 @@ function levelOf(row, column) {
 /** What a source is called, as answers cite it: `[2]`, `[1, 3]`, or a word. */
 function sourceName({ kind, index }) {
   if (index.length) return `[${index.join(", ")}]`;
-  return kind === "contexts" ? "[]" : (WORDS.en[`source_${kind}`] && say(`source_${kind}`)) || kind;
+  return SOURCES.includes(kind) ? say(`source_${kind}`) : kind;
 }
 
 /** The documents of a source, "" where they are not known. */
@@ -49,33 +51,51 @@ function supportBlock(run, at) {
 }
 
 function supportMatrix(found) {
-  const heads = found.sources.map((source) =>
-    el("th", { scope: "col" }, sourceName(source), documentsOf(source) && el("span", { class: "note" }, given(documentsOf(source)))),
-  );
+  const columns = sourceOrder(found);
+  const heads = columns.map((column) => sourceHead(found.sources[column]));
   const known = ORIGINS.filter((origin) => found.rows.some(({ statement }) => statement.of === origin));
   const others = found.rows.some(({ statement }) => !ORIGINS.includes(statement.of)) ? [null] : [];
-  const groups = [...known, ...others].map((origin) => originRows(found, origin));
-  return table(say("support"), [say("statement"), ...heads], groups, { class: "support" });
+  const groups = [...known, ...others].map((origin) => originRows(found, columns, origin));
+  const made = table(say("support"), [say("statement"), ...heads], groups, { class: "support" });
+  return [el("p", { class: "note narrow" }, say("only_asked")), made];
 }
 
-function originRows(found, origin) {
+/** The columns: each context, contexts together, then other texts. */
+function sourceOrder({ sources }) {
+  const order = ({ kind, index }) => [SOURCES.indexOf(kind), index.length, ...index];
+  const keys = sources.map(order);
+  const difference = (a, b) => {
+    const at = keys[a].findIndex((part, place) => part !== keys[b][place]);
+    return at < 0 ? a - b : keys[a][at] - (keys[b][at] ?? -1);
+  };
+  return [...sources.keys()].sort(difference);
+}
+
+function sourceHead(source) {
+  const documents = el("span", { class: "note" }, given(documentsOf(source)));
+  return el("th", { scope: "col" }, sourceName(source), documents);
+}
+
+function originRows(found, columns, origin) {
   const isOf = ({ statement }) => (ORIGINS.includes(statement.of) ? statement.of : null) === origin;
-  const columns = found.sources.length + 1;
   const name = say(origin ? `of_${origin}` : "statement");
-  const head = el("tr", { class: "origin" }, el("th", { scope: "row", colspan: columns }, name));
-  return [head, ...found.rows.filter(isOf).flatMap((row) => statementRows(found, row))];
+  const title = el("th", { scope: "row", colspan: columns.length + 1 }, name);
+  const rows = found.rows.filter(isOf).flatMap((row) => statementRows(found, columns, row));
+  return [el("tr", { class: "origin" }, title), ...rows];
 }
 
-function statementRows(found, row) {
+function statementRows(found, columns, row) {
   const { statement } = row;
   const importance = importanceOf(statement);
-  const words = [`${statement.number}. `, given(statement.text), importance && el("span", { class: "note" }, ` (${importance})`)];
-  const cells = found.sources.map((source, column) => levelCell(row, source, column));
+  const note = importance ? el("span", { class: "note" }, " (", importance, ")") : null;
+  const words = [`${statement.number}. `, given(statement.text), note];
+  const cells = columns.map((column) => levelCell(row, found.sources[column], column));
   const made = el("tr", { class: row.fault ? "wrong" : null }, el("th", { scope: "row" }, words), cells);
-  const why = reasonList(found, row, found.sources.keys());
+  const why = reasonList(found, row, columns);
   if (!why) return [made];
-  const fold = el("details", { open: row.fault !== null }, el("summary", {}, say("why_not", { n: why.childElementCount })), why);
-  return [made, el("tr", { class: "reasons" }, el("td", { colspan: found.sources.length + 1 }, fold))];
+  const summary = el("summary", {}, say("why_not", { n: why.childElementCount }));
+  const fold = el("details", { open: row.fault !== null }, summary, why);
+  return [made, el("tr", { class: "reasons" }, el("td", { colspan: columns.length + 1 }, fold))];
 }
 
 function importanceOf({ importance }) {
@@ -111,7 +131,9 @@ function reasonList(found, row, columns) {
       el(
         "li",
         {},
-        el("span", { class: "note" }, sourceName(found.sources[column]), " ", levelSaid(levelOf(row, column)), say("colon")),
+        el("span", { class: "note" }, sourceName(found.sources[column]), " "),
+        levelSaid(levelOf(row, column)),
+        say("colon"),
         given(row.cells[column][1]),
       ),
     ),
