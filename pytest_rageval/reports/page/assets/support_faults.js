@@ -2,6 +2,7 @@
 
 const MOST_FAULTS = 5; // open on a card
 const MOST_REASONS = 3;
+const MOST_TEXTS = 3; // of contexts, beside a statement
 const BEST_FIRST = ["full", "partial", "none", "failed"];
 
 /**
@@ -63,7 +64,7 @@ function sentenceFault(found, row) {
   if (best === undefined || best === "full") return null;
   const sources = [`[${cites.join(", ")}]`];
   const words = () => say(`fault_cited_${best}`, { sources });
-  return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, cites.slice(0, MOST_OPEN));
+  return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, cites.slice(0, MOST_TEXTS));
 }
 
 function claimFault(found, row) {

@@ -47,7 +47,8 @@ function isCited({ statement }, { kind, index }) {
 function supportBlock(run, at) {
   const found = supportOf(run, at);
   if (!found) return isTableLeft(run, at) ? block("support", hint(say("support_left"))) : null;
-  return block("support", [faultList(run, at, found, Infinity), supportMatrix(found)]);
+  const parts = [faultList(run, at, found, Infinity), supportMatrix(found)];
+  return block("support", el("div", { class: "support-of" }, parts));
 }
 
 function supportMatrix(found) {
