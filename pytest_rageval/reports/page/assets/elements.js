@@ -63,9 +63,12 @@ function cutText(shown, length) {
   return [plainText(shown), el("p", { class: "note" }, cut)];
 }
 
+const LONG_PLAIN = 500; // characters, of a text that may scroll in its box on a phone
+
 function plainText(text) {
   if (text === "") return el("p", { class: "text none" }, say("empty_text"));
-  return el("p", { class: "text", dir: "auto" }, text);
+  const tabindex = text.length > LONG_PLAIN ? "0" : null;
+  return el("p", { class: "text", dir: "auto", tabindex }, text);
 }
 
 function noText() {
