@@ -225,7 +225,7 @@ def test_the_page_of_variants_shows_the_table_with_the_scores(
 def test_tables_beyond_the_page_are_said_to_be_in_the_results(
     open_report: Any, weigh: Weigh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = len(str(support._table(answered()))) * 3 // 2  # room for one
+    size = len(str(support.table_of(answered()))) * 3 // 2  # room for one
     monkeypatch.setattr(support, "TABLE_BYTES", size)
     samples = [answered(0, TABLE, scores={"f1": 0.4}), answered(1, TABLE, scores={"f1": 0.1})]
     page = open_report(made(weigh, samples))

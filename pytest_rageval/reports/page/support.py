@@ -49,7 +49,7 @@ def support_data(result: ScenarioResult, share: int = 1) -> dict[str, Any]:
     table_room, text_room = TABLE_BYTES // share, SOURCE_BYTES // share
     tables: dict[int, dict[str, Any]] = {}
     for at in _worst_first(result.samples, result.info.metrics):
-        table = _table(result.samples[at])
+        table = table_of(result.samples[at])
         if table is None:
             continue
         table_room -= _size(table)
@@ -90,8 +90,10 @@ def _order(
     return known, score if column is None else column.to_unit(score)
 
 
-def _table(sample: SampleResult) -> dict[str, Any] | None:
+def table_of(sample: SampleResult) -> dict[str, Any] | None:
     """Return the table with its texts cut; None where it has not the shape of one."""
+    if not has_table(sample):
+        return None
     found = sample.details[SUPPORT]
     try:
         return {

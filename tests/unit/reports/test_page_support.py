@@ -43,7 +43,7 @@ def test_the_worst_by_any_score_have_their_tables_when_not_all_fit(
     """Room for two: the lowest weighted score is s2, the lowest f1 s0, the highest noise s2."""
     samples = [scored(0, 0.1, 0.0), scored(1, 0.5, 0.5), scored(2, 0.2, 0.9), scored(3, 1.0, 0.0)]
     monkeypatch.setattr(support, "_FIRST", 1)
-    size = support._size(support._table(samples[0]))
+    size = support._size(support.table_of(samples[0]))
     monkeypatch.setattr(support, "TABLE_BYTES", 2 * size)
     found = support.support_data(ran(samples))
     assert [at for at, _ in found["tables"]] == [0, 2]
@@ -52,7 +52,7 @@ def test_the_worst_by_any_score_have_their_tables_when_not_all_fit(
 
 def test_pages_of_several_runs_share_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = [scored(0, 0.1, 0.0), scored(1, 0.5, 0.5)]
-    monkeypatch.setattr(support, "TABLE_BYTES", 2 * support._size(support._table(samples[0])))
+    monkeypatch.setattr(support, "TABLE_BYTES", 2 * support._size(support.table_of(samples[0])))
     assert len(support.support_data(ran(samples))["tables"]) == 2
     assert len(support.support_data(ran(samples), share=2)["tables"]) == 1
 
