@@ -1,10 +1,11 @@
-"""Reads the fields that say what answers cite, refuse and follow, and counts turns.
+"""Reads the fields that say what answers cite, refuse, follow and have to say; counts turns.
 
 They are read only where a scenario asks for that: its columns are metadata otherwise.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,7 +46,7 @@ def read_answer_fields(
             value = read(found.pop(name), columns[name])
             if value is not None:
                 found[name] = value
-    if "citations" in names:
+    if not names.isdisjoint({"citations", "nuggets"}):
         _read_structured(found)
     if "history" in names:
         _divide_messages(found)
@@ -130,12 +131,61 @@ def _content(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
+_IMPORTANCE: Final = ("vital", "okay")
+
+
+def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
+    if isinstance(value, str):
+        spelled = list_in_text(value) if value.strip() else []
+        value = value if spelled is None else spelled
+    if not isinstance(value, list | tuple):
+        raise BadValueError(
+            f"{column} must be a list of texts, or of {{text: ..., importance: vital or okay}}, "
+            f'found {shorten(repr(value))}; write ["first", "second"]'
+        )
+    nuggets = [_nugget(item, f"{column}[{at}]") for at, item in enumerate(value)]
+    first: dict[str, int] = {}
+    for at, nugget in enumerate(nuggets):
+        same = first.setdefault(_folded(nugget["text"]), at)
+        if same != at:
+            text = shorten(repr(nugget["text"]))
+            raise BadValueError(
+                f"{column}[{at}] says the same as {column}[{same}], {text}: "
+                "it would count twice; leave one of them out"
+            )
+    return tuple(nuggets) or None
+
+
+def _folded(text: str) -> str:
+    """Return a text without case, width, extra blanks and final marks; ``C++`` is not ``C``."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).strip(".。!?;,、\"'“”‘’「」 ") or text
+
+
+def _nugget(item: Any, place: str) -> Mapping[str, str]:
+    """Return the text and the importance of a nugget; what else is said of it is not read."""
+    given = item if isinstance(item, Mapping) else {"text": item}
+    text = given.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise BadValueError(
+            f"{place} must be a text that is not blank, found {shorten(repr(item))}"
+        )
+    importance = given.get("importance")
+    importance = "vital" if importance is None else importance
+    if importance not in _IMPORTANCE:
+        raise BadValueError(
+            f"{place}: importance must be vital or okay, found {shorten(repr(importance))}"
+        )
+    return {"text": text.strip(), "importance": importance}
+
+
 _READ: Final = {
     "answerable": _answerable,
     "citations": _citations,
     "reference_citations": _citations,
     "confidence": _confidence,
     "history": _history,
+    "nuggets": _nuggets,
 }
 
 

@@ -113,6 +113,11 @@ def _is_read_by(read: Callable[[str, Any], Any]) -> Callable[[Any], bool]:
     return holds
 
 
+def _is_nugget(value: Any) -> bool:
+    is_whole = isinstance(value, Mapping) and isinstance(value.get("text"), str)
+    return is_whole and value.get("importance") in {"vital", "okay"}
+
+
 _TEXTS: Final = _list_of(_is_text)
 _CHECKED_TEXTS: Final = _Kind("a list of texts or None", _or_none(_is_read_by(read_texts)))
 _TEXT_OR_NONE: Final = _Kind("text or None", _or_none(_is_text))
@@ -139,6 +144,9 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "must_match": _Kind("a list of patterns or None", _or_none(_is_read_by(read_patterns))),
     "must_satisfy": _Kind("a list of texts or None", _or_none(_is_read_by(read_criteria))),
     "answer_checks": _Kind("a list of checks or None", _or_none(_is_read_by(read_checks))),
+    "nuggets": _Kind(
+        "a list of {text: ..., importance: vital or okay} or None", _or_none(_list_of(_is_nugget))
+    ),
     "tags": _Kind("a list of texts", _TEXTS),
     "skip": _TEXT_OR_NONE,
     "xfail": _TEXT_OR_NONE,

@@ -70,6 +70,7 @@ def _of_answers(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
         "reference_citations": sample.reference_citations,
         "history": sample.history and [dict(turn) for turn in sample.history],
         "confidence": sample.confidence,
+        "nuggets": sample.nuggets and [dict(nugget) for nugget in sample.nuggets],
     }
     if sample.cited_sentences is not None:
         found["answer"] = [

@@ -99,7 +99,8 @@ class Controlled(Value, frozen=True):
 
     ``high`` are the samples whose score should be high, ``low`` the others. ``number`` is that of
     the set, ``digest`` names all that decides what the judge makes of it, and ``tells`` is what a
-    judge that passes tells apart.
+    judge that passes tells apart. ``scored_by`` scores the rows: the metric itself, or what stands
+    for all metrics of one prompt, whose digest is the same.
     """
 
     high: tuple[Sample, ...]
@@ -108,6 +109,7 @@ class Controlled(Value, frozen=True):
     number: int
     digest: str
     tells: str
+    scored_by: BoundMetric
 
 
 class ModelPlan(Value, frozen=True):

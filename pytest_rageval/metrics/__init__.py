@@ -7,12 +7,33 @@ module that is not listed is always loaded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pytest_rageval.model import MetricColumn
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_questions": (),
+    "citation_support": (
+        "citation_precision",
+        "citation_recall",
+        "support_precision",
+        "support_recall",
+    ),
     "citations": ("citation_coverage", "citation_validity", "source_precision", "source_recall"),
-    "claims": ("claim_precision", "claim_recall"),
+    "claims": (
+        "claim_f1",
+        "claim_faithfulness",
+        "claim_precision",
+        "claim_recall",
+        "claim_utilization",
+        "context_claim_precision",
+        "context_claim_recall",
+        "hallucination",
+        "noise_in_irrelevant",
+        "noise_in_relevant",
+        "self_knowledge",
+    ),
     "columns": (),
     "context_hits": (),
     "criteria": ("must_satisfy",),
@@ -22,6 +43,14 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "judged": ("judged", "rbp"),
     "lexical": ("acc", "coverem", "em", "f1", "stringem"),
     "ngrams": ("bleu", "chrf"),
+    "nuggets": (
+        "all_score",
+        "nugget_recall",
+        "strict_all_score",
+        "strict_vital_score",
+        "strict_weighted_score",
+        "vital_score",
+    ),
     "quotations": ("quoted_spans_alignment",),
     "ragas": (
         "answer_accuracy",
@@ -70,3 +99,8 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "string_similarity",
     ),
 }
+
+
+def is_of_nuggets(column: MetricColumn) -> bool:
+    """Return whether a metric of a scenario measures nuggets."""
+    return column.definition.partition(" ")[0] in NAMES["nuggets"]

@@ -50,6 +50,7 @@ class MetricInfo(Value, frozen=True):
     estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of the
     data which it is, empty for all other metrics. ``summary``: what it is, in short. ``of_table``:
     it is a SupportMetric, whose score follows from the support table of the sample.
+    ``is_neutral``: neither end is the better one, so that it has no weight unless one is written.
     """
 
     name: str
@@ -73,6 +74,7 @@ class MetricInfo(Value, frozen=True):
     column: str = ""
     summary: str = ""
     of_table: bool = False
+    is_neutral: bool = False
     may_ask: frozenset[Role] = frozenset()
 
     @property
@@ -198,11 +200,11 @@ class NoOptions(BaseModel):
     @classmethod
     def known(cls) -> Collection[str]:
         """Return the names of the options as a scenario writes them."""
-        return cls.model_fields.keys()
+        return [field.alias or name for name, field in cls.model_fields.items()]
 
     def stated(self) -> Mapping[str, Any]:
         """Return the options in JSON's types: scores are comparable where these are equal."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
 BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Score]]]

@@ -42,6 +42,8 @@ class Sample:
     that the answer names outside of its text, by number or name; ``cited_sentences`` the sentences
     of a structured answer, each with its own. ``history`` are the messages before the question,
     oldest first, each with its ``role`` and ``content``. ``confidence`` lies between 0 and 1.
+    ``nuggets`` are what an answer has to say, each with its ``text`` and ``importance``, ``vital``
+    or ``okay``.
     """
 
     id: str
@@ -72,6 +74,13 @@ class Sample:
     reference_citations: tuple[int | str, ...] | None = None
     history: tuple[Mapping[str, str], ...] | None = None
     confidence: float | None = None
+    nuggets: tuple[Mapping[str, str], ...] | None = None
+
+    @property
+    def vital_nuggets(self) -> tuple[Mapping[str, str], ...] | None:
+        """The nuggets of the importance ``vital``, None if there is none."""
+        nuggets = self.nuggets or ()
+        return tuple(one for one in nuggets if one["importance"] == "vital") or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,14 +340,16 @@ class ControlVerdict(Value, frozen=True):
     bad: Sequence[float | None] = ()
     reason: str = ""
 
-    def remark(self, metric: str) -> str:
-        """Return what is to be said of a metric's figure; "" of one that passed, or has no rows."""
+    def remark(self, *metrics: str) -> str:
+        """Return what is to be said of figures; "" where the judge passed, or has no rows."""
         if self.passed or self == NO_CONTROLS:
             return ""
+        names = ", ".join(metrics)
         if self.passed is None:
-            return f"{metric}: the judge is not tested, control rows were not asked: {self.reason}"
+            return f"{names}: the judge is not tested, control rows were not asked: {self.reason}"
         rows = f"control rows: good {_listed(self.good)}, bad {_listed(self.bad)}"
-        return f"{metric}: {self.reason} ({rows}): do not trust this figure"
+        figures = "this figure" if len(metrics) == 1 else "these figures"
+        return f"{names}: {self.reason} ({rows}): do not trust {figures}"
 
     @property
     def is_doubtful(self) -> bool:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.metrics import is_of_nuggets
 from pytest_rageval.model import (
-    CAUSES,
     EMPTY_ANSWER,
     NO_CONTROLS,
     NOT_ASKED,
@@ -45,6 +44,7 @@ from pytest_rageval.stats.wording import (
     Word,
     agreement_text,
     cause_change_lines,
+    cause_lines,
     change,
     corrected_figures,
     counted,
@@ -62,7 +62,6 @@ Verdict = Literal["passed", "FAILED", "undecided", "not judged"]
 HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
 """The heads of the columns beside the variant's name."""
 
-_CAUSE_WIDTH = 160
 _MOST_DISAGREEMENTS: Final = 3
 _UNSCORED: Final = [("unscored", "failed")]
 """How the gate ended that every scenario has; without other gates, that is said in words."""
@@ -155,7 +154,7 @@ class RunView:
     @cached_property
     def causes(self) -> Sequence[str]:
         """How many low answers have which cause, then the first of each; nothing without any."""
-        return list(_causes(self.result.samples))
+        return list(cause_lines(self.result.samples))
 
     @cached_property
     def compared(self) -> Sequence[ComparedMetric]:
@@ -192,7 +191,10 @@ class RunView:
         Also a sample that passed may have errors, of metrics that its weighted score can lack.
         """
         missed = [str(shortfall) for shortfall in shortfalls(sample, self.result.info.thresholds)]
-        errors = [f"{name}: {text}" for name, text in shown_errors(sample).items()]
+        by_text: dict[str, list[str]] = {}
+        for name, text in shown_errors(sample).items():
+            by_text.setdefault(text, []).append(name)
+        errors = [f"{', '.join(names)}: {text}" for text, names in by_text.items()]
         return errors + missed if sample.outcome == "error" else missed + errors
 
 
@@ -338,19 +340,33 @@ def _missing(result: ScenarioResult) -> Iterator[Missing]:
         yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
         return
     yield from map(Missing, open_lines(result))
+    yield from _lengths(result)
+    # One failed call may be that of several metrics: it is told once.
+    told: dict[tuple[Missing, str], list[str]] = {}
     for name, metric in result.metrics.items():
-        if metric.unscored:
-            yield from _of_metric(result, name, metric)
-        if left := applicable(result.samples, name):
-            yield Missing(f"{name}: {left}")
-        if counts := reply_counts(result.samples, name):
-            yield Missing(f"{name}: {replies_text(counts)}")
+        for found in _of_metric(result, name, metric):
+            told.setdefault((found, "" if found.reason else name), []).append(name)
+    for (found, _), names in told.items():
+        text = found.text if len(names) == 1 else found.text.replace("* does", "* do", 1)
+        yield replace(found, text=text.replace("*", ", ".join(names), 1))
+
+
+def _lengths(result: ScenarioResult) -> Iterator[Missing]:
+    if any(map(is_of_nuggets, result.info.metrics)):
+        # Not at the top: most scenarios have no nuggets.
+        from pytest_rageval.reports.answer_lengths import lengths_beside_nuggets
+
+        yield from map(Missing, lengths_beside_nuggets(result))
 
 
 def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
     """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    alike: dict[str, list[str]] = {}
     for name, verdict in result.controls.items():
-        if remark := verdict.remark(name):
+        alike.setdefault(verdict.remark(), []).append(name)
+    for names in alike.values():
+        verdict = result.controls[names[0]]
+        if remark := verdict.remark(*names):
             yield Missing(remark, is_error=verdict.passed is False)
     if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
         yield Missing(f"no controls: {', '.join(without)}")
@@ -364,6 +380,16 @@ def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
 
 
 def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+    """Yield what is missing of a metric, with ``*`` in place of its name."""
+    if metric.unscored:
+        yield from _unscored(result, name, metric)
+    if left := applicable(result.samples, name):
+        yield Missing(f"*: {left}")
+    if counts := reply_counts(result.samples, name):
+        yield Missing(f"*: {replies_text(counts)}")
+
+
+def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
     unscored = [
         sample
         for sample in result.samples
@@ -380,23 +406,12 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
     unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
-        text = f"the judge was given up: {name} not asked on {len(unasked)} {of_all}"
+        text = f"the judge was given up: * not asked on {len(unasked)} {of_all}"
         yield Missing(text, unasked[0], is_error=True)
     if failed:
-        yield Missing(f"{name} failed on {len(failed)} {of_all}", failed[0], is_error=True)
+        yield Missing(f"* failed on {len(failed)} {of_all}", failed[0], is_error=True)
     if reasons:
-        yield Missing(f"{name} does not apply to {len(reasons)} {of_all}", reasons[0])
-
-
-def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:
-    low = [sample for sample in samples if sample.cause is not None]
-    by_cause = {cause: [sample for sample in low if sample.cause == cause] for cause in CAUSES}
-    counts = [f"{len(found)} {cause}" for cause, found in by_cause.items() if found]
-    if low:
-        yield f"of {counted(len(low), 'low answer')} {', '.join(counts)}"
-    for first in (found[0] for found in by_cause.values() if found):
-        reason = shorten(" ".join(first.cause_reason.split()), _CAUSE_WIDTH)
-        yield f"{first.cause}: {reason} ({first.sample_id})"
+        yield Missing(f"* does not apply to {len(reasons)} {of_all}", reasons[0])
 
 
 def _people(result: ScenarioResult) -> Iterator[str]:

@@ -34,6 +34,12 @@ CHECK_FIELDS: Final = (
 )
 """The fields by which a row says what its answer has to be like."""
 
+NAMED: Final = {
+    "context_docs": "contexts that name their document (objects with a doc_name or source)",
+    "vital_nuggets": "nuggets that are vital",
+}
+"""What messages call a field that is no column."""
+
 NEEDED_FIELDS: Final = tuple(sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"}))
 """The fields of a sample that a metric may need."""
 
@@ -62,6 +68,7 @@ OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "reference_citations": ("reference_citations", "gold_citations"),
     "history": ("history", "messages", "chat_history", "conversation_history", "input"),
     "confidence": ("confidence", "na_prob"),
+    "nuggets": ("nuggets",),
 }
 """Field -> the names of its columns, which are read only where the scenario asks for that.
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
+    CAUSES,
     Agreement,
     Corrected,
     Correction,
     Disagreement,
     MetricComparison,
     Ranking,
+    SampleResult,
     ScenarioResult,
 )
 
@@ -24,6 +26,7 @@ Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "
 _CORRECTIONS: Final[dict[Correction, str]] = {"max-t": "max-T", "holm": "Holm", "none": "raw"}
 _FEW_LABELS: Final = 10
 _REASON_WIDTH: Final = 120
+_CAUSE_WIDTH: Final = 160
 
 
 def figure(value: float | None) -> str:
@@ -208,6 +211,18 @@ def _open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
 
 
 _WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
+
+
+def cause_lines(samples: Sequence[SampleResult]) -> Iterator[str]:
+    """Yield how many low answers have each cause, and the reason of the first of each."""
+    low = [sample for sample in samples if sample.cause is not None]
+    by_cause = {cause: [sample for sample in low if sample.cause == cause] for cause in CAUSES}
+    counts = [f"{len(found)} {cause}" for cause, found in by_cause.items() if found]
+    if low:
+        yield f"of {counted(len(low), 'low answer')} {', '.join(counts)}"
+    for first in (found[0] for found in by_cause.values() if found):
+        reason = shorten(" ".join(first.cause_reason.split()), _CAUSE_WIDTH)
+        yield f"{first.cause}: {reason} ({first.sample_id})"
 
 
 def cause_change_lines(ranking: Ranking) -> Iterator[str]:

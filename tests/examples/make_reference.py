@@ -275,13 +275,13 @@ def _gate(kind: GateKind) -> Row:
 
 # Metrics.
 
-FAMILIES: Final = ("answer", "answer rules", "row", "search", "judged")
+FAMILIES: Final = ("answer", "answer rules", "row", "nuggets", "search", "judged")
 
 
 def family_of(info: MetricInfo) -> str:
     """Return which part of the page about metrics has it."""
     if info.of_row and not info.section:
-        return "row"
+        return "nuggets" if "nuggets" in info.of_row else "row"
     if info.asks:
         return "judged"
     if info.section:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -18,6 +19,10 @@ _INPUT_MARKS = ("input: ", "Input: ", "INPUT: ")
 _SCHEMA_MARKS = ("JSON Schema:", "json_schema:", "schema:")
 _EVASIVE = re.compile(r"don't know|not sure|it depends|不知道|不清楚")
 _VERDICTS = {"verdict", "verdicts", "attributed"}
+_OF_A_TABLE = ('"verdicts": [{"n":', '{"claims": [')
+_TAGGED = re.compile(
+    r"<(question|source|statement)((?:-\d+)?)( n=\"\d+\")?>\n(.*?)\n</\1\2>", re.DOTALL
+)
 
 
 def share(text: str, salt: str = "") -> float:
@@ -54,10 +59,59 @@ def wanted_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {} if form.get("type") == "json_object" else None
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a prompt of a support table asks: which statements a source supports, or its claims."""
+
+    question: str
+    source: str
+    statements: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What is asked for: ``claims`` or ``cells``."""
+        return "cells" if self.statements else "claims"
+
+
+def asked_by(prompt: str) -> Asked | None:
+    """Return what a prompt asks of a support table, None where it asks something else.
+
+    The parts of a source are put together with a line end between them.
+    """
+    if not any(shape in prompt for shape in _OF_A_TABLE):
+        return None
+    texts: dict[str, list[str]] = {"question": [], "source": [], "statement": []}
+    for tag, _, _, text in _TAGGED.findall(prompt):
+        texts[tag].append(text)
+    question, source = ("\n".join(texts[tag]) for tag in ("question", "source"))
+    return Asked(question, source, tuple(texts["statement"]))
+
+
+def verdicts(levels: Sequence[str]) -> dict[str, Any]:
+    """Return a reply with the level of each statement."""
+    listed = [
+        {"n": number, "support": level, "reason": "" if level == "full" else f"it is {level}"}
+        for number, level in enumerate(levels, 1)
+    ]
+    return {"verdicts": listed}
+
+
+def _by_overlap(asked: Asked) -> dict[str, Any]:
+    if asked.kind == "claims":
+        return {"claims": sentences(asked.source)}
+    shares = [_overlap(statement, asked.source) for statement in asked.statements]
+    return verdicts(
+        ["full" if part >= 0.5 else "partial" if part >= 0.25 else "none" for part in shares]
+    )
+
+
 def judge(body: Mapping[str, Any]) -> str:
     """Return the reply to a chat request: JSON where a schema is wanted, else a sentence."""
     schema = wanted_schema(body)
     prompt = prompt_of(body)
+    asked = asked_by(prompt)
+    if asked is not None:
+        return json.dumps(_by_overlap(asked), ensure_ascii=False)
     if schema is None:
         return f"Reply {int(share(prompt) * 1e6)}."
     return json.dumps(_Instance(schema, prompt).make(), ensure_ascii=False)
@@ -65,8 +119,12 @@ def judge(body: Mapping[str, Any]) -> str:
 
 def supported(statement: str, context: str) -> int:
     """Return 1 when at least half of the statement's three-letter groups occur in the context."""
+    return int(_overlap(statement, context) >= 0.5)
+
+
+def _overlap(statement: str, context: str) -> float:
     known, groups = set(_groups(context)), _groups(statement)
-    return int(2 * sum(group in known for group in groups) >= len(groups))
+    return sum(group in known for group in groups) / len(groups)
 
 
 def sentences(text: str) -> list[str]:

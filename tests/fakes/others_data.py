@@ -18,6 +18,7 @@ WHOSE = {
     "data/nq-oracle": "Natural Questions (Google)",
     "data/openqa-eval": "OpenQA-eval (Kamalloo et al.)",
     "data/ragas-annotated": "judgements that ragas publishes with corrections",
+    "data/ragchecker-human": "RAGChecker's numbers and the preferences of people (Amazon)",
     "data/real-exports": "files that other tools wrote (arize-phoenix, deepeval, inspect_ai, ...)",
     "data/robust03": "TREC 2003 Robust, as trectools publishes it",
     "data/trec-eval": "trec_eval's own tests (NIST)",

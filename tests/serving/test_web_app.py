@@ -315,7 +315,7 @@ def test_all_run_one_after_the_other(tmp_path: Path) -> None:
         found = client.get("/api/scenarios")
         assert (found["running"], found["waiting"]) == (None, [])
         stopped = [one["unfinished"] for one in found["scenarios"] if one["unfinished"]]
-        assert stopped == [{"run": running, "verdict": "stopped"}]
+        assert stopped == [{"run": running, "verdict": "stopped"}], found
         assert has_run(client, "two", 1)
 
 

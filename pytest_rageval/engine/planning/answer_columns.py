@@ -1,4 +1,4 @@
-"""Which columns say what answers cite, refuse and follow: read where a scenario asks for it."""
+"""Which columns say what answers cite, refuse, follow and have to say: read if asked for."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     scenario, known = binding.scenario, binding.known_metrics
     sections = {name for name in SECTION_OF.values() if getattr(scenario, name) is not None}
     names = [spec.metric for spec in scenario.metrics if spec.use is None and spec.metric]
-    sections |= {
-        section
-        for name in names
-        if known.canonical(name) is not None
-        and (section := known.get(name).info.section) is not None
-    }
+    infos = [
+        known.get(base).info
+        for base in (name.partition("(")[0].strip() for name in names)
+        if known.canonical(base) is not None
+    ]
+    sections |= {info.section for info in infos if info.section is not None}
     found = {name for name, section in SECTION_OF.items() if section in sections}
+    found |= {"nuggets" for info in infos if "nuggets" in info.needs}
     gated = (part for part in scenario.gates.values() if isinstance(part, Mapping))
     if any(not _BY_CONFIDENCE.isdisjoint(part) for part in gated):
         found.add("confidence")
@@ -32,16 +33,22 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
 
 
 _BY_CONFIDENCE: Final = frozenset({"selective", "aurc"})
-_OFFERED: Final = {"refusals": "phrases", "citations": "auto", "conversation": "true"}
+_OFFERED: Final = {
+    "answerable": "refusals: phrases",
+    "citations": "citations: auto",
+    "history": "conversation: true",
+    "nuggets": "metrics: [nugget_recall]",
+}
+"""By field, what to write to have it read."""
 
 
 def offers(binding: Binding, dataset: Dataset) -> Iterator[str]:
-    """Yield a line for each section that a column is there for, and the scenario has not."""
+    """Yield a line for each field that a column is there for, and the scenario does not read."""
     on = read_of_answers(binding) | binding.scenario.dataset.key_map.keys()
-    for name, section in SECTION_OF.items():
+    for name, line in _OFFERED.items():
         columns = [c for c in OF_ANSWERS[name] if c in dataset.metadata_columns and c != "input"]
-        if name not in on and columns and name != "reference_citations":
+        if name not in on and columns:
             yield (
                 f"{dataset.shown}: the column {columns[0]!r} is not read: write "
-                f"'{section}: {_OFFERED[section]}' to have answers judged by it"
+                f"{line!r} to have answers judged by it"
             )

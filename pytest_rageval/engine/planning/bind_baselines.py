@@ -339,7 +339,7 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
 def _judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
     """Return the fields with a digest that these metrics read, or may read if they name none."""
     needs = [
-        metric.info.needs | metric.info.or_needs
+        metric.info.needs | metric.info.or_needs | metric.info.of_row
         for metric in plan.metrics
         if metric.column.name in metrics
     ]

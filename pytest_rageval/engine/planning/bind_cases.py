@@ -12,14 +12,14 @@ from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.answer_columns import offers, read_of_answers
-from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns, check_named_columns
+from pytest_rageval.engine.planning.bind_columns import check_columns, check_named_columns
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, value_text
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF
+from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF, NAMED
 from pytest_rageval.scenario.loader import UNREADABLE
 from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.stats.weights import resolve_weight
@@ -255,7 +255,7 @@ def _checked(
     """
     if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
         return case
-    lacking = []
+    lacking, unasked = list[list[str]](), set[str]()
     # Where nothing is to be found, nothing is compared with.
     spared = _NOT_OF_UNANSWERABLE if case.answerable is False else frozenset()
     if provided:
@@ -264,13 +264,13 @@ def _checked(
         missing = [name for name in missing_fields(case, metric.info) if name not in spared]
         if not missing or (provided and _will_have(case, metric.info, provided)):
             return case
-        lacking.append([] if metric.info.of_row.intersection(missing) else missing)
+        unasked.update(of_row := metric.info.of_row.intersection(missing))
+        lacking.append([] if of_row else missing)
     if not any(lacking):
-        asked = sorted(frozenset[str]().union(*(metric.info.of_row for metric in metrics)))
-        return replace(case, skip=f"the row asks for nothing that is measured: {_none_of(asked)}")
+        reason = f"the row asks for nothing that is measured: {_none_of(sorted(unasked))}"
+        return replace(case, skip=reason)
     fields = sorted({field for missing in lacking for field in missing})
-    named = " and no ".join(NAMED.get(field, field) for field in fields)
-    reason = f"no {named}, without which no metric can score it"
+    reason = f"{_none_of(fields)}, without which no metric can score it"
     return _invalid(case, line, reason)
 
 
@@ -301,7 +301,7 @@ def _invalid(case: Sample, line: int | None, reason: str) -> InvalidRow:
 
 
 def _none_of(fields: Sequence[str]) -> str:
-    return f"no {' and no '.join(fields)}"
+    return f"no {' and no '.join(NAMED.get(field, field) for field in fields)}"
 
 
 def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:

@@ -16,14 +16,17 @@ from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
-from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES, OF_TRAINING
+from pytest_rageval.scenario.fields import (
+    ANSWERED_FIELDS,
+    FIELD_ALIASES,
+    KEY_OF,
+    NAMED,
+    OF_TRAINING,
+)
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.text.json_value import head_of
 
-NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
-"""What messages call a field that is no column."""
-
-_FIELDS = tuple(found.name for found in fields(Sample))
+_FIELDS = (*(found.name for found in fields(Sample)), "vital_nuggets")
 _SHOWN = 20
 _ABSENT = "has no such field"
 
@@ -167,6 +170,8 @@ class _Columns(Struct):
         lacking = (info.or_needs if started else info.needs) - self.present
         known = dict(self.missed)
         for need in sorted(lacking):
+            if need == "vital_nuggets" and "nuggets" not in self.present:
+                need = "nuggets"  # noqa: PLW2901  (there is none at all)
             hint = _alternative(info) if not (started or info.needs & self.present) else ""
             name, reason = metric.column.name, self._reason(need)
             is_missed = need in self.missed
@@ -269,11 +274,11 @@ class _Columns(Struct):
         taken = [column for column in found if column in users]
         if found and not taken:
             return f"no valid row of {shown} has anything in its column {found[0]!r}"
-        if need == "context_docs":
+        if need in NAMED:
             return f"{shown} has no {NAMED[need]}"
         if need in key_map:
             return f"no valid row of {shown} has anything at {key_map[need]!r} (key_map)"
-        if need in FIELD_ALIASES:
+        if need in KEY_OF:
             self.missed[need] = None
         if taken:
             served = f"key_map gives its column {taken[0]!r} to {users[taken[0]]!r}"

@@ -17,8 +17,8 @@ from pytest_rageval.controls import (
 from pytest_rageval.engine.plan import BoundMetric, Controlled, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import ScenarioError, unknown_name
-from pytest_rageval.metrics.base import missing_fields
-from pytest_rageval.model import Case, Sample
+from pytest_rageval.metrics.base import MetricInfo, missing_fields
+from pytest_rageval.model import SUPPORT, Case, MetricColumn, Sample
 
 _TELLS: Final = {
     "faithfulness": "supported answers from invented ones",
@@ -34,6 +34,7 @@ _TELLS: Final = {
     "context_utilization": "passages that help from others",
     "context_relevance": "passages that help from others",
     "context_recall": "complete passages from others",
+    SUPPORT: "supported statements from others",
 }
 _TELLS_ELSE: Final = "good rows from bad ones"
 
@@ -46,17 +47,41 @@ def bind_controls(
     Rows of the user's file come before our own. What is wrong with them is a problem.
     """
     asked = {metric.column.name: metric for metric in metrics if metric.info.asks}
-    given = _of_file(binding, asked)
+    table = _of_table() if any(metric.info.of_table for metric in asked.values()) else None
+    given = _of_file(binding, asked if table is None else {**asked, SUPPORT: table})
     language = language_of(case for case in cases if isinstance(case, Sample))
+    # The prompt of a support table is tested once for all metrics that read it.
+    tested = {
+        name: table if table is not None and metric.info.of_table and name not in given else metric
+        for name, metric in asked.items()
+    }
     found = {}
-    for name, metric in asked.items():
+    for name, metric in {metric.column.name: metric for metric in tested.values()}.items():
         rows = given.get(name) or built_in_rows(metric.info.name, language)
         if name in given:
             binding.problems += row_problems(rows.rows, metric.info)
         # Options may make a metric need what our rows have not.
         if rows.rows and not any(missing_fields(row.sample, metric.info) for row in rows.rows):
             found[name] = _controlled(metric, rows, models)
-    return found
+    names = {name: metric.column.name for name, metric in tested.items()}
+    return {name: found[of] for name, of in names.items() if of in found}
+
+
+def _of_table() -> BoundMetric:
+    """Return what stands for all metrics that read the support table of a sample."""
+    # Not at the top: most scenarios have no metric of a support table.
+    from pytest_rageval.engine.scoring.table_scores import TABLE_VERSION
+    from pytest_rageval.metrics.support.controls import SUPPORT_ITSELF
+
+    info = MetricInfo(
+        SUPPORT,
+        frozenset({"answer", "contexts"}),
+        version=TABLE_VERSION,
+        asks=frozenset({"judge"}),
+        empty_is_worst=True,
+        of_table=True,
+    )
+    return BoundMetric(MetricColumn(SUPPORT, version=TABLE_VERSION), info, SUPPORT_ITSELF)
 
 
 def _of_file(binding: Binding, asked: Mapping[str, BoundMetric]) -> Mapping[str, ControlSet]:
@@ -93,4 +118,4 @@ def _controlled(metric: BoundMetric, rows: ControlSet, models: ModelPlan) -> Con
     rule = ControlRule(info.margin, metric.column.range)
     tells = _TELLS.get(info.name, _TELLS_ELSE)
     digest = define(parts, judge, embedding)
-    return Controlled(high, low, rule, rows.number, digest, tells)
+    return Controlled(high, low, rule, rows.number, digest, tells, metric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -50,9 +50,15 @@ def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[Boun
     names = [metric.column.name for metric in metrics]
     weights = binding.by_metric("metric_weights", binding.scenario.metric_weights, names)
     open_ended = [name for name, metric in zip(names, metrics, strict=True) if _is_open(metric)]
-    _check_weights(binding, weights, names, open_ended)
-    defaults = {**dict.fromkeys(names, 1.0), **dict.fromkeys(open_ended, 0.0)}
+    neutral = [metric.column.name for metric in metrics if metric.info.is_neutral]
+    unweighed = {**dict.fromkeys(open_ended, _OPEN), **dict.fromkeys(neutral, _NEUTRAL)}
+    _check_weights(binding, weights, names, unweighed)
+    defaults = {**dict.fromkeys(names, 1.0), **dict.fromkeys(unweighed, 0.0)}
     return tuple(_weighed(metric, {**defaults, **weights}) for metric in metrics)
+
+
+_OPEN: Final = "has no closed range; write both ends, such as range: [0, 10]"
+_NEUTRAL: Final = "has no better end; write its weight under metric_weights"
 
 
 def _is_open(metric: BoundMetric) -> bool:
@@ -64,28 +70,29 @@ def _check_weights(
     binding: Binding,
     weights: Mapping[str, float],
     names: Sequence[str],
-    open_ended: Sequence[str],
+    unweighed: Mapping[str, str],
 ) -> None:
-    for name in open_ended:
-        if weights.get(name):
+    for name, why in unweighed.items():
+        if why == _OPEN and weights.get(name):
             message = (
                 f"metric_weights.{name}: a column without a closed range has no part in "
                 "weighted_score; write both ends, such as range: [0, 10], or the weight 0"
             )
             binding.problem(message, "metric_weights", name)
-    if open_ended and not binding.problems and len(open_ended) == len(names):
+    left = [name for name in names if name not in unweighed or name in weights]
+    if names and not left and not binding.problems:
+        first = names[0]
         message = (
-            f"metrics: nothing makes a weighted_score, for {open_ended[0]!r} has no closed range; "
-            "write both ends, such as range: [0, 10], or add a metric such as em"
+            f"metrics: nothing makes a weighted_score, for {first!r} {unweighed[first]}, or add a "
+            "metric such as em"
         )
         binding.problem(message, "metrics")
     if not weights:
         return
-    names = [name for name in names if name not in open_ended]
-    if names and all(resolve_weight(weights, name) == 0.0 for name in names):
+    if left and all(resolve_weight(weights, name) == 0.0 for name in left):
         message = "metric_weights: all weights are 0; at least one metric must count"
         binding.problem(message, "metric_weights")
-    unnamed = [name for name in names if name not in weights]
+    unnamed = [name for name in left if name not in weights]
     if unnamed:
         binding.warnings.append(
             f"metric_weights names some metrics only; 1.0 is assumed for {', '.join(unnamed)}"
@@ -101,12 +108,18 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
     """Return the bound of each name that has a threshold; none outside its metric's range."""
     columns = {metric.column.name: metric.column for metric in metrics}
     columns[WEIGHTED_SCORE] = MetricColumn(WEIGHTED_SCORE)
+    of_nuggets = {m.column.name for m in metrics if "nuggets" in m.info.of_row}
     specs: dict[str, BoundSpec] = binding.by_metric(
         "thresholds", binding.scenario.thresholds, list(columns)
     )
     thresholds = {}
     for name, spec in specs.items():
         column = columns[name]
+        if name in of_nuggets:
+            binding.warnings.append(
+                f"thresholds.{name}: a judge and people agree on nuggets by run, not reliably by "
+                f"row; write a gate on the mean, 'gates: {{{name}: ...}}'"
+            )
         try:
             bound = spec.within(column.range, higher_is_better=column.higher_is_better)
             thresholds[name] = bound
@@ -221,6 +234,18 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
         else:
             gated.update(*(gate.targets for gate in made))
     return frozenset(gated)
+
+
+def warn_of_what_is_lost(
+    binding: Binding, metrics: Sequence[BoundMetric], gated: Collection[str]
+) -> None:
+    """Say it where a gate bounds what is made of the contexts, and none what they have."""
+    of_gates = {metric.info.name for metric in metrics if metric.column.name in gated}
+    if "claim_utilization" in of_gates and "context_claim_recall" not in of_gates:
+        binding.warnings.append(
+            "gates: claim_utilization alone can rise when contexts are lost, for it is a share of "
+            "what they have; bound context_claim_recall, too"
+        )
 
 
 def _follows(binding: Binding, info: ScenarioInfo, error: GateOptionError) -> bool:
@@ -354,8 +379,9 @@ def check_diagnosed(
     if diagnosis.retrieval is not None or not samples:
         return
     for fields in (("contexts",), ("references", "reference_contexts")):
+        sought = (*fields, *(("nuggets",) if "references" in fields else ()))
         if provided.isdisjoint(fields) and not any(
-            getattr(sample, field) for sample in samples for field in fields
+            getattr(sample, field) for sample in samples for field in sought
         ):
             needed = " or ".join(map(repr, fields))
             binding.problem(

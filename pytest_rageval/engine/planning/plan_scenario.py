@@ -32,6 +32,7 @@ from pytest_rageval.engine.planning.bind_keys import (
     bind_groups,
     bind_keys,
     check_diagnosed,
+    warn_of_what_is_lost,
     with_snapshot,
 )
 from pytest_rageval.engine.planning.bind_metrics import bind_models
@@ -386,6 +387,7 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
         refused = "; ".join(binding.kept_baselines)
         info = replace(info, refused_baseline=refused, unlike=tuple(binding.unlike))
     gated = bind_gates(binding, info)
+    warn_of_what_is_lost(binding, plan.metrics, gated)
     if plan.rename is None and binding.scenario.stop is not None:
         # Not at the top: most scenarios do not stop early.
         from pytest_rageval.engine.planning.bind_stop import bind_stop

@@ -13,7 +13,13 @@ from dataclasses import replace
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.earlier_turns import with_turns
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
-from pytest_rageval.metrics.base import AnswerKind, AnswerReading, MetricInfo, ScoringContext
+from pytest_rageval.metrics.base import (
+    AnswerKind,
+    AnswerReading,
+    MetricInfo,
+    ScoringContext,
+    missing_fields,
+)
 from pytest_rageval.metrics.refusals import FAILED
 from pytest_rageval.model import (
     ANSWER_KIND,
@@ -74,7 +80,8 @@ def _unknown(rules: AnswerRules, metric: BoundMetric, judged: Mapping[str, Score
     None for any other metric. The error of the judge is kept: a spent budget is told as such.
     """
     column, info = metric.column, metric.info
-    if info.section != "refusals" and not _is_conditioned(rules, column, info):
+    depends = _is_conditioned(rules, column, info) or _is_of_claims(info)
+    if info.section != "refusals" and not depends:
         return None
     asked = judged.get(ANSWERABLE)
     why = (
@@ -206,6 +213,8 @@ def _ruled(
     info, column = metric.info, metric.column
     if rules.refusals is None or info.section is not None:
         return None
+    if not info.of_row.isdisjoint(missing_fields(sample, info)):
+        return None  # the row does not ask for it, whatever the answer is
     if sample.answerable is False:
         return _of_unanswerable(rules, metric, kind)
     if "answer" not in info.needs:
@@ -234,6 +243,10 @@ def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) 
         return Score(column.name, _best(column), f"refused, and {reason}")
     if is_refused and {"answer", "contexts"} <= info.needs:
         return _left_out(column, REFUSED)
+    if _is_of_claims(info):
+        # Such a row has no reference that its claims could be right by.
+        reason = f"{_NOT_REFUSED.get(kind, 'answered')}, and the documents hold no answer"
+        return _left_out(column, reason) if info.is_neutral else worst_of(column, reason)
     return None
 
 
@@ -253,10 +266,19 @@ def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) 
     """Return whether an unanswerable question makes the metric 1 or 0."""
     if rules.conditions is not None:
         return column.name in rules.conditions
-    return "answer" in info.needs and not info.needs.isdisjoint(_COMPARED)
+    is_compared = "answer" in info.needs and not _COMPARED.isdisjoint(info.needs | info.of_row)
+    return is_compared and not _is_of_claims(info)
 
 
-_COMPARED = frozenset({"references", "reference_groups"})
+def _is_of_claims(info: MetricInfo) -> bool:
+    """Return whether it holds the answer's claims against contexts and references.
+
+    A refusal makes no claim: there is nothing right or wrong in it.
+    """
+    return info.of_table and {"answer", "contexts", "references"} <= info.needs
+
+
+_COMPARED = frozenset({"references", "reference_groups", "nuggets"})
 
 
 def _explained(score: Score, judged: Mapping[str, Score]) -> Score:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
+    SUPPORT,
     Bound,
     Cause,
     Diagnosis,
@@ -43,10 +44,13 @@ class Found:
 
 
 def with_cause(info: ScenarioInfo, sample: Sample, result: SampleResult) -> SampleResult:
-    """Return the result of ``sample`` with the cause, if the scenario asks for it and it is low."""
+    """Return the result of ``sample`` with the cause, if the scenario asks for it and it is low.
+
+    Nuggets that were looked for in its answer and its contexts decide first.
+    """
     if info.diagnose is None or not is_low(info, result):
         return result
-    found = find_cause(info, info.diagnose, sample, result)
+    found = _by_nuggets(result) or find_cause(info, info.diagnose, sample, result)
     return replace(result, cause=found.cause, cause_reason=found.reason)
 
 
@@ -55,11 +59,13 @@ def find_cause(
 ) -> Found:
     """Return the cause of a low answer.
 
-    A metric decides where one is named and has a score, else the words do. But where a reference
-    stands in the contexts, the cause is never ``retrieval``.
+    The claims decide where the judge was asked which of them the contexts have. Else a metric does
+    where one is named and has a score, else the words do. But where a reference stands in the
+    contexts, the cause is never ``retrieval``.
     """
-    if sample.answerable is False and sample.answer and kind_of(sample.answer) != "refused":
-        return Found("unfaithful", "the documents hold no answer, and the answer gives one")
+    known = _of_row(sample) or _of_claims(sample, result)
+    if known is not None:
+        return known
     found = _retrieved(info, diagnosis, sample, result)
     if found.cause != "generation":
         return found
@@ -76,6 +82,33 @@ def find_cause(
         low = _lowest(info, result)
         return Found("generation", f"{found.reason}, and so does the answer: {low} is low")
     return Found("generation", f"{found.reason}, and the answer missed it")
+
+
+def _of_row(sample: Sample) -> Found | None:
+    if sample.answerable is False and sample.answer and kind_of(sample.answer) != "refused":
+        return Found("unfaithful", "the documents hold no answer, and the answer gives one")
+    return None
+
+
+def _of_claims(sample: Sample, result: SampleResult) -> Found | None:
+    """Return the cause of most claims; None where the support table shows none."""
+    table = result.details.get(SUPPORT)
+    if not table:
+        return None
+    # Not at the top: most scenarios have no metric of a support table.
+    from pytest_rageval.engine.scoring.claim_cause import cause_of_claims
+
+    contexts = sample.contexts
+    found = cause_of_claims(table, None if contexts is None else len(contexts))
+    if found is None or (found[0] == "retrieval" and _holds_claims(sample)):
+        return None
+    return Found(*found)
+
+
+def _holds_claims(sample: Sample) -> bool:
+    """Return whether a context has, word by word, the reference whose claims are looked for."""
+    first = [text for text in (sample.references or ())[:1] if content_words(text)]
+    return holds(sample.contexts or (), first)
 
 
 def _lowest(info: ScenarioInfo, result: SampleResult) -> str:
@@ -164,3 +197,35 @@ def _unfaithful(
     if not unknown or len(unknown) / len(words) < UNFOUNDED:
         return ""
     return f"but not what the answer says: {', '.join(unknown[:_SHOWN])}"
+
+
+def _by_nuggets(result: SampleResult) -> Found | None:
+    """Return the cause of most nuggets that the answer lacks: whether the contexts have them.
+
+    None where it lacks none, or where nuggets were not looked for in both. Vital ones decide if it
+    lacks any.
+    """
+    lacking = list(_lacking_nuggets(result.details.get(SUPPORT) or {}))
+    lacking = [one for one in lacking if one[0] == "vital"] or lacking
+    held = [text for _, text, is_held in lacking if is_held]
+    gone = [text for _, text, is_held in lacking if not is_held]
+    if not lacking:
+        return None
+    counts = [
+        f'{len(texts)} {where} ("{shorten(texts[0])}")'
+        for texts, where in ((gone, "that no context has"), (held, "that the contexts have"))
+        if texts
+    ]
+    is_retrieval = len(gone) >= len(held)
+    cause: Cause = "retrieval" if is_retrieval else "generation"
+    return Found(cause, f"the answer lacks nuggets: {', '.join(counts)}")
+
+
+def _lacking_nuggets(table: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """Yield importance and text of what the answer lacks, and whether the contexts have it."""
+    kinds = [source["kind"] for source in table.get("sources", ())]
+    for statement, cells in zip(table.get("statements", ()), table.get("cells", ()), strict=True):
+        levels = {kind: cell[0] for kind, cell in zip(kinds, cells, strict=True) if cell}
+        is_known = {"answer", "contexts"} <= levels.keys() and "failed" not in levels.values()
+        if statement["of"] == "nugget" and is_known and levels["answer"] != "full":
+            yield statement["importance"], statement["text"], levels["contexts"] == "full"

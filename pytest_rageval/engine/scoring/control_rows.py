@@ -113,6 +113,7 @@ async def ask_controls(
     whatever other reason, nothing is known; the others may decide without it.
     """
     rows = plan.models.controls[bound.column.name]
+    bound = rows.scored_by
     how = Asking(order, 1, reuse, plan.info.nodeid)
     values: dict[bool, list[float | None]] = {True: [], False: []}
     passed, lost = None, ""

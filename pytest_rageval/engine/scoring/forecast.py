@@ -200,10 +200,10 @@ class _Forecaster:
     async def add_controls(self) -> None:
         """Count what would be asked to test the judges: as many rows as a good one needs."""
         before = {role: use.requests for role, use in self.uses.items()}
-        for bound in self._plan.judged:
-            rows = self._plan.models.controls.get(bound.column.name)
-            for row in rows_needed(rows) if rows is not None else ():
-                await self._judge(bound, row, row, 0)
+        # Metrics of one prompt have the same rows.
+        for rows in {rows.digest: rows for rows in self._plan.models.controls.values()}.values():
+            for row in rows_needed(rows):
+                await self._judge(rows.scored_by, row, row, 0)
         for role, use in self.uses.items():
             use.controls = use.requests - before[role]
 

@@ -75,10 +75,19 @@ def merged(name: str, scores: Sequence[Score]) -> Score:
         reason=_lacking(
             count, (one.reason for one in scores if one.value is None and not one.error)
         )
-        or scored[0].reason,
+        or _first_reason(scores),
         details=details,
         error=_lacking(count, (one.error for one in scores)),
     )
+
+
+def _first_reason(scores: Sequence[Score]) -> str | None:
+    """Return what the first repeat says; where it says nothing, what another one does."""
+    said = [(at, one.reason) for at, one in enumerate(scores, 1) if one.value is not None]
+    if said[0][1]:
+        return said[0][1]
+    others = (f"in repeat {at} of {len(scores)}: {reason}" for at, reason in said if reason)
+    return next(others, None)
 
 
 def _passing(scores: Sequence[Score]) -> dict[str, bool]:

@@ -32,7 +32,7 @@ from pytest_rageval.model import (
     Score,
     json_plain,
 )
-from pytest_rageval.scenario.fields import CHECK_FIELDS
+from pytest_rageval.scenario.fields import CHECK_FIELDS, NAMED
 from pytest_rageval.stats.weights import DEFAULT_WEIGHT, resolve_weight, weighted_mean
 from pytest_rageval.text.codec import excess
 
@@ -95,6 +95,7 @@ NEEDED_AS: Final[Mapping[str, str]] = {
     "reference_contexts": "reference_contexts",
     "reference_groups": "references",
     **{name: name for name in CHECK_FIELDS},
+    "nuggets": "nuggets",
 }
 """Each field that has a digest, and what metrics call it where they say what they need."""
 
@@ -270,7 +271,7 @@ def score_of_metric(
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:
-        reason = f"the row has no {' and no '.join(missing)}"
+        reason = f"the row has no {' and no '.join(NAMED.get(name, name) for name in missing)}"
         is_asked = bound.info.of_row.isdisjoint(missing)
         return Score(name, None, reason=reason, left_out=None if is_asked else "row")
     if bound.info.empty_is_worst and (worst := worst_score(plan, bound, sample)) is not None:

@@ -12,7 +12,7 @@ from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_rules import read_answer
 from pytest_rageval.engine.scoring.earlier_turns import evidence_of, question_after
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
-from pytest_rageval.engine.scoring.score_sample import checked_score
+from pytest_rageval.engine.scoring.score_sample import checked_score, worst_of
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.support.fill import fill_table
 from pytest_rageval.metrics.support.metric import SupportMetric
@@ -20,7 +20,7 @@ from pytest_rageval.metrics.support.table import SupportRow
 from pytest_rageval.model import NOTHING, SUPPORT, Sample, Score
 from pytest_rageval.text.citations import strip_citations
 
-_VERSION: Final = 1
+TABLE_VERSION: Final = 1
 """Of the prompts: another one asks everything anew."""
 
 
@@ -39,7 +39,7 @@ def support_row(
 
 def purpose_of_table(sample: Sample, repeat: int, order: int = 0, scenario: str = "") -> Purpose:
     """Return the purpose of the calls for a table: those of all metrics that read it."""
-    return Purpose(SUPPORT, _VERSION, repeat, sample.id, order, scenario)
+    return Purpose(SUPPORT, TABLE_VERSION, repeat, sample.id, order, scenario)
 
 
 async def table_scores(
@@ -53,10 +53,26 @@ async def table_scores(
         *(_once(metrics, row, models, repeat, how) for repeat in range(how.repeats))
     )
     found = {}
-    for name in rounds[0]:
-        scores = [scores[name] for scores in rounds]
-        found[name] = scores[0] if name == SUPPORT or len(scores) == 1 else merged(name, scores)
-    return found
+    for bound in metrics:
+        name = bound.column.name
+        scores = _settled(bound, row, [scores[name] for scores in rounds])
+        found[name] = scores[0] if len(scores) == 1 else merged(name, scores)
+    return {SUPPORT: rounds[0][SUPPORT], **found}
+
+
+def _settled(bound: BoundMetric, row: SupportRow, scores: list[Score]) -> list[Score]:
+    """Return the repeats; where one has a score, one without a claim has the worst.
+
+    Else a judge that sometimes finds nothing in an answer would be left out of its own mean.
+    """
+    if row.sample.answerable is False or all(score.value is None for score in scores):
+        return scores
+    return [
+        replace(score, value=worst_of(bound.column, "").value, left_out=None)
+        if score.value is None and score.left_out == "answer"
+        else score
+        for score in scores
+    ]
 
 
 async def _once(

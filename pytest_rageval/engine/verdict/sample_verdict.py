@@ -10,6 +10,7 @@ docs/explanation/when-is-a-run-green.md explains it to users.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
         return [f"invalid row: {result.invalid}"]
     if TARGET in result.errors:
         return [f"not answered: {result.errors[TARGET]}"]
-    return [f"{name} unscored: {_why(result, name)}" for name in _wanted(plan, result)]
+    return _unscored(result, _wanted(plan, result))
 
 
 def reasons_tolerated(plan: Plan, result: SampleResult) -> list[str]:
@@ -65,13 +66,22 @@ def reasons_tolerated(plan: Plan, result: SampleResult) -> list[str]:
     if None not in result.scores.values() or not (tolerated := plan.info.tolerated):
         return []
     blamed = blamed_metrics(plan.info, result)
-    return [
-        f"{name} unscored: {_why(result, name)}"
+    missing = [
+        name
         for name, score in result.scores.items()
         if name in tolerated
         and not is_scored(score)
         and (name in result.errors or _is_required(plan, result, name) or name in blamed)
     ]
+    return _unscored(result, missing)
+
+
+def _unscored(result: SampleResult, names: Iterable[str]) -> list[str]:
+    """Return why metrics have no score; what several failed at, once."""
+    by_reason: dict[str, list[str]] = {}
+    for name in names:
+        by_reason.setdefault(_why(result, name), []).append(name)
+    return [f"{', '.join(alike)} unscored: {reason}" for reason, alike in by_reason.items()]
 
 
 def _is_required(plan: Plan, result: SampleResult, name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.citations import Sources
+from pytest_rageval.metrics.support.claims_reply import ClaimsReply
 from pytest_rageval.metrics.support.prompts import (
     MOST_CLAIMS,
     MOST_STATEMENTS,
@@ -19,9 +20,9 @@ from pytest_rageval.metrics.support.prompts import (
     cells_schema,
     claims_prompt,
     claims_schema,
-    read_claims,
 )
 from pytest_rageval.metrics.support.table import (
+    Citation,
     Key,
     Measure,
     Origin,
@@ -34,6 +35,7 @@ from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ReplySchema
+    from pytest_rageval.text.citations import CitedSentence
 
 Read = TypeVar("Read")
 
@@ -128,15 +130,27 @@ def _sentences(row: SupportRow) -> tuple[Statement, ...]:
             "sentence",
             number,
             sentence.text,
-            tuple(dict.fromkeys(at for one in sentence.citations for at in sources.places(one))),
-            tuple(dict.fromkeys(str(one) for one in sentence.citations if not sources.places(one))),
+            _cited(sentence, sources),
         )
         for number, sentence in enumerate(counted, 1)
     )
 
 
+def _cited(sentence: CitedSentence, sources: Sources) -> tuple[Citation, ...]:
+    """Return what a sentence cites; what points to the same contexts, or is lost alike, once."""
+    found: dict[str | tuple[int, ...], Citation] = {}
+    for mark in sentence.citations:
+        places = sources.places(mark)
+        text = str(mark + sources.base - 1 if isinstance(mark, int) else mark)
+        found.setdefault(places or text, Citation(text, places))
+    return tuple(found.values())
+
+
 def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
-    return ()
+    return tuple(
+        Statement("nugget", number, nugget["text"], importance=nugget["importance"])
+        for number, nugget in enumerate(row.sample.nuggets or (), 1)
+    )
 
 
 async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> None:
@@ -149,7 +163,8 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
     language = _language(row, models, sees_answer=of_answer)
     prompt = claims_prompt(language, row.sample.question or "", text)
     try:
-        claims = await _reply(models, prompt, claims_schema(), read_claims)
+        read = ClaimsReply(text, may_be_empty=of_answer)
+        claims = await _reply(models, prompt, claims_schema(), read)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
                 f"{len(claims)} claims were found in one text, and at most {MOST_CLAIMS} are "

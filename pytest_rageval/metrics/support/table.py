@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pytest_rageval.metrics.base import AnswerReading
 from pytest_rageval.model import Sample, Score, Value
@@ -21,13 +21,16 @@ Origin = Literal["sentence", "claim", "reference_claim", "nugget"]
 """``claim`` is one of the answer."""
 
 
+SourceKind = Literal["contexts", "reference", "answer", "history"]
+
+
 class Source(Value, frozen=True):
     """A text that may support statements: contexts, one or several together, or another one.
 
     ``at`` are the places of contexts, from 1, in rising order.
     """
 
-    kind: Literal["contexts", "reference", "answer", "history"]
+    kind: SourceKind
     at: tuple[int, ...] = ()
 
     @property
@@ -47,20 +50,39 @@ def context(*places: int) -> Source:
     return Source("contexts", tuple(sorted(set(places))))
 
 
+class Citation(Value, frozen=True):
+    """What a sentence cites: ``text`` as the answer writes it, without its brackets.
+
+    ``places`` are those of the contexts that it points to, from 1, () where it points to nothing.
+    The name of a document may point to several: these are one source then.
+    """
+
+    text: str
+    places: tuple[int, ...] = ()
+
+
 class Statement(Value, frozen=True):
     """One thing that is said; ``number`` counts from 1 among those of its origin.
 
-    Of a sentence, ``cites`` are the places of the contexts that it cites, from 1, each once, in the
-    order in which they are cited, and ``lost`` the citations that point to nothing, each once.
+    Of a sentence, ``cites`` is what it cites, in its order; what points to the same contexts, once.
     """
 
     of: Origin
     number: int
     text: str
-    cites: tuple[int, ...] = ()
-    lost: tuple[str, ...] = ()
+    cites: tuple[Citation, ...] = ()
     importance: str = ""
     """Of a nugget: ``vital`` or ``okay``."""
+
+    @property
+    def cited_places(self) -> tuple[int, ...]:
+        """The places of all contexts that it cites, each once."""
+        return tuple(dict.fromkeys(at for cited in self.cites for at in cited.places))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The citations that point to nothing."""
+        return tuple(cited.text for cited in self.cites if not cited.places)
 
 
 class Cell(Value, frozen=True):
@@ -133,11 +155,18 @@ class SupportTable:
         A cell is [level, reason]; of one that failed the level is ``failed``, and of one that was
         not asked it is None.
         """
-        statements = [one for of_origin in self.statements.values() for one in of_origin]
-        sources = list(dict.fromkeys(source for _, source in self._asked()))
+        # Which reply came first must not show.
+        statements = [one for origin in get_args(Origin) for one in self.of(origin)]
+        sources = sorted({source for _, source in self._asked()}, key=_place)
         return {
             "statements": [
-                {"text": one.text, "of": one.of, "number": one.number, "cites": list(one.cites)}
+                {
+                    "text": one.text,
+                    "of": one.of,
+                    "number": one.number,
+                    "cites": list(one.cited_places),
+                }
+                | ({"lost": list(one.lost)} if one.lost else {})
                 | ({"importance": one.importance} if one.importance else {})
                 for one in statements
             ],
@@ -160,6 +189,11 @@ class SupportTable:
             return ["failed", str(self.failed[key])]
         cell = self.cells.get(key)
         return None if cell is None else [cell.level, cell.reason]
+
+
+def _place(source: Source) -> tuple[int, int, tuple[int, ...]]:
+    """Return where a source is shown: single contexts come before several together."""
+    return get_args(SourceKind).index(source.kind), len(source.at), source.at
 
 
 @dataclass(frozen=True)

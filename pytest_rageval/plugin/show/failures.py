@@ -220,7 +220,7 @@ def unjudged_text(info: ScenarioInfo, result: SampleResult, reasons: Sequence[st
 def _is_said(line: str, first: str) -> bool:
     """Return whether the first line already contains a line of the form ``metric: reason``."""
     name, _, reason = line.partition(": ")
-    return bool(reason) and f"{name} unscored: {reason.removesuffix('…')}" in first
+    return bool(reason) and name in first and f" unscored: {reason.removesuffix('…')}" in first
 
 
 def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator[str]:

@@ -207,7 +207,8 @@ class LiveRuns:
         """Start runs, one after the other, whatever the verdict of each; refused as a run is."""
         self.refuse_second()
         self._waiting.extend(jobs)
-        self._going = asyncio.create_task(self._go_on())
+        if self._going is None or self._going.done():  # else it goes on with these
+            self._going = asyncio.create_task(self._go_on())
 
     async def _go_on(self) -> None:
         while self._waiting:

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_judge import asked_by
 from judged_scoring import input_of, metric
 from scripted_models import ScriptedJudge, nli
 
 from pytest_rageval import controls
 from pytest_rageval.clients.base import Vector
+from pytest_rageval.clients.errors import InvalidOutputError
 from pytest_rageval.controls import (
     ControlRule,
     Language,
@@ -29,6 +31,7 @@ from pytest_rageval.controls import (
 )
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricInfo, Models, missing_fields
+from pytest_rageval.metrics.support.controls import SUPPORT_ITSELF
 from pytest_rageval.model import Sample
 
 USERS_OWN = {
@@ -39,7 +42,9 @@ USERS_OWN = {
 }
 """Rubrics are what users write in them: rows of ours would not fit."""
 JUDGED = [name for name in METRIC_REGISTRY.names() if METRIC_REGISTRY.get(name).info.asks]
-WITH_ROWS = sorted(set(JUDGED) - USERS_OWN)
+OF_TABLE = {name for name in JUDGED if METRIC_REGISTRY.get(name).info.of_table}
+"""Their prompt is one, and tested once: its rows are those of ``support``."""
+WITH_ROWS = sorted(set(JUDGED) - USERS_OWN - OF_TABLE)
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 # A set is never edited, or one number would mean two sets. To change rows: add set_2, whose number
@@ -65,6 +70,7 @@ FROZEN: dict[int, dict[str, str]] = {
         "noise_sensitivity_irrelevant": "43a396225e09",
         "summary_score": "1eeb84f04e36",
         "sql_semantic_equivalence": "a450236ddc04",
+        "support": "357645b33439",
     }
 }
 
@@ -90,7 +96,8 @@ def test_a_metric_that_a_model_scores_has_six_and_six_rows(name: str) -> None:
 
 
 def test_metrics_without_rows_have_an_empty_set() -> None:
-    assert not any(built_in_rows(name, "en").rows for name in (*USERS_OWN, "f1", "my_metric"))
+    names = (*USERS_OWN, *OF_TABLE, "f1", "my_metric")
+    assert not any(built_in_rows(name, "en").rows for name in names)
 
 
 @pytest.mark.parametrize("number", controls.SETS)
@@ -297,6 +304,67 @@ def _scores(name: str, language: str, models: Models) -> Mapping[str, list[float
         return found
 
     return asyncio.run(ask())
+
+
+def _verdict(level: str) -> Callable[[str], Any]:
+    return lambda prompt: {"verdicts": [{"n": 1, "support": level, "reason": "so it is"}]}
+
+
+def _example(prompt: str) -> str:
+    """Copy what the prompt shows of a reply."""
+    found = re.search(r'\{"verdicts".*\}', prompt)
+    assert found is not None
+    return found[0]
+
+
+OF_SUPPORT: Mapping[str, Callable[[str], Any]] = {
+    "full to all": _verdict("full"),
+    "partial to all": _verdict("partial"),
+    "none to all": _verdict("none"),
+    "the prompt's example": _example,
+    "prose": lambda prompt: "The source supports it.",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("judge", OF_SUPPORT)
+def test_a_judge_that_reads_no_source_does_not_pass_the_rows_of_support(
+    judge: str, language: Language
+) -> None:
+    """R5: what it says is the same, whatever stands there."""
+    high, low = _of_support(ScriptedJudge({"support": OF_SUPPORT[judge]}), language)
+    assert ControlRule(0.3).verdict(high, low) is False
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_judge_that_knows_passes_the_rows_of_support(language: Language) -> None:
+    """The answer is one statement, the context the only source; its prompt is in its language."""
+    honest = Honest(language)
+
+    def say(prompt: str) -> Any:
+        asked = asked_by(prompt)
+        assert asked is not None
+        (statement,) = asked.statements
+        is_supported = honest.known(statement) <= honest.known(asked.source)
+        return _verdict("full" if is_supported else "none")(prompt)
+
+    judge = ScriptedJudge({"support": say})
+    assert _of_support(judge, language) == ([1.0] * 6, [0.0] * 6)
+    assert len(judge.prompts) == 12
+    assert all(prompt.startswith("请") == (language == "zh") for prompt in judge.prompts)
+
+
+def _of_support(judge: ScriptedJudge, language: Language) -> tuple[list[Any], list[Any]]:
+    """Return the scores of the high and of the low rows; None where no reply can be used."""
+    found: dict[str, list[Any]] = {"high": [], "low": []}
+    for row in built_in_rows("support", language).rows:
+        try:
+            score = asyncio.run(SUPPORT_ITSELF.ascore(row.sample, Models(judge)))
+        except InvalidOutputError:
+            found[row.expect].append(None)
+        else:
+            found[row.expect].append(score.value)
+    return found["high"], found["low"]
 
 
 def _lines(count: int, expect: str, metric: str = "tone") -> list[dict[str, Any]]:

@@ -70,15 +70,29 @@ def of_errors(*errors: str) -> list[str]:
 
 
 def test_a_function_that_is_to_be_written_is_told_once() -> None:
-    """[E22] Not for each metric, nor with a traceback; where others failed, each metric says it."""
+    """[E22] Not for each metric, nor with a traceback; where others failed, the metrics say it."""
     unwritten = "app:f: NotImplementedError: write it\n  app.py:2 in f: raise"
     assert of_errors(unwritten, unwritten) == [
         "2 of 2 samples are not answered, for instance: app:f: NotImplementedError: write it"
     ]
-    assert [line.partition(",")[0] for line in of_errors("app:f: OSError: down", unwritten)] == [
-        "f1 failed on 2 of 2 samples",
-        "em failed on 2 of 2 samples",
+    assert of_errors("app:f: OSError: down", unwritten) == [
+        "f1, em failed on 2 of 2 samples, for instance: app:f: OSError: down"
     ]
+
+
+def test_what_several_metrics_failed_at_is_told_once(result: Made) -> None:
+    """One call for a support table is that of several metrics."""
+    errors = {"f1": "no reply", "em": "no reply", "acc": "broken"}
+    row = SampleResult("a", 0, scores=dict.fromkeys(errors), errors=errors, outcome="error")
+    view = RunView(result([row], *map(MetricColumn, errors)))
+    assert list(map(str, view.missing)) == [
+        "f1, em failed on 1 of 1 samples, for instance: no reply",
+        "acc failed on 1 of 1 samples, for instance: broken",
+    ]
+    assert view.why(row) == ["f1, em: no reply", "acc: broken"]
+    left = replace(row, errors={}, reasons=dict.fromkeys(errors, "no gold"))
+    (line,) = map(str, RunView(result([left], *map(MetricColumn, errors))).missing)
+    assert line == "f1, em, acc do not apply to 1 of 1 samples, for instance: no gold"
 
 
 Made = Callable[..., ScenarioResult]

@@ -250,7 +250,7 @@ def test_what_is_wrong_comes_first_and_means_nothing_as_markdown(result: Made) -
 
 def test_every_failed_gate_is_said_or_named(result: Made) -> None:
     """Long messages beside many errors: the more gates, the shorter each; then names alone."""
-    errors = {f"m{at}": "|" * 400 for at in range(9)}
+    errors = {f"m{at}": f"{at}" + "|" * 400 for at in range(9)}
     columns = [MetricColumn(name) for name in errors]
     row = replace(
         sample("a", 0, None, outcome="error", errors=errors), scores=dict.fromkeys(errors)

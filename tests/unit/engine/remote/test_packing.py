@@ -50,6 +50,7 @@ FULL = Sample(
     (2,),
     ({"role": "user", "content": "hi"},),
     0.5,
+    ({"text": "n", "importance": "vital"},),
 )
 
 

@@ -294,6 +294,13 @@ def test_every_failure_of_a_repeat_is_told_once(scores_of: Scores) -> None:
     assert score.details == {"repeats": {"values": [None, None, None, 0.7], "spread": None}}
 
 
+def test_where_the_first_repeat_has_nothing_to_say_another_one_does(scores_of: Scores) -> None:
+    """Else a mean of 0.5 below its threshold would stand there without a word."""
+    says = (Score("a", 1.0), Score("a", 0.0, reason="[2] does not say so"))
+    score = scores_of(fake("a", *says), repeats=2)["a"]
+    assert (score.value, score.reason) == (0.5, "in repeat 2 of 2: [2] does not say so")
+
+
 def test_one_scored_repeat_has_no_spread_to_speak_of(scores_of: Scores) -> None:
     """C6."""
     silent = Score("a", None, reason="no claims")

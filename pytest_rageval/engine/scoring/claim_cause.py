@@ -1,0 +1,94 @@
+"""The cause of a low answer by its claims: which ones the contexts lack, and which they had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_rageval.model import Cause
+from pytest_rageval.stats.wording import counted
+
+_LISTED: Final = 3
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A claim, and what each source that was asked is to it, by its name."""
+
+    of: str
+    levels: Mapping[str, str]
+
+    def found_in(self, contexts: Sequence[str]) -> list[str] | None:
+        """Return the contexts that support it; None if some of them did not say."""
+        levels = [self.levels.get(name, "failed") for name in contexts]
+        found = [name for name, level in zip(contexts, levels, strict=True) if level == "full"]
+        return None if not found and "failed" in levels else found
+
+    def lacks(self, source: str) -> bool:
+        """Return whether a source is known not to support it."""
+        return self.levels.get(source) in ("none", "partial")
+
+
+def cause_of_claims(table: Mapping[str, Any], contexts: int | None) -> tuple[Cause, str] | None:
+    """Return the cause of most claims, and how many have which; None where no claim has any.
+
+    ``table`` is the support table of a result, ``contexts`` how many there are, if any were given.
+    What the judge failed at has no cause. Of causes with as many claims, ``retrieval`` comes first,
+    then ``unfaithful``: what was not retrieved could not be said.
+    """
+    if contexts is None:
+        return None
+    names = [f"contexts[{place}]" for place in range(1, contexts + 1)]
+    claims = list(_claims(table))
+    missing = [one for one in claims if one.of == "reference_claim" and one.lacks("answer")]
+    lost = [one for one in missing if one.found_in(names) == []]
+    unused = [one for one in missing if one.found_in(names)]
+    made_up = [one for one in claims if one.of == "claim" and _is_made_up(one, names)]
+    where = [name for name in names if any(name in (one.found_in(names) or ()) for one in unused)]
+    parts: dict[Cause, tuple[int, str, str]] = {
+        "retrieval": (len(lost), "reference claim", "in no context"),
+        "unfaithful": (len(made_up), "answer claim", "in no context and not in the reference"),
+        "generation": (
+            len(unused),
+            "reference claim",
+            f"in {_listed(where)} and not in the answer",
+        ),
+    }
+    order = sorted((cause for cause in parts if parts[cause][0]), key=lambda one: -parts[one][0])
+    return (order[0], _told([parts[cause] for cause in order])) if order else None
+
+
+def _is_made_up(claim: _Claim, contexts: Sequence[str]) -> bool:
+    by_history = claim.levels.get("history", "none")
+    is_unfounded = claim.found_in(contexts) == [] and by_history not in ("full", "failed")
+    return is_unfounded and claim.lacks("reference")
+
+
+def _claims(table: Mapping[str, Any]) -> Iterator[_Claim]:
+    sources = [_name(source) for source in table["sources"]]
+    for statement, cells in zip(table["statements"], table["cells"], strict=True):
+        levels = {
+            name: cell[0] for name, cell in zip(sources, cells, strict=True) if cell is not None
+        }
+        yield _Claim(statement["of"], levels)
+
+
+def _name(source: Mapping[str, Any]) -> str:
+    places = ", ".join(map(str, source["index"]))
+    return f"{source['kind']}[{places}]" if places else str(source["kind"])
+
+
+def _told(parts: Sequence[tuple[int, str, str]]) -> str:
+    texts: list[str] = []
+    before = ""
+    for count, what, where in parts:
+        number = f"{count}" if what == before else counted(count, what)
+        texts.append(f"{number} {'is' if count == 1 else 'are'} {where}")
+        before = what
+    return ", ".join(texts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")

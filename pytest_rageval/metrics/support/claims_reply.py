@@ -1,0 +1,57 @@
+"""Reads the claims that a judge lists, and refuses those that are plainly not the text's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.metrics.support.prompts import CLAIMS, read_claims
+from pytest_rageval.text.reply import UnreadableReplyError
+from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
+
+_LONG: Final = 10
+"""Sentences from which on a text is too long for a claim in five of them."""
+_SENTENCES_PER_CLAIM: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsReply:
+    """Reads the claims of ``text``, each once.
+
+    A judge that leaves out most of a long text could leave out what is wrong in it. Where
+    ``may_be_empty``, no claim at all is a reply: for an answer that is the worst that can be said.
+    """
+
+    text: str
+    may_be_empty: bool
+
+    def __call__(self, reply: str) -> tuple[str, ...]:
+        """Return the claims of a reply; raises ValueError."""
+        found: dict[str, str] = {}
+        for claim in read_claims(reply):
+            self._check(claim)
+            # A claim that is told twice in other letters would count twice.
+            found.setdefault(claim.casefold().strip(" .。!！\"'“”"), claim)
+        self._check_count(list(found.values()))
+        return tuple(found.values())
+
+    def _check(self, claim: str) -> None:
+        shown = shorten(repr(claim))
+        if not any(map(str.isalnum, claim)):
+            raise UnreadableReplyError(f"the claim {shown} says nothing")
+        if claim.endswith(("?", "？")):
+            raise UnreadableReplyError(f"{shown} is a question, and no claim")
+        is_ours = counts_as_sentence(claim) and any(claim in asked for asked in CLAIMS.values())
+        if is_ours and claim not in self.text:
+            raise UnreadableReplyError(f"{shown} is not in the text, but in what was asked")
+
+    def _check_count(self, claims: Sequence[str]) -> None:
+        count = sum(map(counts_as_sentence, split_sentences(self.text)))
+        is_few = _SENTENCES_PER_CLAIM * len(claims) < count
+        if count >= _LONG and is_few and not (self.may_be_empty and not claims):
+            raise UnreadableReplyError(
+                f"it has {len(claims)} of the claims of a text of {count} sentences: leave out no "
+                "fact"
+            )
