@@ -11,6 +11,7 @@ from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
+    SUPPORT,
     TARGET,
     WEIGHTED_SCORE,
     Baseline,
@@ -30,6 +31,7 @@ from pytest_rageval.reports.page.assemble import (
     longest_that_fits,
 )
 from pytest_rageval.reports.page.people import people_data
+from pytest_rageval.reports.page.support import has_table, support_data
 from pytest_rageval.reports.run_view import RunView, control_remarks
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.answer_kinds import applicable
@@ -148,7 +150,11 @@ def texts_that_fit(
     used = len(embedded_json([plain, [_texts(result, pool) for result in results]]).encode())
     room = int(_BYTES_A_THOUSAND * thousands) - taken - used
     pool = TextPool(longest_that_fits(pool.added, max(room, _LEAST_BYTES_A_SAMPLE * n)))
-    return [_texts(result, pool) for result in results], pool.texts
+    texts = [_texts(result, pool) for result in results]
+    tables = [support_data(result, len(results)) for result in results]
+    return [
+        {**found, "support": table} for found, table in zip(texts, tables, strict=True)
+    ], pool.texts
 
 
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
@@ -371,6 +377,8 @@ def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
     for name, text in sample.reasons.items():
         yield "reason", name, text
     for name, found in sample.details.items():
+        if name == SUPPORT and has_table(sample):
+            continue  # it is shown as a table
         yield "details", name, json.dumps(json_plain(found), ensure_ascii=False)
     if sample.invalid is not None:
         place = f"row {sample.row}" + (f", line {sample.line}" if sample.line is not None else "")
