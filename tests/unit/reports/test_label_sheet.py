@@ -88,7 +88,7 @@ def test_the_page_has_the_rows_and_nothing_of_a_judge() -> None:
     page = "".join(label_page_chunks(SHEET))
     assert page.count("<script>") == 1
     data = data_of(page)
-    assert data.keys() == {*LabelSheet.__dataclass_fields__, "key"}
+    assert data.keys() == {*LabelSheet.__dataclass_fields__, "names", "key"}
     assert [row.keys() for row in data["rows"]] == [LabelRow.__dataclass_fields__.keys()] * 2
     assert data["rows"][1]["answer"] == HOSTILE
     assert "<title>bot: faithfulness · rageval</title>" in page
