@@ -400,15 +400,15 @@ def _causes(samples: Sequence[SampleResult]) -> Iterator[str]:
 
 
 def _people(result: ScenarioResult) -> Iterator[str]:
+    messages = " ".join(gate.message for gate in result.gates)
+    for name, corrected in result.corrected.items():
+        if corrected.mean is None and corrected.why not in messages:
+            yield f"{name} by people: {corrected.why}"
     if not result.agreement:
         return
     # Not at the top: most runs have no labels.
     from pytest_rageval.stats.labels.cells import LEVEL_WORDS, is_of_cells
 
-    messages = " ".join(gate.message for gate in result.gates)
-    for name, corrected in result.corrected.items():
-        if corrected.mean is None and corrected.why not in messages:
-            yield f"{name} by people: {corrected.why}"
     for name, found in result.agreement.items():
         has_cells = is_of_cells(result.info, name)
         if found.n or found.stale:

@@ -75,7 +75,7 @@ def _slices(slices: Mapping[str, Agreement]) -> list[list[Any]]:
 
 
 def _human(result: ScenarioResult, found: HumanLabels, place: Mapping[str, int]) -> dict[str, Any]:
-    """Return the labels of a metric: position, who, level, whether of an earlier answer, which cell.
+    """Return the labels of a metric: position, who, level, whether of an earlier answer, and cell.
 
     ``names`` are what its levels are called where they are words.
     """
