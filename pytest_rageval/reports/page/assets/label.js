@@ -258,7 +258,7 @@ function renameTo(app, name) {
 function drawLabelRow(app) {
   const { sheet, record, at } = app;
   const row = sheet.rows[at];
-  const title = say("label_at", { at: at + 1, of: sheet.rows.length });
+  const title = say(sheet.has_cells ? "label_cell_at" : "label_at", { at: at + 1, of: sheet.rows.length });
   const parts = [
     el("p", { class: "asked", dir: "auto" }, askedOf(sheet)),
     el("h2", { id: "label-title", tabindex: "-1" }, title),
