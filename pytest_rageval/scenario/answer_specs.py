@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import SUPPORT, SUPPORT_LEVELS
 from pytest_rageval.scenario.data_specs import Delimiter, TextEncoding
-from pytest_rageval.scenario.spec import NUMBER, TEXT, Name, Number, Spec, Text, Whole
+from pytest_rageval.scenario.spec import NUMBER, TEXT, Name, Number, Spec, Text, Whole, expected
 
 STYLES: Final = (
     "auto",
@@ -158,7 +158,12 @@ def _level(value: Any) -> Any:
 
 
 _LEVEL: Final = {"anyOf": [NUMBER, {"enum": [*SUPPORT_LEVELS]}]}
-_Level = Annotated[Number, BeforeValidator(_level), WithJsonSchema(_LEVEL)]
+_Level = Annotated[
+    Number,
+    BeforeValidator(_level),
+    expected(f"a number, or a level of {SUPPORT} ({', '.join(SUPPORT_LEVELS)})"),
+    WithJsonSchema(_LEVEL),
+]
 
 
 class HumanSpec(Spec):

@@ -93,7 +93,7 @@ def _human(result: ScenarioResult, found: HumanLabels, place: Mapping[str, int])
                 cut(label.annotator, _WIDTH),
                 label.value,
                 label.digest != digests.get(name),
-                cut(parts_of_cell(name)[1], _WIDTH) if has_cells else "",
+                (parts_of_cell(name) or ("", ""))[1] if has_cells else "",
             ]
             for name, labels in found.labels.items()
             if (at := _place(place, name)) is not None
