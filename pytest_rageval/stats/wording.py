@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_rageval.errors import shorten
@@ -113,10 +113,16 @@ def label_range(few: int, many: int, samples: int) -> str:
     return f"{few} to {many}" if few < many else f"{many}"
 
 
-def not_counted(agreement: Agreement) -> Iterator[str]:
-    """Yield how many answers with labels an agreement does not count, and why."""
+def labelled_thing(has_cells: bool) -> str:
+    """Return what labels are of: answers, or cells of support tables."""
+    return "labelled cell" if has_cells else "labelled answer"
+
+
+def not_counted(agreement: Agreement, *, has_cells: bool = False) -> Iterator[str]:
+    """Yield how many answers, or cells, with labels an agreement does not count, and why."""
+    earlier = "whose statement or source is another now" if has_cells else ""
     reasons = {
-        "with labels of earlier answers only": agreement.stale,
+        earlier or "with labels of earlier answers only": agreement.stale,
         "on which people are split": agreement.split,
         "without a score": agreement.unscored,
     }
@@ -140,19 +146,23 @@ def corrected_figures(corrected: Corrected) -> str:
     return f"{corrected.labels} labelled{worth}"
 
 
-def disagreement_text(sample: Disagreement) -> str:
-    """Return what judge and people say of a sample, with the judge's reason."""
-    people = f"people {sample.human:g}"
+def disagreement_text(sample: Disagreement, words: Mapping[float, str] | None = None) -> str:
+    """Return what judge and people say of a sample, with the judge's reason.
+
+    ``words`` are those of levels that have some.
+    """
+    words = words or {}
+    people = f"people {words.get(sample.human, f'{sample.human:g}')}"
     if sample.annotators > 1:
         people += f" ({sample.agreeing} of {sample.annotators})"
     reason = f": {shorten(' '.join(sample.reason.split()), _REASON_WIDTH)}" if sample.reason else ""
-    return f"judge {sample.score:.4g}, {people}{reason}"
+    return f"judge {words.get(sample.score, f'{sample.score:.4g}')}, {people}{reason}"
 
 
-def agreement_text(agreement: Agreement) -> str:
+def agreement_text(agreement: Agreement, *, has_cells: bool = False) -> str:
     """Return how well a metric agrees with people, and which labels are not counted."""
     few = " (too few)" if agreement.n < _FEW_LABELS else ""
-    parts = [counted(agreement.n, "labelled answer") + few]
+    parts = [counted(agreement.n, labelled_thing(has_cells)) + few]
     if agreement.confusion and agreement.n:
         same = sum(row[at] for at, row in enumerate(agreement.confusion))
         parts.append(f"{same} agree")
@@ -171,7 +181,7 @@ def agreement_text(agreement: Agreement) -> str:
         parts.append(f"people among themselves {_with_ends(agreement.ceiling, *ends)}")
     if agreement.bias is not None:
         parts.append(f"judge minus people {agreement.bias:+.4f}")
-    left_out = ", ".join(not_counted(agreement))
+    left_out = ", ".join(not_counted(agreement, has_cells=has_cells))
     return ", ".join(parts) + (f"; not counted: {left_out}" if left_out else "")
 
 

@@ -115,12 +115,18 @@ def _with_people(result: ScenarioResult) -> ScenarioResult:
         return result
     # Not at the top: scenarios without labels need no statistics of them.
     from pytest_rageval.stats.labels.agreement import agreement_of
+    from pytest_rageval.stats.labels.cells import is_of_cells
     from pytest_rageval.stats.labels.corrected_means import corrected_of
 
+    people = result.info.human
     return replace(
         result,
-        agreement={human.metric: agreement_of(result, human) for human in result.info.human},
-        corrected={human.metric: corrected_of(result, human) for human in result.info.human},
+        agreement={human.metric: agreement_of(result, human) for human in people},
+        corrected={
+            human.metric: corrected_of(result, human)
+            for human in people
+            if not is_of_cells(result.info, human.metric)  # no metric is their mean
+        },
     )
 
 

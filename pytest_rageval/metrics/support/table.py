@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pytest_rageval.metrics.base import AnswerReading
-from pytest_rageval.model import Sample, Score, Value
+from pytest_rageval.model import SUPPORT_LEVELS, Sample, Score, Value
 
 Level = Literal["none", "partial", "full"]
-WORTH: Final[Mapping[Level, float]] = {"none": 0.0, "partial": 0.5, "full": 1.0}
+WORTH: Final[Mapping[str, float]] = SUPPORT_LEVELS
 """What a level counts where the half counts; else ``full`` alone counts."""
 
 Origin = Literal["sentence", "claim", "reference_claim", "nugget"]
