@@ -208,6 +208,8 @@ class MetricColumn(Value, frozen=True):
     as_is: bool = False
     written: str = ""
     retrieves: bool = False
+    filled: bool = False
+    """Whether a judge has graded what nobody judged."""
 
     def to_unit(self, score: float) -> float:
         """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.

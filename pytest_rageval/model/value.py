@@ -28,6 +28,9 @@ RETRIEVAL: Final = "retrieval"
 SUPPORT: Final = "support"
 """The support table of a sample, among its details."""
 
+FILLED: Final = "filled"
+"""What a judge said of documents that nobody judged, among the details of a sample."""
+
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""
 

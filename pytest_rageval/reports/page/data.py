@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
+from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, read_by
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
@@ -51,7 +51,7 @@ from pytest_rageval.text.printable import one_line
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
     """Yield each decided gate: its options, and its verdict under ``run``."""
     made = [UnscoredGate(), *make_gates(result.info.gates, result.info)]
-    gates = {gate.name: gate.for_page() for gate in made}
+    gates = {gate.name: _for_page(gate, result) for gate in made}
     unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
     for verdict in result.gates:
         run = [verdict.outcome, verdict.observed, verdict.bound, verdict.message]
@@ -61,6 +61,20 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
             **asked,
             "run": run,
         }
+
+
+def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
+    """Return what the page decides a gate from; not one that fails whatever the weights are."""
+    if any(column.filled for column in result.info.metrics):
+        # Not at the top: most scenarios have no holes filled.
+        from pytest_rageval.stats.filled import doubt_of, filled_metrics
+
+        names = read_by(gate, result.info)
+        # On the page, any metric may get a weight.
+        counted = filled_metrics(result.info) if WEIGHTED_SCORE in names else names
+        if doubt_of(result, counted):
+            return Gate.for_page(gate)
+    return gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
