@@ -37,6 +37,7 @@ from pytest_rageval.model.result import (
 )
 from pytest_rageval.model.scenario import (
     BEST,
+    FILLED_AS,
     SEPARATOR,
     Baseline,
     Bound,
@@ -104,6 +105,7 @@ __all__ = [
     "FAILED_CONTROLS",
     "FAULTS",
     "FILLED",
+    "FILLED_AS",
     "MAX_GRADE",
     "NOTHING",
     "NOT_ASKED",

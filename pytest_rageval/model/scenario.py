@@ -190,6 +190,10 @@ def _plain(number: float) -> str:
     return f"{number:.2f}" if round(number, 2) == number else f"{number:.10g}"
 
 
+FILLED_AS: Final = ", filled as "
+"""Stands in the definition of a metric whose holes a judge fills, before how it does so."""
+
+
 class MetricColumn(Value, frozen=True):
     """A metric as a scenario uses it; None in ``ends`` of its range means unbounded.
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pytest_rageval.model import FILLED, WEIGHTED_SCORE, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.labels.coefficients import cohen_kappa
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted
 
 LEAST_KAPPA: Final = 0.4
 """A judge with a lower weighted kappa is not believed."""
@@ -56,9 +57,8 @@ class FillCheck:
 
     def __str__(self) -> str:
         unread = f", {self.unread} more without a grade" if self.unread else ""
-        if self.kappa is None:
-            return f"no weighted kappa on {self.pairs} judged documents{unread}"
-        return f"weighted kappa with people {self.kappa:.2f} on {self.pairs}{unread}"
+        kappa = "none" if self.kappa is None else f"{self.kappa:.2f}"
+        return f"weighted kappa with people {kappa} on {self.pairs} documents{unread}"
 
 
 def check_of(samples: Iterable[SampleResult]) -> FillCheck:
@@ -86,10 +86,10 @@ def filled_metrics(info: ScenarioInfo) -> list[str]:
     return [column.name for column in info.metrics if column.filled]
 
 
-def doubt_of(result: ScenarioResult, names: Iterable[str]) -> str:
-    """Return why the figures of these metrics are not believed, "" if they are."""
-    doubtful = reached_by_fill(result.info)
-    return "" if doubtful.isdisjoint(names) else check_of(result.samples).doubt
+def doubts_of(result: ScenarioResult) -> dict[str, str]:
+    """Return by figure why it is not believed; {} where the judge is."""
+    doubt = check_of(result.samples).doubt
+    return dict.fromkeys(reached_by_fill(result.info), doubt) if doubt else {}
 
 
 def reached_by_fill(info: ScenarioInfo) -> set[str]:
@@ -99,31 +99,31 @@ def reached_by_fill(info: ScenarioInfo) -> set[str]:
 
 
 def filled_text(result: ScenarioResult, metric: str) -> str:
-    """Return whose judgements a figure counts, and how the judge agrees; "" for other metrics."""
-    if metric not in filled_metrics(result.info):
-        return ""
-    counted = [
+    """Return how many of the judgements that a figure counts are by the judge."""
+    details = [
         sample.details.get(metric)
         for sample in result.samples
         if is_scored(sample.scores.get(metric))
     ]
-    details = [one for one in counted if isinstance(one, Mapping) and "by_judge" in one]
-    total, by_judge = (sum(one[name] for one in details) for name in ("judgements", "by_judge"))
+    counts = [one for one in details if isinstance(one, Mapping) and "by_judge" in one]
+    total, by_judge = (sum(one[name] for one in counts) for name in ("judgements", "by_judge"))
+    return f"of {total:,} judgements {by_judge:,} by the judge"
+
+
+_WHY_LEFT: Final = {"unread": "whose replies could not be read", "no_text": "without a text"}
+
+
+def check_line(result: ScenarioResult) -> str:
+    """Return how the judge that filled holes agrees with people, and which holes stay."""
     check = check_of(result.samples)
-    parts = [f"of {total:,} judgements {by_judge:,} by the judge ({check})"]
-    return "; ".join([*parts, *_left(result.samples), *filter(None, [check.doubt])])
-
-
-def _left(samples: Sequence[SampleResult]) -> Iterator[str]:
-    """Yield how many holes stay, and why."""
     counts = {
-        "replies of it could not be read": "unread",
-        "have no text": "no_text",
+        why: sum(len(_details(sample).get(key, ())) for sample in result.samples)
+        for key, why in _WHY_LEFT.items()
     }
-    for why, key in counts.items():
-        number = sum(len(_details(sample).get(key, ())) for sample in samples)
-        if number:
-            yield f"{number} holes stay, {why}"
+    left = [f"{counted(number, 'hole')} {why}" for why, number in counts.items() if number]
+    stay = [f"left open: {', '.join(left)}"] if left else []
+    doubt = [check.doubt] if check.doubt else []
+    return f"holes filled by the judge: {'; '.join([str(check), *stay, *doubt])}"
 
 
 def qrels_lines(samples: Iterable[SampleResult]) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
+    NOTHING,
     Agreement,
     Corrected,
     Correction,
@@ -192,6 +193,11 @@ def open_lines(result: ScenarioResult) -> Iterator[str]:
     for name in result.metrics:
         if text := open_text(result, name):
             yield f"{name} {figure(result.mean_of(name))}, {text}"
+    if any(column.filled for column in result.info.metrics):
+        # Not at the top: most scenarios have no holes filled.
+        from pytest_rageval.stats.filled import check_line
+
+        yield check_line(result)
 
 
 def judged_text(result: ScenarioResult, metric: str) -> str:
@@ -202,13 +208,17 @@ def judged_text(result: ScenarioResult, metric: str) -> str:
 
 def band_of(result: ScenarioResult, name: str, mean: float | None) -> Band | None:
     """Return how good a mean is; nobody knows where a judge is not believed that filled holes."""
-    if any(column.filled for column in result.info.metrics):
-        # Not at the top: most scenarios have no holes filled.
-        from pytest_rageval.stats.filled import doubt_of
+    return None if name in doubtful_figures(result) else result.info.band_of(name, mean)
 
-        if doubt_of(result, [name]):
-            return None
-    return result.info.band_of(name, mean)
+
+def doubtful_figures(result: ScenarioResult) -> Mapping[str, str]:
+    """Return why figures are not believed that count grades of a judge; {} if they are."""
+    if not any(column.filled for column in result.info.metrics):
+        return NOTHING
+    # Not at the top: most scenarios have no holes filled.
+    from pytest_rageval.stats.filled import doubts_of
+
+    return doubts_of(result)
 
 
 def _filled_text(result: ScenarioResult, metric: str) -> str:

@@ -36,6 +36,7 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.model import (
     ANSWER_KIND,
+    FILLED_AS,
     RETRIEVAL,
     SUPPORT,
     TARGET,
@@ -342,7 +343,7 @@ def _by_whom(binding: Binding, info: MetricInfo) -> str:
     """Return the models that are asked: another judge gives other scores."""
     asked = [getattr(binding.scenario, role) for role in sorted(info.asks)]
     names = [spec.model for spec in asked if spec is not None]
-    filled = f", filled as {binding.scenario.fill or FillSpec()}" if info.fills else ""
+    filled = f"{FILLED_AS}{binding.scenario.fill or FillSpec()}" if info.fills else ""
     return (f" by {', '.join(names)}" if names else "") + filled
 
 

@@ -206,7 +206,7 @@ def _bind(
         rows = {
             metric.column.name: models.controls.get(metric.column.name)
             for metric in metrics
-            if metric.info.asks
+            if metric.info.asks and not metric.info.fills
         }
         info = replace(
             info,

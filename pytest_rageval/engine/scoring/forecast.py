@@ -193,7 +193,9 @@ class _Forecaster:
         """Count what would be asked about a sample."""
         answered = self._answered(sample)
         metrics = self._likely(sample) if answered is None else asked_metrics(self._plan, answered)
-        for metric in metrics:
+        filled = [metric for metric in metrics if metric.info.fills]
+        # Each document is graded once for all of them.
+        for metric in (one for one in metrics if one not in filled[1:]):
             for repeat in range(self._plan.repeats if metric.info.asks else 0):
                 await self._judge(metric, sample, answered, repeat)
 

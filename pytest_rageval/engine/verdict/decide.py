@@ -21,6 +21,7 @@ from pytest_rageval.model import (
     Value,
 )
 from pytest_rageval.stats.verdict import is_beyond_budget
+from pytest_rageval.stats.wording import doubtful_figures
 
 
 class Extent(Value, frozen=True):
@@ -179,12 +180,8 @@ def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) ->
 
 def _doubt(result: ScenarioResult, names: Iterable[str]) -> str:
     """Return why no gate may pass that reads these metrics: a judge is not believed that filled."""
-    if not any(column.filled for column in result.info.metrics):
-        return ""
-    # Not at the top: most scenarios have no holes filled.
-    from pytest_rageval.stats.filled import doubt_of
-
-    return doubt_of(result, names)
+    doubts = doubtful_figures(result)
+    return next((doubts[name] for name in names if name in doubts), "")
 
 
 def _spent(result: ScenarioResult) -> int:

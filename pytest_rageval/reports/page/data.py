@@ -44,7 +44,7 @@ from pytest_rageval.stats.verdict import (
     was_not_asked,
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
-from pytest_rageval.stats.wording import open_text
+from pytest_rageval.stats.wording import doubtful_figures, open_text
 from pytest_rageval.text.printable import one_line
 
 
@@ -65,16 +65,11 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
     """Return what the page decides a gate from; not one that fails whatever the weights are."""
-    if any(column.filled for column in result.info.metrics):
-        # Not at the top: most scenarios have no holes filled.
-        from pytest_rageval.stats.filled import doubt_of, filled_metrics
-
-        names = read_by(gate, result.info)
-        # On the page, any metric may get a weight.
-        counted = filled_metrics(result.info) if WEIGHTED_SCORE in names else names
-        if doubt_of(result, counted):
-            return Gate.for_page(gate)
-    return gate.for_page()
+    doubtful = doubtful_figures(result)
+    names = read_by(gate, result.info)
+    # On the page, any metric may get a weight.
+    is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
+    return Gate.for_page(gate) if is_doubtful else gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
@@ -179,6 +174,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         ],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
+        **_doubtful(result),
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
@@ -195,6 +191,12 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
             [cut(name, _DOC_WIDTH), weight] for name, weight in info.doc_weights.items()
         ],
     }
+
+
+def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
+    """Return the figures that are grey: of a judge that filled holes and is not believed."""
+    names = doubtful_figures(result)
+    return {"doubtful": sorted(names)} if names else {}
 
 
 def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:
