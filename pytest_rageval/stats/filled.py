@@ -122,8 +122,7 @@ def check_line(result: ScenarioResult) -> str:
     }
     left = [f"{counted(number, 'hole')} {why}" for why, number in counts.items() if number]
     stay = [f"left open: {', '.join(left)}"] if left else []
-    doubt = [check.doubt] if check.doubt else []
-    return f"holes filled by the judge: {'; '.join([str(check), *stay, *doubt])}"
+    return f"holes filled by the judge: {'; '.join([check.doubt or str(check), *stay])}"
 
 
 def qrels_lines(samples: Iterable[SampleResult]) -> Iterator[str]:
