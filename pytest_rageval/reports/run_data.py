@@ -100,9 +100,12 @@ def _write_filled(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> No
     if not any(column.filled for column in result.info.metrics):
         return
     # Not at the top: most scenarios have no holes filled.
-    from pytest_rageval.stats.filled import qrels_lines
+    from pytest_rageval.stats.filled import grades_of_judge
 
-    lines = list(qrels_lines(result.samples))
+    lines = [
+        f"{one_line(query)}\tJ\t{one_line(name)}\t{grade}\n"
+        for query, name, grade in grades_of_judge(result.samples)
+    ]
     if lines:
         folder.put("filled.qrels", lines)
 

@@ -125,15 +125,8 @@ def check_line(result: ScenarioResult) -> str:
     return f"holes filled by the judge: {'; '.join([check.doubt or str(check), *stay])}"
 
 
-def qrels_lines(samples: Iterable[SampleResult]) -> Iterator[str]:
-    """Yield the judge's grades as lines of qrels, with the iteration J.
-
-    White space in ids becomes ``%20`` and the like: it ends a column there.
-    """
+def grades_of_judge(samples: Iterable[SampleResult]) -> Iterator[tuple[str, str, int]]:
+    """Yield sample id, document and grade of each hole that is filled."""
     for sample in samples:
         for name, (grade, _) in _details(sample).get("grades", {}).items():
-            yield f"{_column(sample.sample_id)} J {_column(name)} {grade}\n"
-
-
-def _column(text: str) -> str:
-    return "".join(f"%{ord(one):02X}" if one.isspace() or one == "%" else one for one in text)
+            yield sample.sample_id, name, grade

@@ -114,7 +114,9 @@ def test_the_figures_are_those_of_judgements_of_all_documents(filled: JudgedProj
     assert filled.project.gates()["ndcg@5+filled.mean"] == "passed"
     assert (filled.path / "qrels.txt").read_text("utf-8") == QRELS
     lines = (filled.project.folder() / "filled.qrels").read_text("utf-8")
-    judged = sorted([*QRELS.splitlines(), *lines.replace(" J ", " 0 ").splitlines()])
+    judged = sorted(
+        [*QRELS.splitlines(), *lines.replace("\tJ\t", " 0 ").replace("\t", " ").splitlines()]
+    )
     assert judged == sorted(ALL.splitlines())
     filled.project.file("qrels.txt", QRELS + lines)
     write(filled, metrics=["ndcg@5", "map(rel=2)"], fill=None, judge=None, gates=None)

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import FILLED, Bound, MetricColumn, SampleResult, ScenarioResult
-from pytest_rageval.stats.filled import check_of, doubts_of, qrels_lines
+from pytest_rageval.stats.filled import check_of, doubts_of, grades_of_judge
 
 NAME = "ndcg@10+filled"
 Make = Callable[..., ScenarioResult]
@@ -111,7 +111,6 @@ def test_a_judge_that_agrees_lets_gates_pass(result: Make) -> None:
     assert set(found.values()) == {"passed"}
 
 
-def test_the_judgements_are_qrels_with_their_own_iteration() -> None:
-    """A blank ends a column there."""
+def test_the_grades_of_the_judge_are_listed_in_order() -> None:
     found = sample(0, [], grades={"a b": [2, "why"], "c": [0, ""]})
-    assert list(qrels_lines([found])) == ["q%200 J a%20b 2\n", "q%200 J c 0\n"]
+    assert list(grades_of_judge([found])) == [("q 0", "a b", 2), ("q 0", "c", 0)]
