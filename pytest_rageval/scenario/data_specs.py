@@ -135,7 +135,7 @@ class DatasetSpec(Spec):
     )
     run_path: Name | None = Field(None, description="the TREC run that they judge")
     queries_path: Name | None = Field(
-        None, description="the texts of the queries that qrels_path judges; any data format"
+        None, description="the texts of the queries, with qrels_path; any data format"
     )
     missing_queries: Literal["zero", "skip", "error"] = Field(
         "zero",

@@ -24,7 +24,7 @@ _NOTHING_TO_FILL: Final = (
 )
 _NO_QUESTION: Final = (
     "fill: a judge needs the text of the query, and no row has a question; with qrels_path write "
-    "dataset.queries_path, else name the column: key_map: {question: COLUMN}"
+    "queries_path, else name the column: key_map: {question: COLUMN}"
 )
 
 

@@ -25,7 +25,7 @@ HEAD = """
 name: s
 qrels_path: qrels.txt
 run_path: run.txt
-dataset: {queries_path: queries.tsv}
+queries_path: queries.tsv
 judge: m
 """
 SCENARIO = HEAD + "corpus: corpus.jsonl\nmetrics: [ndcg@5+filled, map+filled, ndcg@5]\n"
@@ -106,7 +106,11 @@ def test_rows_need_no_corpus(plan: Callable[..., Plan]) -> None:
 @pytest.mark.parametrize(
     ("scenario", "files", "said"),
     [
-        (HEAD.replace("dataset", "x-d") + "metrics: [mrr+filled]", {}, "dataset.queries_path"),
+        (
+            HEAD.replace("queries_path", "x-d") + "metrics: [mrr+filled]",
+            {},
+            "with qrels_path write queries_path",
+        ),
         (SCENARIO, {"qrels.txt": "q1 0 d1 4\n"}, "grades: [0, 0, 2, 4]"),
         (SCENARIO, {"queries.tsv": "qid\tnote\nq1\ta\n"}, "a text under one of text, query"),
         (SCENARIO.replace("map+", "f1+"), {}, "'+filled' is for measures of a ranking"),
