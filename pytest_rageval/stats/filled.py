@@ -25,7 +25,7 @@ FEWEST_PAIRS: Final = 20
 class FillCheck:
     """How the judge grades documents that people judged: ``pairs`` of them, ``unread`` besides.
 
-    ``kappa`` has quadratic weights; None where people and judge give one grade only.
+    ``kappa`` has quadratic weights; None where people give one grade only.
     """
 
     pairs: int
@@ -43,9 +43,9 @@ class FillCheck:
             )
         if self.kappa is None:
             return (
-                f"the judge is not checked: of {self.pairs} documents that people judged, both "
-                "give all the same grade; raise fill.check, or have documents of other grades "
-                "judged"
+                f"the judge cannot be checked: people gave the same grade to all {self.pairs} "
+                "documents that it graded, too; have others judged (not relevant ones are grade "
+                "0), or raise fill.check"
             )
         if self.kappa < LEAST_KAPPA:
             return (
@@ -69,11 +69,13 @@ def check_of(samples: Iterable[SampleResult]) -> FillCheck:
 
 
 def _kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
+    if len({people for people, _ in pairs}) < 2:
+        return None  # whatever the judge says, it would be no better than chance
     size = max((grade for pair in pairs for grade in pair), default=0) + 1
     table = [[0] * size for _ in range(size)]
     for people, judge in pairs:
         table[people][judge] += 1
-    return cohen_kappa(table, quadratic=True) if size > 1 else None
+    return cohen_kappa(table, quadratic=True)
 
 
 def _details(sample: SampleResult) -> Mapping[str, Any]:

@@ -229,6 +229,13 @@ def test_a_baseline_without_or_by_another_judge_is_refused(filled: JudgedProject
     assert "filled as k=10, and is ndcg v1" in said(filled.pytest())
 
 
+def test_another_run_file_has_no_such_figures(filled: JudgedProject) -> None:
+    filled.project.file("old.txt", RUN)
+    write(filled, compare={"run_old_path": "old.txt"})
+    text = said(filled.pytest())
+    assert "old.txt: no judge fills its holes: no ndcg@5+filled, map(rel=2)+filled" in text
+
+
 def test_nothing_stops_early_before_the_check_is_complete(filled: JudgedProject) -> None:
     write(filled, stop="decided", gates={"ndcg@5+filled": 0.1})
     result = filled.pytest()

@@ -63,7 +63,8 @@ def test_spam_counts_as_not_relevant() -> None:
         (GOOD, ""),
         (CARELESS, "kappa with people is 0.00 on 25 documents, and 0.40 is the least"),
         (GOOD[:19], "graded 19 documents that people judged, and 20 are the least"),
-        ([(1, 1)] * 30, "both give all the same grade"),
+        ([(1, 1)] * 30, "people gave the same grade to all 30"),
+        ([(1, 0), (1, 1)] * 15, "people gave the same grade to all 30"),
         ([], "graded 0 documents"),
     ],
 )
