@@ -166,6 +166,12 @@ class Gate(ABC):
         return [listed for listed in found if listed.rows]
 
 
+def read_by(gate: Gate, info: ScenarioInfo) -> frozenset[str]:
+    """Return the metrics that a verdict follows from; those with thresholds for ``pass_rate``."""
+    thresholds = getattr(gate.leaf, "thresholds", {})
+    return frozenset([*gate.targets, *gate.leaf.targets, *thresholds])
+
+
 @dataclass(frozen=True, slots=True)
 class BoundedGate(Gate):
     """Bounds a figure of a score that every sample has."""

@@ -37,6 +37,7 @@ from pytest_rageval.model.result import (
 )
 from pytest_rageval.model.scenario import (
     BEST,
+    FILLED_AS,
     SEPARATOR,
     Baseline,
     Bound,
@@ -63,6 +64,7 @@ from pytest_rageval.model.value import (
     EMPTY_ANSWER,
     FAILED_CONTROLS,
     FAULTS,
+    FILLED,
     MAX_GRADE,
     NOT_ASKED,
     NOTHING,
@@ -103,6 +105,8 @@ __all__ = [
     "EMPTY_ANSWER",
     "FAILED_CONTROLS",
     "FAULTS",
+    "FILLED",
+    "FILLED_AS",
     "MAX_GRADE",
     "NOTHING",
     "NOT_ASKED",

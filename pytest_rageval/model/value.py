@@ -35,6 +35,9 @@ SUPPORT_LEVELS: Final[Mapping[str, float]] = {
 }
 """How far a source supports a statement: the words, and what each counts where the half counts."""
 
+FILLED: Final = "filled"
+"""What a judge said of documents that nobody judged, among the details of a sample."""
+
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""
 

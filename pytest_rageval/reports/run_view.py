@@ -43,6 +43,7 @@ from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import (
     Word,
     agreement_text,
+    band_of,
     cause_change_lines,
     cause_lines,
     change,
@@ -302,7 +303,7 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
             (summary.ci_low, summary.ci_high),
             summary.weight if isinstance(summary, MetricSummary) else None,
             scored_figure(summary) + judged_text(result, name),
-            result.info.band_of(name, mean),
+            band_of(result, name, mean),
         )
         if name in result.corrected:
             found = result.corrected[name]

@@ -9,9 +9,19 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import SUPPORT, SUPPORT_LEVELS
+from pytest_rageval.model import MAX_GRADE, SUPPORT, SUPPORT_LEVELS
 from pytest_rageval.scenario.data_specs import Delimiter, TextEncoding
-from pytest_rageval.scenario.spec import NUMBER, TEXT, Name, Number, Spec, Text, Whole, expected
+from pytest_rageval.scenario.spec import (
+    NUMBER,
+    TEXT,
+    Count,
+    Name,
+    Number,
+    Spec,
+    Text,
+    Whole,
+    expected,
+)
 
 STYLES: Final = (
     "auto",
@@ -26,6 +36,9 @@ STYLES: Final = (
 )
 """How citations are spelt: ``[1]``, ``【1】``, ``[^1]``, ``[citation:1]``, ``[doc1]``,
 ``(source: x.pdf)``, ``[x.pdf]``, ``¹``; anything else is a regular expression with one group."""
+
+
+_Grade = Annotated[int, Field(ge=0, le=MAX_GRADE, strict=True)]
 
 
 def _listed(value: Any) -> Any:
@@ -113,6 +126,29 @@ class ConversationSpec(Spec):
     turns: Whole = Field(6, ge=0, description="how many messages before the question a judge sees")
     send: bool = Field(True, description="false: the system under test is not sent the history")
     evidence: bool = Field(False, description="true: earlier turns may support what an answer says")
+
+
+class FillSpec(Spec):
+    """How a judge grades the results that nobody judged, for metrics that end in ``+filled``."""
+
+    other_forms = ({"type": "boolean"},)
+
+    k: Count = Field(10, description="among how many results of a row it grades them")
+    check: Whole = Field(
+        50,
+        ge=0,
+        description="how many documents it grades that people judged; with fewer than 20, or a "
+        "weighted kappa below 0.4, gates on these metrics fail",
+    )
+    grades: Annotated[list[_Grade], Field(min_length=4, max_length=4)] | None = Field(
+        None,
+        description="what its grades 0, 1, 2, 3 are among those of people; when absent [0, 0, 1, "
+        "1] if theirs go up to 1, [0, 0, 1, 2] up to 2, the same up to 3",
+    )
+
+    def __str__(self) -> str:
+        grades = "" if self.grades is None else f", grades={self.grades}"
+        return f"k={self.k}{grades}"
 
 
 class DiagnoseSpec(Spec):

@@ -182,8 +182,10 @@ class _Forecaster:
         rules, first = self._plan.answers, NOTHING
         if rules is not None and rules.asked:
             metrics, first = await self._after_questions(rules, metrics, sample, answered)
+        filled = [metric for metric in metrics if metric.info.fills]
         for metric in metrics:
-            if not metric.info.of_table:
+            # Each document is graded once for all that are filled.
+            if not metric.info.of_table and metric not in filled[1:]:
                 await self._score(metric, sample, answered)
         by_table = [metric for metric in metrics if metric.info.of_table]
         if rules is not None and by_table and self._counting is not None:

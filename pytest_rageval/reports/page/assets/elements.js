@@ -143,7 +143,9 @@ function canFail({ data, metrics }) {
 }
 
 function bandBadge(run, target, score) {
-  return bandOrNone(bandOf(run, target, score));
+  const band = bandOf(run, target, score);
+  if (band === null && score !== null) return el("span", { class: "badge none" }, fixed(score));
+  return bandOrNone(band);
 }
 
 function bandOrNone(band) {
@@ -153,7 +155,7 @@ function bandOrNone(band) {
 /** A score with the sign of its band, for tables: the sign is read out as a word. */
 function bandedScore(run, target, score) {
   const band = bandOf(run, target, score);
-  if (band === null) return el("span", { class: "none" }, "–");
+  if (band === null) return el("span", { class: "none" }, score === null ? "–" : fixed(score));
   return scoreWithSign(score, band);
 }
 
