@@ -290,7 +290,8 @@ def cached_calls(cache: Cache, settings: ClientSettings) -> Iterator[CachedCall]
             texts = tuple(str(content) for _, content in key["messages"])
             if prompt > 0 and completion >= 0:
                 is_first = value.get("calls", 1) == 1
-                yield CachedCall(question_kind(key), texts, prompt, completion, is_first)
+                said = str(value.get("text"))
+                yield CachedCall(question_kind(key), texts, prompt, completion, is_first, said)
 
 
 def question_kind(key: Mapping[str, Any]) -> str:

@@ -47,6 +47,7 @@ class CachedCall:
     completion_tokens: int
     is_first: bool = True
     """Whether one request was enough; the tokens of several are added up."""
+    reply: str = ""
 
 
 class Habits:

@@ -18,6 +18,7 @@ from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.stats.labels.cells import CELL, LEVEL_WORDS, parts_of_cell
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import unquoted
 
@@ -28,6 +29,7 @@ _STRATUM: Final = re.compile(r"s-[0-9a-zA-Z]{1,32}")
 _MOST_GUESSED: Final = 5_000
 _YES: Final = frozenset(("yes", "y", "true", "pass", "是", "对"))
 _NO: Final = frozenset(("no", "n", "false", "fail", "否", "错"))
+_OF_WORDS: Final = {word: level for level, word in LEVEL_WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,14 @@ class LabelScale:
     """What a label of one metric may be.
 
     ``has_words``: yes and no are the higher and the lower of two levels. ``sees_contexts``: the
-    metric looks at contexts, and so must people.
+    metric looks at contexts, and so must people. ``has_cells``: labels are about the cells of
+    support tables, which are not known before the judge has been asked.
     """
 
     levels: Sequence[float]
     has_words: bool = True
     sees_contexts: bool = False
+    has_cells: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,8 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
     metric = cells.get("metric") or (next(iter(rules.metrics)) if len(rules.metrics) == 1 else "")
     cells["digest"] = cells.get("digest", "").lower()
     annotator = cells["annotator"] = shown_name(cells["annotator"])
-    name = cells["id"] = _meant(cells, rules.answers)
-    if rules.is_part and name and name not in rules.answers:
+    name = cells["id"] = _meant(cells, rules, metric)
+    if rules.is_part and name and _about(name, rules, metric) is None:
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
         found.left_out[f"of {metric}, which {SECTION}.of does not name"] += 1
@@ -183,7 +187,8 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
             value = level_of(cells["label"], rules.metrics[metric])
             assert value is not None  # else there is a reason
             drawn = cells.get("drawn") or rules.drawn
-            digest = cells["digest"] or rules.answers[name].digest or ""
+            about = _about(name, rules, metric)
+            digest = cells["digest"] or (about and about.digest) or ""
             label = Label(value, annotator, drawn, digest, place)
             found.add(name, metric, label)
 
@@ -192,13 +197,23 @@ def _is_named(annotator: str, names: Collection[str]) -> bool:
     return name_key(annotator) in map(name_key, names)
 
 
-def _meant(cells: Mapping[str, str], answers: Mapping[str, Labelled]) -> str:
-    """Return the sample's id, with letters composed as in the data.
+def _about(name: str, rules: LabelRules, metric: str) -> Labelled | None:
+    """Return the answer that a label is about, or whose cell it is about."""
+    scale = rules.metrics.get(metric)
+    if scale is None or not scale.has_cells:
+        return rules.answers.get(name)
+    parts = parts_of_cell(name)
+    return None if parts is None else rules.answers.get(parts[0])
+
+
+def _meant(cells: Mapping[str, str], rules: LabelRules, metric: str) -> str:
+    """Return the id of the sample, or cell, with letters composed as in the data.
 
     Also with the zeros that a spreadsheet took from a number, if the digest tells which is meant.
     """
+    answers = rules.answers
     forms = (unicodedata.normalize(form, cells["id"]) for form in ("NFC", "NFD"))
-    name = next((form for form in forms if form in answers), cells["id"])
+    name = next((form for form in forms if _about(form, rules, metric)), cells["id"])
     if name in answers or not name.isdigit():
         return name
     same = [sample_id for sample_id in answers if sample_id.lstrip("0") == name]
@@ -219,10 +234,8 @@ def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator
     name = cells["id"]
     if not name:
         yield "no 'id'"
-    elif name not in rules.answers:
-        # Of many names, the nearest one takes a second to find.
-        guess = did_you_mean(name, rules.answers) if len(rules.answers) <= _MOST_GUESSED else ""
-        yield f"no sample {shorten(name)!r} in the data.{guess}"
+    elif _about(name, rules, metric) is None:
+        yield _no_sample(name, rules, metric)
     if metric not in rules.metrics:
         yield _wrong_metric(metric, list(rules.metrics))
     elif level_of(cells["label"], rules.metrics[metric]) is None:
@@ -232,12 +245,26 @@ def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator
     drawn = cells.get("drawn") or rules.drawn
     if drawn not in (RANDOM, CHOSEN) and not _STRATUM.fullmatch(drawn):
         yield f"drawn {shorten(drawn)!r}: expected 'random', 'chosen' or the code of a stratum"
-    if name in rules.answers and metric in rules.metrics:
-        yield from _wrong_answer(cells, rules.answers[name], rules.metrics[metric])
+    about = _about(name, rules, metric)
+    if about is not None and metric in rules.metrics:
+        yield from _wrong_answer(cells, about, rules.metrics[metric])
+
+
+def _no_sample(name: str, rules: LabelRules, metric: str) -> str:
+    if metric in rules.metrics and rules.metrics[metric].has_cells:
+        parts = parts_of_cell(name)
+        if parts is None:
+            expected = f"expected sample/statement/source, as in {CELL}"
+            return f"id {shorten(name)!r} is none of a cell: {expected}"
+        name = parts[0]
+    # Of many names, the nearest one takes a second to find.
+    guess = did_you_mean(name, rules.answers) if len(rules.answers) <= _MOST_GUESSED else ""
+    return f"no sample {shorten(name)!r} in the data.{guess}"
 
 
 def _no_level(written: Any, scale: LabelScale) -> str:
-    known = ", ".join(f"{level:g}" for level in scale.levels)
+    words = LEVEL_WORDS if scale.has_cells else dict[float, str]()
+    known = ", ".join(words.get(level, f"{level:g}") for level in scale.levels)
     return f"{shorten(repr(written))} is no declared level ({SECTION}.levels: {known})"
 
 
@@ -263,7 +290,9 @@ def _wrong_metric(metric: str, known: Sequence[str]) -> str:
 def _unknown_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScale) -> Iterator[str]:
     """Yield why it is not known, without a digest, that the label is about the present answer."""
     seen = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(sample.contexts or (), 1))
-    if "answer" not in cells:
+    if scale.has_cells:
+        yield "no 'digest': it tells which statement and which source were labelled"
+    elif "answer" not in cells:
         yield "no 'digest' and no 'answer': it is not known which answer was labelled"
     elif sample.digest is None:
         yield "no 'digest': the target gives the answers, and this one may be another"
@@ -284,6 +313,7 @@ def level_of(written: Any, scale: LabelScale) -> float | None:
     """Return the declared level that is written, None if there is none.
 
     Of two levels, yes and no are the higher and the lower one. A comma may stand for the point.
+    The levels of cells are words, and may be written as the numbers that they count.
 
     >>> level_of("1,0", LabelScale([0.0, 1.0])), level_of("no", LabelScale([0.0, 1.0]))
     (1.0, 0.0)
@@ -291,6 +321,8 @@ def level_of(written: Any, scale: LabelScale) -> float | None:
     word = str(written).strip().lower()
     if len(scale.levels) == 2 and scale.has_words and word in _YES | _NO:
         return scale.levels[word in _YES]
+    if scale.has_cells and word in _OF_WORDS:
+        return _OF_WORDS[word] if _OF_WORDS[word] in scale.levels else None
     try:
         number = float(word.replace(",", "."))
     except ValueError:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pytest_rageval.datasets.base import DataFile
+from pytest_rageval.datasets.base import DataFile, row_place
+from pytest_rageval.datasets.corpus import first_of, rows_in
 from pytest_rageval.datasets.formats.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.datasets.formats.trec_tables import read_table_qrels, read_table_run
 from pytest_rageval.datasets.load import Dataset, answers_file, choose, data_file
@@ -17,6 +18,8 @@ from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
 
 _LISTED = 5
+_QUERY_IDS = ("id", "qid", "queryid", "topicid", "topic", "number")
+_QUERY_TEXTS = ("text", "query", "question", "title")
 T = TypeVar("T")
 
 
@@ -46,18 +49,26 @@ def load_trec(
     if qrels is None or run is None:
         raise ScenarioError([*problems, *more])
     _check_overlap(qrels, run, run_file, qrels_file.shown)
+    texts, queries_files = _queries(spec, base_dir, where)
     queries, left_out = choose(enumerate(qrels.items(), start=1), spec)
     cases = []
     for index, (row, (query, judged)) in enumerate(queries):
-        sample = Sample(query, index, row, retrieved_ids=run.get(query, ()), reference_ids=judged)
+        sample = Sample(
+            query,
+            index,
+            row,
+            texts.get(query),
+            retrieved_ids=run.get(query, ()),
+            reference_ids=judged,
+        )
         cases.append(_case(spec, sample, run_file.shown, is_missing=query not in run))
     chosen = {query: judged for _, (query, judged) in queries}
     return Dataset(
         cases,
         [None] * len(cases),
-        columns=("retrieved_ids", "reference_ids"),
+        columns=("retrieved_ids", "reference_ids", *(["question"] if texts else [])),
         metadata_columns=(),
-        sha256=_digest(qrels_file, run_file),
+        sha256=_digest(qrels_file, run_file, *queries_files),
         shown=run_file.shown,
         warnings=tuple(_warnings(spec, chosen, run, qrels_file.shown, run_file.shown)),
         left_out=left_out,
@@ -71,10 +82,8 @@ def data_digest(spec: DatasetSpec, base_dir: Path, answers: AnswersSpec | None =
     "" for rows that are no file. Raises ScenarioError where one is missing.
     """
     if spec.qrels_path is not None:
-        return _digest(
-            _file(spec, spec.qrels_path, base_dir, str, "qrels_path"),
-            _file(spec, spec.run_path, base_dir, str, "run_path"),
-        )
+        keys = ("qrels_path", "run_path", *(["queries_path"] if spec.queries_path else []))
+        return _digest(*(_file(spec, getattr(spec, key), base_dir, str, key) for key in keys))
     if spec.path is None:
         return ""
     digest = data_file(spec, base_dir, "", "dataset").sha256()
@@ -87,6 +96,35 @@ def _file(
     spec: DatasetSpec, path: str | None, base_dir: Path, where: Callable[[str], str], key: str
 ) -> DataFile:
     return data_file(spec.model_copy(update={"path": path}), base_dir, where(key), key)
+
+
+def _queries(
+    spec: DatasetSpec, base_dir: Path, where: Callable[[str], str]
+) -> tuple[Mapping[str, str], Sequence[DataFile]]:
+    """Return the texts of queries by id, and the file that they come from, if there is one."""
+    if spec.queries_path is None:
+        return {}, ()
+    file = _file(spec, spec.queries_path, base_dir, where, "queries_path")
+    return _query_texts(file, where("queries_path")), (file,)
+
+
+def _query_texts(file: DataFile, where: str) -> dict[str, str]:
+    """Return the texts of queries by id; raises ScenarioError for rows that have none."""
+    found: dict[str, str] = {}
+    problems = []
+    for row in rows_in(file, where, "queries_path"):
+        name, text = first_of(row.fields, _QUERY_IDS), first_of(row.fields, _QUERY_TEXTS)
+        if name is None or text is None:
+            message = (
+                f"a query needs an id (for instance under _id or qid) and a text under one of "
+                f"{', '.join(_QUERY_TEXTS)}; found: {', '.join(row.fields) or 'nothing'}"
+            )
+            problems.append(Problem(row_place(file.shown, row.line, row.number), message))
+        else:
+            found[name] = text
+    if problems:
+        raise ScenarioError(problems[:_LISTED])
+    return found
 
 
 def _check_overlap(

@@ -264,7 +264,7 @@ def json_schema() -> Schema:
     target |= {"additionalProperties": True, "required": []}
     definitions["MetricSpec"] = _metric_forms(definitions["MetricSpec"])
     keys["gates"]["additionalProperties"] = {"anyOf": [dict(NUMBER), {"type": "object"}]}
-    of_data = ("qrels_path", "run_path", "missing_queries")
+    of_data = ("qrels_path", "run_path", "queries_path", "missing_queries")
     keys |= {key: dataset["properties"][key] for key in of_data}
     keys |= _keys_of_others()
     # Each has another form.

@@ -10,7 +10,15 @@ from typing import Any, ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
-from pytest_rageval.gates.base import UNIT, Gate, GateKind, Location, bound_result
+from pytest_rageval.gates.base import (
+    AS_RUN,
+    UNIT,
+    Gate,
+    GateKind,
+    Location,
+    bound_result,
+    targets_of,
+)
 from pytest_rageval.model import (
     Agreement,
     Bound,
@@ -20,7 +28,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Spec, Whole
-from pytest_rageval.stats.wording import counted, label_range, not_counted
+from pytest_rageval.stats.wording import counted, label_range, labelled_thing, not_counted
 
 FEW: Final = 10
 """Fewer labels than this say nothing, whatever ``min_labels`` asks for."""
@@ -51,11 +59,17 @@ class AgreementGate(Gate):
     bound: Bound
     min_labels: int = FEW
     takes_lower_end: bool = False
+    has_cells: bool = False
+    """Whether labels are about the cells of support tables."""
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The metric that it is about."""
-        return (self.target,)
+        """The metric that it is about; none if it is about the table of several."""
+        return () if self.has_cells else (self.target,)
+
+    def for_page(self) -> dict[str, Any]:
+        """Return that it stays as it ran; no weight changes what a table holds."""
+        return {"kind": AS_RUN, "targets": list(self.targets)}
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels, or the coefficient is undefined."""
@@ -68,7 +82,7 @@ class AgreementGate(Gate):
                 self.name, "failed", None, self.bound.end, self._too_few(result, found)
             )
         if not self.coefficient:
-            message = f"{counted(found.n, 'labelled answer')} >= {self.min_labels}"
+            message = f"{self._counted(found.n)} >= {self.min_labels}"
             return GateResult(self.name, "passed", found.n, self.min_labels, message)
         value = getattr(found, self.coefficient)
         end = getattr(found, f"{self.coefficient}_low") if self.takes_lower_end else value
@@ -80,7 +94,7 @@ class AgreementGate(Gate):
     def _undefined(self, found: Agreement) -> str:
         """Return why there is no coefficient, or why it has no interval."""
         name = self.coefficient
-        value, labels = getattr(found, name), counted(found.n, "labelled answer")
+        value, labels = getattr(found, name), self._counted(found.n)
         if value is None:
             what, why = f"{name} is undefined", found.why.get(name)
         else:
@@ -89,10 +103,10 @@ class AgreementGate(Gate):
 
     def _too_few(self, result: ScenarioResult, found: Agreement) -> str:
         more = self.min_labels - found.n
-        labels = f"{counted(found.n, 'labelled answer')}, {self.min_labels} are needed"
+        labels = f"{self._counted(found.n)}, {self.min_labels} are needed"
         advice = f"label {more} more (pytest --rag-label {more} draws them)"
         advice = self.human.blank or advice
-        return f"{labels}: {advice}{_left_out(found)}"
+        return f"{labels}: {advice}{self._left_out(found)}"
 
     def _remark(self, found: Agreement) -> str:
         parts = []
@@ -107,19 +121,21 @@ class AgreementGate(Gate):
         parts.append(self._labels(found))
         if self.coefficient in ("kappa", "weighted_kappa") and found.ceiling is not None:
             parts.append(f"people among themselves {found.ceiling:.4f}")
-        return ", ".join(parts) + _left_out(found)
+        return ", ".join(parts) + self._left_out(found)
 
     def _labels(self, found: Agreement) -> str:
         """Return how many answers the coefficient rests on; for a share, those of one level."""
         row = {"sensitivity": -1, "specificity": 0}.get(self.coefficient)
         if row is None:
-            return counted(found.n, "labelled answer")
-        return f"{sum(found.confusion[row])} of {counted(found.n, 'labelled answer')}"
+            return self._counted(found.n)
+        return f"{sum(found.confusion[row])} of {self._counted(found.n)}"
 
+    def _counted(self, n: int) -> str:
+        return counted(n, labelled_thing(self.has_cells))
 
-def _left_out(found: Agreement) -> str:
-    listed = ", ".join(not_counted(found))
-    return f"; not counted: {listed}" if listed else ""
+    def _left_out(self, found: Agreement) -> str:
+        listed = ", ".join(not_counted(found, has_cells=self.has_cells))
+        return f"; not counted: {listed}" if listed else ""
 
 
 class CoefficientSpec(BoundSpec):
@@ -186,7 +202,13 @@ def _make(options: AgreementSpec, location: Location) -> list[Gate]:
     if not options.model_fields_set:
         raise location.error(f"expected a mapping, for instance {_EXAMPLE}")
     usual = AgreementGate(
-        f"{location.target}.agreement", location.target, human, "", Bound(), options.min_labels
+        f"{location.target}.agreement",
+        location.target,
+        human,
+        "",
+        Bound(),
+        options.min_labels,
+        has_cells=location.target not in targets_of(location.info),
     )
     gates: list[Gate] = []
     coefficients = options.model_fields_set - {"min_labels"}

@@ -18,8 +18,9 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from pytest_rageval.errors import unknown_name
+from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import (
+    SUPPORT,
     WEIGHTED_SCORE,
     Baseline,
     Bound,
@@ -163,6 +164,12 @@ class Gate(ABC):
         columns = [targets_of(result.info)[target] for target in targets]
         found = (_lowest(result, column) for column in columns)
         return [listed for listed in found if listed.rows]
+
+
+def read_by(gate: Gate, info: ScenarioInfo) -> frozenset[str]:
+    """Return the metrics that a verdict follows from; those with thresholds for ``pass_rate``."""
+    thresholds = getattr(gate.leaf, "thresholds", {})
+    return frozenset([*gate.targets, *gate.leaf.targets, *thresholds])
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +319,7 @@ def each_gate(
     """Yield the gates of each entry of ``options``, and each mistake in it."""
     for key, value in options.items():
         here = (*path, key)
-        if key in targets_of(info):
+        if key in targets_of(info) or key == SUPPORT:
             for kind, inner, inner_path in _metric_checks(value, here):
                 yield from _made(kind, inner, Location(info, inner_path, key))
         else:
@@ -347,6 +354,10 @@ def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any
 
 def _kind(name: str, location: Location) -> GateKind:
     scope = "metric" if location.target else "scenario"
+    if location.target not in ("", *targets_of(location.info)) and name != "agreement":
+        message = f"{SUPPORT} is the table that metrics of claims, nuggets and citations read, and "
+        message += f"has no {shorten(name)!r}: of the table itself only 'agreement' is judged"
+        raise location.error(message)
     kind = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
     if kind is not None and kind.scope == scope:
         return kind

@@ -49,7 +49,8 @@ class MetricInfo(Value, frozen=True):
     ``comes_last``: it makes its score of those of other metrics of the scenario. ``needs_pool``: it
     estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of the
     data which it is, empty for all other metrics. ``summary``: what it is, in short. ``of_table``:
-    it is a SupportMetric, whose score follows from the support table of the sample.
+    it is a SupportMetric, whose score follows from the support table of the sample. ``fills``: it
+    is a measure of a ranking whose holes a judge grades, and becomes a FilledMetric.
     ``is_neutral``: neither end is the better one, so that it has no weight unless one is written.
     """
 
@@ -75,6 +76,7 @@ class MetricInfo(Value, frozen=True):
     summary: str = ""
     of_table: bool = False
     is_neutral: bool = False
+    fills: bool = False
     may_ask: frozenset[Role] = frozenset()
 
     @property
@@ -284,6 +286,9 @@ METRIC_REGISTRY: Registry[MetricDefinition] = Registry(
 MAX_CUTOFF = 2**31 - 1
 """The largest cutoff that trec_eval can hold."""
 
+WITH_FILLED = "+filled"
+"""How the name of a measure ends that counts the grades of a judge where nobody judged."""
+
 _MAX_LENGTH = 200
 _NAME = re.compile(r"(?P<base>[^@()]+)(?P<parameters>\([^@]*\))?(?:@(?P<cutoff>[^@]*))?")
 
@@ -308,6 +313,11 @@ def parse_notation(name: str) -> Notation:
     >>> parse_notation("P(rel=2)@5")
     Notation(base='P', options={'rel': 2, 'k': 5})
     """
+    if name.endswith(WITH_FILLED):
+        inner = parse_notation(name.removesuffix(WITH_FILLED))
+        return Notation(inner.base, {**inner.options, "filled": True})
+    if WITH_FILLED in name:
+        raise NotationError(f"write {WITH_FILLED!r} at the end, as in 'ndcg@10{WITH_FILLED}'")
     if "@" not in name and "(" not in name:
         return Notation(name)
     found = _NAME.fullmatch(name.strip()) if len(name) <= _MAX_LENGTH else None

@@ -42,7 +42,7 @@ class RbpOptions(MeasureOptions):
     @property
     def parameters(self) -> dict[str, Any]:
         """Those that are no defaults."""
-        return self.model_dump(exclude_defaults=True)
+        return self.model_dump(exclude_defaults=True, exclude={"filled"})
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,11 @@ from pydantic import Field, model_validator
 
 from pytest_rageval.metrics.base import (
     MAX_CUTOFF,
+    WITH_FILLED,
     MetricDefinition,
     MetricInfo,
     NoOptions,
+    Role,
     ScoringContext,
 )
 from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
@@ -40,6 +42,7 @@ from pytest_rageval.model import MAX_GRADE, Sample, Score
 _IDS = frozenset({"retrieved_ids", "reference_ids"})
 _CONTEXTS = frozenset({"contexts", "reference_contexts"})
 _DOCUMENTS = frozenset({"context_docs", "doc_name"})
+_JUDGE: Final[frozenset[Role]] = frozenset({"judge"})
 
 # trec_eval counts the documents of each grade up to the largest: its time grows with the square.
 Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
@@ -47,10 +50,13 @@ Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 _K: Final = "only the first k results count"
 _REL: Final = "a document is relevant from this grade upwards"
 _JUDGED_ONLY: Final = "leave results without a judgement out first"
+_FILLED: Final = "a judge grades the results that nobody judged, as 'fill' says"
 
 
 class MeasureOptions(NoOptions):
     """The options of a measure of ir-measures."""
+
+    filled: Literal[True] | None = Field(None, description=_FILLED)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -61,7 +67,12 @@ class MeasureOptions(NoOptions):
         """Return the name in ir-measures' notation, ``precision(rel=2)@5``."""
         listed = ",".join(f"{key}={value}" for key, value in self.parameters.items())
         k = getattr(self, "k", None)
-        return name + (f"({listed})" if listed else "") + (f"@{k}" if k else "")
+        cutoff, filled = f"@{k}" if k else "", WITH_FILLED if self.filled else ""
+        return name + (f"({listed})" if listed else "") + cutoff + filled
+
+    def adapt(self, info: MetricInfo) -> MetricInfo:
+        """Return the info of a measure; one that is filled asks a judge."""
+        return replace(info, asks=_JUDGE, fills=True) if self.filled else info
 
 
 class RankingOptions(MeasureOptions):
@@ -99,14 +110,17 @@ class HitOptions(RankingOptions):
 
     @model_validator(mode="after")
     def _contexts_have_no_grades(self) -> HitOptions:
-        if self.on == "contexts" and (self.rel != 1 or self.judged_only):
-            raise ValueError("'rel' and 'judged_only' are about ids; contexts have no grades")
+        if self.on == "contexts" and (self.rel != 1 or self.judged_only or self.filled):
+            raise ValueError(
+                "'rel', 'judged_only', 'filled' are about ids: contexts have no grades"
+            )
         return self
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info with the fields that this kind of comparison needs."""
+        info, texts = super().adapt(info), _CONTEXTS
         texts = _DOCUMENTS if self.match == "doc_name" else _CONTEXTS
-        if self.on == "ids":
+        if self.on == "ids" or self.filled:
             return replace(info, needs=_IDS)
         if self.on == "contexts":
             return replace(info, needs=texts)

@@ -190,6 +190,10 @@ def _plain(number: float) -> str:
     return f"{number:.2f}" if round(number, 2) == number else f"{number:.10g}"
 
 
+FILLED_AS: Final = ", filled as "
+"""Stands in the definition of a metric whose holes a judge fills, before how it does so."""
+
+
 class MetricColumn(Value, frozen=True):
     """A metric as a scenario uses it; None in ``ends`` of its range means unbounded.
 
@@ -208,6 +212,8 @@ class MetricColumn(Value, frozen=True):
     as_is: bool = False
     written: str = ""
     retrieves: bool = False
+    filled: bool = False
+    """Whether a judge has graded what nobody judged."""
 
     def to_unit(self, score: float) -> float:
         """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.

@@ -26,7 +26,17 @@ RETRIEVAL: Final = "retrieval"
 """The name under which the details of a sample speak of its search result."""
 
 SUPPORT: Final = "support"
-"""The support table of a sample, among its details."""
+"""The support table of a sample, among its details, and what its cells are called together."""
+
+SUPPORT_LEVELS: Final[Mapping[str, float]] = {
+    "none": 0.0,
+    "partial": 0.5,
+    "full": 1.0,
+}
+"""How far a source supports a statement: the words, and what each counts where the half counts."""
+
+FILLED: Final = "filled"
+"""What a judge said of documents that nobody judged, among the details of a sample."""
 
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.bind_labels import guided, levels_of
+from pytest_rageval.engine.plan import BoundMetric, Plan
+from pytest_rageval.engine.planning.bind_labels import (
+    guided,
+    has_cells,
+    labelled_names,
+    levels_of,
+)
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import HumanLabels
 from pytest_rageval.plugin.exit_status import where_scenarios_are
@@ -18,6 +23,7 @@ from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines
 from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
+from pytest_rageval.stats.labels.cells import LEVEL_WORDS
 from pytest_rageval.text.printable import printable
 
 
@@ -100,9 +106,8 @@ class Labelling:
 def _wanted(plan: Plan) -> HumanLabels:
     """Return what to label where the scenario does not say: the metric that asks a model."""
     judged = [metric for metric in plan.metrics if metric.info.is_judged]
-    metrics = judged or plan.metrics
-    names = [metric.column.name for metric in metrics]
-    levels = levels_of(metrics[0])
+    names = labelled_names(judged or plan.metrics)
+    levels = _levels(plan.metrics, names[0])
     if len(names) == 1 and levels is not None:
         return guided(HumanLabels(names[0], tuple(levels)), plan.metrics, plan.info.description)
     if len(names) == 1:
@@ -111,6 +116,11 @@ def _wanted(plan: Plan) -> HumanLabels:
         raise UserError([Problem(plan.info.path, message + line)])
     what = "metrics that ask a model" if judged else "metrics"
     message = f"{len(names)} {what}: {', '.join(names)}. Say which of them people are to label: "
-    raise UserError(
-        [Problem(plan.info.path, f"{message}human: {{of: {names[0]}, levels: [0, 1]}}")]
-    )
+    levels_too = "" if has_cells(plan.metrics, names[0]) else ", levels: [0, 1]"
+    raise UserError([Problem(plan.info.path, f"{message}human: {{of: {names[0]}{levels_too}}}")])
+
+
+def _levels(metrics: Sequence[BoundMetric], name: str) -> Sequence[float] | None:
+    if has_cells(metrics, name):
+        return tuple(LEVEL_WORDS)
+    return levels_of(next(metric for metric in metrics if metric.column.name == name))

@@ -9,6 +9,7 @@ from html import escape
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, RunInfo, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.stats.wording import band_of
 from pytest_rageval.text.printable import one_line
 
 _NO_SCORE = "no score"
@@ -52,7 +53,7 @@ def badge_svg(result: ScenarioResult) -> str:
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
     value, mean = _value(result), result.weighted_score.mean
-    band = result.info.band_of(WEIGHTED_SCORE, mean)
+    band = band_of(result, WEIGHTED_SCORE, mean)
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
     label_width = label_length + 2 * _PADDING

@@ -95,6 +95,21 @@ def _write_holes(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> Non
         folder.put("holes.tsv", ("\t".join(row) + "\n" for row in (header, *rows)))
 
 
+def _write_filled(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the grades of the judge that filled holes, as qrels; nothing without any."""
+    if not any(column.filled for column in result.info.metrics):
+        return
+    # Not at the top: most scenarios have no holes filled.
+    from pytest_rageval.stats.filled import grades_of_judge
+
+    lines = [
+        f"{one_line(query)}\tJ\t{one_line(name)}\t{grade}\n"
+        for query, name, grade in grades_of_judge(result.samples)
+    ]
+    if lines:
+        folder.put("filled.qrels", lines)
+
+
 def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:
     errors = "; ".join(f"{name}: {text}" for name, text in shown_errors(sample).items())
     return [
@@ -132,4 +147,5 @@ REPORTS = (
     Report("scores.csv", _write_scores),
     Report("invalid.csv", _write_invalid),
     Report("holes.tsv", _write_holes),
+    Report("filled.qrels", _write_filled),
 )

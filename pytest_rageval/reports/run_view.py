@@ -43,6 +43,7 @@ from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import (
     Word,
     agreement_text,
+    band_of,
     cause_change_lines,
     cause_lines,
     change,
@@ -302,7 +303,7 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
             (summary.ci_low, summary.ci_high),
             summary.weight if isinstance(summary, MetricSummary) else None,
             scored_figure(summary) + judged_text(result, name),
-            result.info.band_of(name, mean),
+            band_of(result, name, mean),
         )
         if name in result.corrected:
             found = result.corrected[name]
@@ -419,11 +420,18 @@ def _people(result: ScenarioResult) -> Iterator[str]:
     for name, corrected in result.corrected.items():
         if corrected.mean is None and corrected.why not in messages:
             yield f"{name} by people: {corrected.why}"
+    if not result.agreement:
+        return
+    # Not at the top: most runs have no labels.
+    from pytest_rageval.stats.labels.cells import LEVEL_WORDS, is_of_cells
+
     for name, found in result.agreement.items():
+        has_cells = is_of_cells(result.info, name)
         if found.n or found.stale:
-            yield f"{name} and people: {agreement_text(found)}"
+            yield f"{name} and people: {agreement_text(found, has_cells=has_cells)}"
+        words = LEVEL_WORDS if has_cells else None
         for surprise in found.disagreements[:_MOST_DISAGREEMENTS]:
-            yield f"{name} on {surprise.sample_id}: {disagreement_text(surprise)}"
+            yield f"{name} on {surprise.sample_id}: {disagreement_text(surprise, words)}"
 
 
 def ranking_rows(ranking: Ranking) -> list[tuple[str, tuple[str, ...]]]:

@@ -250,7 +250,9 @@ def _people(view: RunView) -> Iterator[str]:
         f"{_cell(corrected_figures(found), _MESSAGE_WIDTH)} |"
         for name, found in result.corrected.items()
     ]
-    yield from _table("Judge and people", head, rows, _ROOM_LIST)
+    yield from ("", "## Judge and people")
+    if rows:  # labels of cells correct no mean
+        yield from _rows(head, rows, _ROOM_LIST)
     lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in view.people]
     yield from ("", *_fitting(lines, _ROOM_LIST))
 

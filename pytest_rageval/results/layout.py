@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pytest_rageval.model import (
     CAUSES,
+    FILLED_AS,
     NOTHING,
     WEIGHTED_SCORE,
     Agreement,
@@ -98,6 +99,7 @@ class SavedHead(Value, frozen=True, kw_only=True):
                 scale.higher_is_better,
                 definition=definitions.get(name, ""),
                 as_is=scale.as_is,
+                filled=FILLED_AS in definitions.get(name, ""),
             )
             for name, metric in self.metrics.items()
         )

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.model import MAX_GRADE, SUPPORT, SUPPORT_LEVELS
 from pytest_rageval.scenario.data_specs import Delimiter, TextEncoding
-from pytest_rageval.scenario.spec import TEXT, Name, Number, Spec, Text, Whole
+from pytest_rageval.scenario.spec import (
+    NUMBER,
+    TEXT,
+    Count,
+    Name,
+    Number,
+    Spec,
+    Text,
+    Whole,
+    expected,
+)
 
 STYLES: Final = (
     "auto",
@@ -24,6 +36,9 @@ STYLES: Final = (
 )
 """How citations are spelt: ``[1]``, ``【1】``, ``[^1]``, ``[citation:1]``, ``[doc1]``,
 ``(source: x.pdf)``, ``[x.pdf]``, ``¹``; anything else is a regular expression with one group."""
+
+
+_Grade = Annotated[int, Field(ge=0, le=MAX_GRADE, strict=True)]
 
 
 def _listed(value: Any) -> Any:
@@ -113,6 +128,29 @@ class ConversationSpec(Spec):
     evidence: bool = Field(False, description="true: earlier turns may support what an answer says")
 
 
+class FillSpec(Spec):
+    """How a judge grades the results that nobody judged, for metrics that end in ``+filled``."""
+
+    other_forms = ({"type": "boolean"},)
+
+    k: Count = Field(10, description="among how many results of a row it grades them")
+    check: Whole = Field(
+        50,
+        ge=0,
+        description="how many documents it grades that people judged; with fewer than 20, or a "
+        "weighted kappa below 0.4, gates on these metrics fail",
+    )
+    grades: Annotated[list[_Grade], Field(min_length=4, max_length=4)] | None = Field(
+        None,
+        description="what its grades 0, 1, 2, 3 are among those of people; when absent [0, 0, 1, "
+        "1] if theirs go up to 1, [0, 0, 1, 2] up to 2, the same up to 3",
+    )
+
+    def __str__(self) -> str:
+        grades = "" if self.grades is None else f", grades={self.grades}"
+        return f"k={self.k}{grades}"
+
+
 class DiagnoseSpec(Spec):
     """The metrics that tell causes apart; the words of the texts do where one is absent."""
 
@@ -150,6 +188,20 @@ Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
 """A name, or a list of them."""
 
 
+def _level(value: Any) -> Any:
+    """Return what a word for a level of support counts; all else as it is."""
+    return SUPPORT_LEVELS.get(value, value) if isinstance(value, str) else value
+
+
+_LEVEL: Final = {"anyOf": [NUMBER, {"enum": [*SUPPORT_LEVELS]}]}
+_Level = Annotated[
+    Number,
+    BeforeValidator(_level),
+    expected(f"a number, or a level of {SUPPORT} ({', '.join(SUPPORT_LEVELS)})"),
+    WithJsonSchema(_LEVEL),
+]
+
+
 class HumanSpec(Spec):
     """What people say of the answers, in files of labels or in columns of the data."""
 
@@ -164,8 +216,9 @@ class HumanSpec(Spec):
     )
     of: Names = Field(
         [],
-        description="the metrics, or weighted_score, that the labels are about; when absent the"
-        " only one that asks a model, or the only one",
+        description="the metrics, weighted_score, or support (the table of claims, nuggets and "
+        "citations), that the labels are about; when absent the only one that asks a model, or the "
+        "only one",
     )
     question: Text = Field(
         "",
@@ -173,10 +226,10 @@ class HumanSpec(Spec):
         "--rag-label; when absent the rubric's own, else a description that ends in a "
         "question mark",
     )
-    levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
+    levels: Annotated[list[_Level], Field(min_length=2)] | None = Field(
         None,
         description="what a label may be, the highest is positive; when absent a rubric's own, "
-        "or 0 and 1 on a scale from 0 to 1",
+        "or 0 and 1 on a scale from 0 to 1; of support none, partial and full",
     )
     cut: Number | None = Field(
         None,
@@ -203,6 +256,16 @@ class HumanSpec(Spec):
         if self.column and (self.file or self.more):
             raise ValueError("give either 'file' or 'column'")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_words_of_support(cls, value: Any) -> Any:
+        """Refuse words for levels where they would silently stand for numbers of another scale."""
+        levels = value.get("levels") if isinstance(value, Mapping) else None
+        words = [one for one in levels if one in SUPPORT_LEVELS] if isinstance(levels, list) else []
+        if words and _listed(value.get("of")) != [SUPPORT]:
+            raise ValueError(f"level {words[0]!r} is one of 'of: {SUPPORT}'; write numbers here")
+        return value
 
     @model_validator(mode="after")
     def _asks_of_one_metric(self) -> HumanSpec:

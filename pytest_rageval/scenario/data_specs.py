@@ -134,6 +134,9 @@ class DatasetSpec(Spec):
         None, description="TREC judgements, in place of a path; here or at the top level"
     )
     run_path: Name | None = Field(None, description="the TREC run that they judge")
+    queries_path: Name | None = Field(
+        None, description="the texts of the queries, with qrels_path; any data format"
+    )
     missing_queries: Literal["zero", "skip", "error"] = Field(
         "zero",
         description="a judged query without results: zero scores it 0, skip skips it, error "
@@ -201,6 +204,8 @@ class DatasetSpec(Spec):
     def _has_one_source(self) -> DatasetSpec:
         if (self.qrels_path is None) != (self.run_path is None):
             raise ValueError("'qrels_path' and 'run_path' go together")
+        if self.queries_path is not None and self.qrels_path is None:
+            raise ValueError("'queries_path' is for 'qrels_path'; rows have their own question")
         sources = (self.path, self.rows, self.qrels_path)
         if sum(source is not None for source in sources) != 1:
             raise ValueError("give either 'path' or 'rows', or 'qrels_path' and 'run_path'")

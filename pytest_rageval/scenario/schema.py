@@ -25,6 +25,7 @@ from pytest_rageval.scenario.answer_specs import (
     CitationsSpec,
     ConversationSpec,
     DiagnoseSpec,
+    FillSpec,
     HumanSpec,
     RefusalsSpec,
     true_or_keys,
@@ -318,6 +319,11 @@ class Scenario(Spec):
     )
     conversation: Annotated[ConversationSpec | None, BeforeValidator(true_or_keys)] = Field(
         None, description="rows with a history are turns of a conversation: true, or a mapping"
+    )
+    fill: Annotated[FillSpec | None, BeforeValidator(true_or_keys)] = Field(
+        None,
+        description="how a judge grades results that nobody judged, for metrics that end in "
+        "+filled: true, or a mapping",
     )
     variants: dict[str, dict[str, Any] | None] = Field(
         {}, description="name: keys that are laid over the others"

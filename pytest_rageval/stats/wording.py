@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     CAUSES,
+    NOTHING,
     Agreement,
     Corrected,
     Correction,
@@ -19,6 +20,7 @@ from pytest_rageval.model import (
 )
 
 if TYPE_CHECKING:
+    from pytest_rageval.model.value import Band
     from pytest_rageval.stats.holes import OpenMean
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
@@ -113,10 +115,16 @@ def label_range(few: int, many: int, samples: int) -> str:
     return f"{few} to {many}" if few < many else f"{many}"
 
 
-def not_counted(agreement: Agreement) -> Iterator[str]:
-    """Yield how many answers with labels an agreement does not count, and why."""
+def labelled_thing(has_cells: bool) -> str:
+    """Return what labels are of: answers, or cells of support tables."""
+    return "labelled cell" if has_cells else "labelled answer"
+
+
+def not_counted(agreement: Agreement, *, has_cells: bool = False) -> Iterator[str]:
+    """Yield how many answers, or cells, with labels an agreement does not count, and why."""
+    earlier = "whose statement or source is another now" if has_cells else ""
     reasons = {
-        "with labels of earlier answers only": agreement.stale,
+        earlier or "with labels of earlier answers only": agreement.stale,
         "on which people are split": agreement.split,
         "without a score": agreement.unscored,
     }
@@ -140,19 +148,23 @@ def corrected_figures(corrected: Corrected) -> str:
     return f"{corrected.labels} labelled{worth}"
 
 
-def disagreement_text(sample: Disagreement) -> str:
-    """Return what judge and people say of a sample, with the judge's reason."""
-    people = f"people {sample.human:g}"
+def disagreement_text(sample: Disagreement, words: Mapping[float, str] | None = None) -> str:
+    """Return what judge and people say of a sample, with the judge's reason.
+
+    ``words`` are those of levels that have some.
+    """
+    words = words or {}
+    people = f"people {words.get(sample.human, f'{sample.human:g}')}"
     if sample.annotators > 1:
         people += f" ({sample.agreeing} of {sample.annotators})"
     reason = f": {shorten(' '.join(sample.reason.split()), _REASON_WIDTH)}" if sample.reason else ""
-    return f"judge {sample.score:.4g}, {people}{reason}"
+    return f"judge {words.get(sample.score, f'{sample.score:.4g}')}, {people}{reason}"
 
 
-def agreement_text(agreement: Agreement) -> str:
+def agreement_text(agreement: Agreement, *, has_cells: bool = False) -> str:
     """Return how well a metric agrees with people, and which labels are not counted."""
     few = " (too few)" if agreement.n < _FEW_LABELS else ""
-    parts = [counted(agreement.n, "labelled answer") + few]
+    parts = [counted(agreement.n, labelled_thing(has_cells)) + few]
     if agreement.confusion and agreement.n:
         same = sum(row[at] for at, row in enumerate(agreement.confusion))
         parts.append(f"{same} agree")
@@ -171,7 +183,7 @@ def agreement_text(agreement: Agreement) -> str:
         parts.append(f"people among themselves {_with_ends(agreement.ceiling, *ends)}")
     if agreement.bias is not None:
         parts.append(f"judge minus people {agreement.bias:+.4f}")
-    left_out = ", ".join(not_counted(agreement))
+    left_out = ", ".join(not_counted(agreement, has_cells=has_cells))
     return ", ".join(parts) + (f"; not counted: {left_out}" if left_out else "")
 
 
@@ -183,9 +195,10 @@ def _with_ends(value: float | None, low: float | None, high: float | None) -> st
 
 
 def open_text(result: ScenarioResult, metric: str) -> str:
-    """Return between which values the mean of a ranking metric lies where much is not judged."""
+    """Return whose judgements a ranking metric counts, and what is open if few are judged."""
     found = _open_mean(result, metric)
-    return str(found) if found is not None and found.is_doubtful else ""
+    is_open = found is not None and found.is_doubtful
+    return "; ".join(filter(None, [_filled_text(result, metric), str(found) if is_open else ""]))
 
 
 def open_lines(result: ScenarioResult) -> Iterator[str]:
@@ -193,12 +206,41 @@ def open_lines(result: ScenarioResult) -> Iterator[str]:
     for name in result.metrics:
         if text := open_text(result, name):
             yield f"{name} {figure(result.mean_of(name))}, {text}"
+    if any(column.filled for column in result.info.metrics):
+        # Not at the top: most scenarios have no holes filled.
+        from pytest_rageval.stats.filled import check_line
+
+        yield check_line(result)
 
 
 def judged_text(result: ScenarioResult, metric: str) -> str:
     """Return how much of what a ranking metric is of is judged, "" for all of it."""
     found = _open_mean(result, metric)
     return "" if found is None else f"  {found.share_text}"
+
+
+def band_of(result: ScenarioResult, name: str, mean: float | None) -> Band | None:
+    """Return how good a mean is; nobody knows where a judge is not believed that filled holes."""
+    return None if name in doubtful_figures(result) else result.info.band_of(name, mean)
+
+
+def doubtful_figures(result: ScenarioResult) -> Mapping[str, str]:
+    """Return why figures are not believed that count grades of a judge; {} if they are."""
+    if not any(column.filled for column in result.info.metrics):
+        return NOTHING
+    # Not at the top: most scenarios have no holes filled.
+    from pytest_rageval.stats.filled import doubts_of
+
+    return doubts_of(result)
+
+
+def _filled_text(result: ScenarioResult, metric: str) -> str:
+    if not any(column.filled for column in result.info.metrics if column.name == metric):
+        return ""
+    # Not at the top: most scenarios have no holes filled.
+    from pytest_rageval.stats.filled import filled_text
+
+    return filled_text(result, metric)
 
 
 def _open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from support_rows import FULL, no, source, statement
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
@@ -113,9 +114,23 @@ def sample(index: int, text: str, columns: tuple[MetricColumn, ...]) -> SampleRe
         metadata={ATTACKS[1]: text, "constructor": [text]},
         scores={column.name: value for column in columns},
         reasons={column.name: text for column in columns},
-        details={"f1": {text: [text, None, {"deep": text}]}},
+        details={"f1": {text: [text, None, {"deep": text}]}, "support": support(text)},
         errors={"row": text},
     )
+
+
+def support(text: str) -> dict[str, Any]:
+    """A table with rows too short and too long, unknown origins, levels and sources among them."""
+    return {
+        "statements": [
+            statement("sentence", 1, text, 1),
+            statement("constructor", 2, text),
+            statement("nugget", 3, text, importance=text),
+            statement("sentence", 4, text, lost=[text]),
+        ],
+        "sources": [source("contexts", 1, docs=[text]), source(text), source("answer")],
+        "cells": [[no(text)], [["__proto__", text], None, no(text), FULL], [None, None, no(text)]],
+    }
 
 
 OPEN_ALL = """async () => {
@@ -153,6 +168,8 @@ def test_hostile_rows_run_no_script(page: Any) -> None:
     )
     opened = page.evaluate(OPEN_ALL)
     assert opened == len(ATTACKS) + 1
+    assert page.locator("#worst table.support").count() == 19
+    assert page.locator("#worst .stated").first.text_content() == ATTACKS[0]
     page.get_by_role("button", name="中文").click()
     page.get_by_role("searchbox").fill(ATTACKS[0])
     strange = "script:not([src]), img, iframe, link, base, object, embed, a[href^='javascript' i]"

@@ -145,6 +145,47 @@ def test_a_level_has_its_own_digit_or_that_of_its_place(
     assert (first["label"], first["annotator"]) == ({"2": "0.5", "5": "5"}[key], "Bo")
 
 
+CELLS_TO_LABEL = (
+    LabelRow(
+        "q/1/claim-2/contexts[3]", "How long?", ("Five / six days.",), "Six.", "d" * 12, "random"
+    ),
+    LabelRow(
+        "退货/claim-1/contexts[1, 2]", "多久？", ("五天。", "免费。"), "五天。", "e" * 12, "random"
+    ),
+)
+
+
+def test_cells_are_labelled_in_words_and_downloaded_as_the_table_has_them(
+    open_report: Any, axe: str
+) -> None:
+    """Statement and source have their names; a source of one part has no number."""
+    levels = (0.0, 0.5, 1.0)
+    sheet = LabelSheet("bot", "support", levels, CELLS_TO_LABEL, "b.csv", "Bo", has_cells=True)
+    page = opened(open_report, sheet, locale="en-US")
+    row = page.locator(".label-row")
+    assert row.locator(".asked").inner_text() == "How far does the source support the statement?"
+    assert page.locator("#label-title").inner_text() == "Statement 1 of 2"
+    assert page.locator("button.label b").all_inner_texts() == ["none", "partial", "full"]
+    assert "it follows from the source alone" in page.locator("button.label").last.inner_text()
+    assert "The scenario has no question" not in page.locator("header").inner_text()
+    assert row.locator("ol, ul").count() == 0
+    page.keyboard.press("2")
+    assert row.locator("ol > li, ul > li").count() == 2
+    page.keyboard.press("3")
+    found = records(downloaded(page)[1].decode("utf-8"))
+    assert [one["label"] for one in found] == ["partial", "full"]
+    wanted = records("".join(sheet_csv(sheet)))
+    for given, blank in zip(found, wanted, strict=True):
+        assert {**given, "label": "", "asked": ""} == {**blank, "asked": ""}
+    page.keyboard.press("ArrowLeft")
+    assert page.locator('button.label[aria-pressed="true"] b').inner_text() == "partial"
+    page.get_by_role("button", name="中文").click()
+    assert row.locator(".asked").inner_text() == "这份来源在多大程度上支持这条陈述？"
+    assert "来源完全没有提到" in page.locator("button.label").first.inner_text()
+    page.evaluate(axe)
+    assert violations(page) == []
+
+
 def test_the_question_stands_above_each_row_and_the_bar_spans_the_window(
     open_report: Any,
 ) -> None:

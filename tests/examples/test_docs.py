@@ -481,6 +481,7 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
         (folder / name).write_text(f"id,annotator,label,answer\n{label}", encoding="utf-8")
     if "qrels_path" in data:
         files |= {"qrels_path": "q1 0 loans 1\n", "run_path": "q1 Q0 loans 1 1.5 stand-in\n"}
+        files["queries_path"] = json.dumps({"_id": "q1", "text": ROW["question"]})
     else:
         own["dataset"] = [ROW]
     if "my_app" in json.dumps(data.get("target")):

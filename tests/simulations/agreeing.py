@@ -178,3 +178,39 @@ def five_levels() -> People:
         for _ in range(count)
     ]
     return alone(places, (0.0, 1.0, 2.0, 3.0, 4.0))
+
+
+def cells(samples: int, random: np.random.Generator) -> list[Rated]:
+    """Return cells of made-up tables, 3 to 20 a sample, of three levels.
+
+    In each sample a judge errs at a rate of its own, and as many cells as that are supported.
+    """
+    found = []
+    for group in range(samples):
+        errs, supported = random.beta(1, 3), random.beta(2, 2)
+        for _ in range(random.choice([3, 5, 10, 15, 20])):
+            human = random.choice(3, p=[0.9 - 0.9 * supported, 0.1, 0.9 * supported])
+            judge = (human + random.integers(1, 3)) % 3 if random.random() < errs else human
+            level = float(judge) / 2
+            found.append(
+                Rated("s", 0, {"people": float(human) / 2}, level, level, level, group=group)
+            )
+    return found
+
+
+def coverage_of_cells(
+    samples: int, n: int, draws: int, *, by_sample: bool = True, seed: int = 14
+) -> Held:
+    """Draw ``n`` of all cells of ``samples`` tables, each time of others: kappa's intervals."""
+    levels, random = (0.0, 0.5, 1.0), np.random.default_rng([seed, samples, n])
+    truth = agreement(cells(10_000, random), levels).kappa
+    assert truth is not None
+    ends: list[tuple[float, float] | None] = []
+    for _ in range(draws):
+        whole = cells(samples, random)
+        picked = random.choice(len(whole), min(n, len(whole)), replace=False).tolist()
+        drawn = [replace(whole[at], group=whole[at].group if by_sample else None) for at in picked]
+        found = agreement(drawn, levels)
+        low, high = found.kappa_low, found.kappa_high
+        ends.append(None if low is None or high is None else (low, high))
+    return _held(ends, truth)

@@ -430,6 +430,9 @@ def _older_run(binding: Binding, plan: Plan, run_path: str) -> Baseline | None:
     scored = [case for case in cases if isinstance(case, Sample) and case.skip is None]
     results = [score_case(older, case) for case in scored]
     columns: list[MetricColumn] = list(plan.info.metrics)
+    if filled := ", ".join(column.name for column in columns if column.filled):
+        hint = "save a run of it (--rag-save), and name that as the baseline"
+        binding.remarks.append(f"{run_path}: no judge fills its holes: no {filled}; {hint}")
     scores = {
         column.name: {result.sample_id: result.scores.get(column.name) for result in results}
         for column in columns

@@ -26,7 +26,7 @@ from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.text.json_value import json_text
 
 if TYPE_CHECKING:
-    from pytest_rageval.datasets.load import Corpus
+    from pytest_rageval.datasets.corpus import Corpus
 
 
 def bind_dataset(binding: Binding) -> Dataset | None:
@@ -142,10 +142,10 @@ def _unused(variant: str) -> str:
 
 def _corpus(binding: Binding) -> Corpus | None:
     spec = binding.scenario.corpus
-    if spec is None:
-        return None
+    if spec is None or binding.scenario.dataset.qrels_path is not None:
+        return None  # TREC files name no expected document
     # Not at the top: most scenarios have none.
-    from pytest_rageval.datasets.load import load_corpus
+    from pytest_rageval.datasets.corpus import load_corpus
 
     return load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
 

@@ -23,6 +23,7 @@ from pytest_rageval.metrics.base import LevelGuide
 from pytest_rageval.model import (
     CHOSEN,
     RANDOM,
+    SUPPORT,
     WEIGHTED_SCORE,
     Case,
     Draw,
@@ -34,6 +35,7 @@ from pytest_rageval.model import (
 from pytest_rageval.results.draws import DRAWS, known_records, read_records
 from pytest_rageval.scenario.answer_specs import HumanSpec
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.stats.labels.cells import LEVEL_WORDS, is_of_cells
 from pytest_rageval.stats.labels.strata import is_on_record
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.json_value import LostPathError, head_of, path_in
@@ -58,6 +60,12 @@ def bind_labels(
         return ()
     names = _targets(binding, spec, metrics)
     if not names:
+        return ()
+    if spec.column and has_cells(metrics, names[0]):
+        message = (
+            f"{_SECTION}.column: labels of {SUPPORT} are about cells, not rows; put them into "
+        )
+        binding.problem(message + "a file (pytest --rag-label N)", _SECTION, "column")
         return ()
     scales = {name: _scale(binding, spec, metrics, name) for name in names}
     rules = LabelRules(
@@ -156,6 +164,8 @@ def guided(
     The question is its own, else that of the metric, else ``description``, if that asks something
     to which the higher level is the better answer.
     """
+    if has_cells(metrics, human.metric):
+        return human  # the page asks about statements, in its reader's language
     bound = next((metric for metric in metrics if metric.column.name == human.metric), None)
     guide = getattr(bound and bound.metric, "guide", None)
     if not isinstance(guide, LevelGuide):
@@ -168,7 +178,8 @@ def guided(
 
 def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) -> list[str]:
     """Return the metrics that the labels are about; [] if that is a problem."""
-    known = [*(metric.column.name for metric in metrics), WEIGHTED_SCORE]
+    of_table = [SUPPORT] if any(metric.info.of_table for metric in metrics) else []
+    known = [*(metric.column.name for metric in metrics), WEIGHTED_SCORE, *of_table]
     names = []
     for written in spec.of:
         name = resolve_metric(written, known, binding.known_metrics)
@@ -179,7 +190,7 @@ def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) 
             binding.problem(f"{_SECTION}.of: {message}", _SECTION, "of")
     if spec.of:
         return list(dict.fromkeys(names))
-    judged = [metric.column.name for metric in metrics if metric.info.asks]
+    judged = labelled_names([metric for metric in metrics if metric.info.asks])
     if len(judged) == 1 or len(metrics) == 1:
         return judged or [metrics[0].column.name]
     if metrics:
@@ -189,12 +200,25 @@ def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) 
     return []
 
 
+def labelled_names(metrics: Sequence[BoundMetric]) -> list[str]:
+    """Return what people can label: each metric, and the table in place of those that read it."""
+    names = (SUPPORT if metric.info.of_table else metric.column.name for metric in metrics)
+    return list(dict.fromkeys(names))
+
+
+def has_cells(metrics: Sequence[BoundMetric], name: str) -> bool:
+    """Return whether labels of ``name`` are about the cells of support tables."""
+    return name == SUPPORT and any(metric.info.of_table for metric in metrics)
+
+
 def _scale(
     binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric], name: str
 ) -> LabelScale:
     """Return what labels of a metric may be; the levels must be clear, and within its range."""
     bound = next((metric for metric in metrics if metric.column.name == name), None)
     column = MetricColumn(WEIGHTED_SCORE) if bound is None else bound.column
+    if has_cells(metrics, name):
+        return LabelScale(_levels_of_cells(binding, spec), has_cells=True)
     levels = spec.levels or levels_of(bound)
     low, high = column.range
     if levels is None:
@@ -209,6 +233,16 @@ def _scale(
         binding.problem(f"{_SECTION}.levels: {message}", _SECTION, "levels")
     sees_contexts = bound is not None and "contexts" in bound.info.needs | bound.info.or_needs
     return LabelScale(levels or (0.0, 1.0), column.higher_is_better, sees_contexts)
+
+
+def _levels_of_cells(binding: Binding, spec: HumanSpec) -> Sequence[float]:
+    """Return the levels that a source supports a statement at: all, unless some are written."""
+    lost = sorted(set(spec.levels or ()) - LEVEL_WORDS.keys())
+    if lost:
+        known = ", ".join(LEVEL_WORDS.values())
+        message = f"{lost[0]:g} is no level of {SUPPORT}; known: {known} (0, 0.5, 1)"
+        binding.problem(f"{_SECTION}.levels: {message}", _SECTION, "levels")
+    return spec.levels or tuple(LEVEL_WORDS)
 
 
 def levels_of(metric: BoundMetric | None) -> Sequence[float] | None:
@@ -296,6 +330,8 @@ def refuse_stale(binding: Binding, plan: Plan) -> None:
     digests = {c.id: answer_digest(c.answer, c.contexts) for c in cases if isinstance(c, Sample)}
     saved = [Draw(baseline.digests) for baseline in info.baselines.values() if baseline.digests]
     for human in info.human:
+        if is_of_cells(info, human.metric):
+            continue  # which cells there are shows when the judge has been asked
         binding.problems += [
             Problem(label.place, f"{shorten(name)}: {_STALE}")
             for name, labels in human.labels.items()

@@ -27,6 +27,7 @@ from pytest_rageval.import_path import (
     split_path,
 )
 from pytest_rageval.metrics.base import (
+    WITH_FILLED,
     MetricDefinition,
     MetricInfo,
     NoOptions,
@@ -35,6 +36,7 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.model import (
     ANSWER_KIND,
+    FILLED_AS,
     RETRIEVAL,
     SUPPORT,
     TARGET,
@@ -44,6 +46,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.answer_specs import FillSpec
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec, ModelSpec
 from pytest_rageval.scenario.spec import reworded
 
@@ -233,13 +236,22 @@ def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapp
         raise UnknownNameError(_no_metric(binding, notation.base, str(error))) from error
     for name in notation.options:
         if name not in definition.options.known():
-            what = "cutoff (@k)" if name == "k" else f"parameter {name!r}"
-            raise NotationError(f"the metric {definition.name!r} has no {what}")
+            raise NotationError(_no_option(definition.name, name))
         if name in spec.options:
             raise NotationError(
                 f"{spec.metric!r}: {name!r} is given in its name and in its options"
             )
     return definition, notation.options
+
+
+def _no_option(metric: str, option: str) -> str:
+    if option == "filled":
+        example = f"ndcg@10{WITH_FILLED}"
+        return (
+            f"{WITH_FILLED!r} is for measures of a ranking, as in {example!r}; {metric!r} is none"
+        )
+    what = "cutoff (@k)" if option == "k" else f"parameter {option!r}"
+    return f"the metric {metric!r} has no {what}"
 
 
 def _no_metric(binding: Binding, name: str, message: str) -> str:
@@ -300,6 +312,7 @@ def _metric(
         as_is=info.as_is,
         written=spec.name or ("" if spec.use else spec.metric),
         retrieves=_retrieves(info),
+        filled=info.fills,
     )
     bound = BoundMetric(column, info, metric, at, definition.batch)
     return bound if definition.preload is None else replace(bound, preload=definition.preload)
@@ -330,7 +343,8 @@ def _by_whom(binding: Binding, info: MetricInfo) -> str:
     """Return the models that are asked: another judge gives other scores."""
     asked = [getattr(binding.scenario, role) for role in sorted(info.asks)]
     names = [spec.model for spec in asked if spec is not None]
-    return f" by {', '.join(names)}" if names else ""
+    filled = f"{FILLED_AS}{binding.scenario.fill or FillSpec()}" if info.fills else ""
+    return (f" by {', '.join(names)}" if names else "") + filled
 
 
 def _definition_text(definition: MetricDefinition, info: MetricInfo, options: NoOptions) -> str:

@@ -188,6 +188,7 @@ def _bind(
 
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
+    metrics = _filled(binding, metrics, cases, provided)
     answers = _answers(binding, metrics, cases, is_answered="answer" in provided)
     if any(isinstance(case, Sample) and case.history for case in cases):
         # Not at the top: most rows follow nothing.
@@ -206,7 +207,7 @@ def _bind(
         rows = {
             metric.column.name: models.controls.get(metric.column.name)
             for metric in metrics
-            if metric.info.asks
+            if metric.info.asks and not metric.info.fills
         }
         info = replace(
             info,
@@ -249,6 +250,20 @@ def _target(binding: Binding, columns: Sequence[str] | None, given: object) -> T
     from pytest_rageval.engine.planning.bind_target import bind_target
 
     return bind_target(binding, columns, given)
+
+
+def _filled(
+    binding: Binding,
+    metrics: tuple[BoundMetric, ...],
+    cases: Sequence[Case],
+    provided: frozenset[str],
+) -> tuple[BoundMetric, ...]:
+    if binding.scenario.fill is None and not any(metric.info.fills for metric in metrics):
+        return metrics
+    # Not at the top: most scenarios have no holes filled.
+    from pytest_rageval.engine.planning.bind_fill import bind_fill
+
+    return bind_fill(binding, metrics, cases, provided)
 
 
 def _answers(

@@ -32,11 +32,16 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
 
 
 def asked_models(plan: Plan) -> Iterator[tuple[ClientSettings, int]]:
-    """Yield each model that may cost something, and how often it is asked about a sample."""
+    """Yield each model that may cost something, and how often it is asked about a sample.
+
+    Metrics that read the support table of a sample ask for it together.
+    """
     for role, settings in (("judge", plan.models.judge), ("embedding", plan.models.embedding)):
         if settings is None or (role == "embedding" and is_local(settings)):
             continue
-        yield settings, plan.repeats * sum(role in metric.info.asks for metric in plan.metrics)
+        asking = [metric for metric in plan.metrics if role in metric.info.asks]
+        alone = sum(not metric.info.of_table for metric in asking)
+        yield settings, plan.repeats * (alone + any(metric.info.of_table for metric in asking))
     if plan.target is not None and plan.target.limits_itself:  # a model, not a program of its own
         yield plan.target.settings, 1
 

@@ -6,46 +6,53 @@ No request is sent, and no code of the user runs: neither the target nor a metri
 from __future__ import annotations
 
 import hashlib
-import json
-import math
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, cycle, islice, product
-from typing import Any, Final, cast
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Final, cast
 
-from pytest_rageval.clients.accounting import Ledger, Purpose, asking, current_purpose
+from pytest_rageval.clients.accounting import Ledger, Purpose, asking
 from pytest_rageval.clients.base import (
     CHAT_REGISTRY,
     EMBEDDING_REGISTRY,
-    Accept,
-    Message,
-    Reply,
-    ReplySchema,
-    Vector,
 )
-from pytest_rageval.clients.cache import Cache, Key, chat_key, vector_key
-from pytest_rageval.clients.chat import cached_calls, cached_reply, question_kind
-from pytest_rageval.clients.embed import cached_vector
+from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.chat import cached_calls
 from pytest_rageval.clients.errors import NotAskedError
-from pytest_rageval.clients.reply_form import in_words, instance
 from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.tokens import Habits
-from pytest_rageval.engine.plan import BoundMetric, Plan
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
+from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
 from pytest_rageval.engine.scoring.ask_target import filled
 from pytest_rageval.engine.scoring.control_rows import rows_needed
 from pytest_rageval.engine.scoring.cost import asked_models, texts_of
+from pytest_rageval.engine.scoring.counting_models import (
+    CountingEmbedding,
+    CountingJudge,
+    Known,
+    ModelUse,
+)
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
+from pytest_rageval.engine.scoring.repeats import merged
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.engine.scoring.stand_ins import (
+    ASSUMED,
+    Assumed,
+    Guesses,
+    Learned,
+    learned,
+    levels_matter,
+)
+from pytest_rageval.engine.scoring.table_scores import purpose_of_table, support_row
 from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
-from pytest_rageval.model import Sample
+from pytest_rageval.metrics.support.fill import fill_table
+from pytest_rageval.metrics.support.metric import SupportMetric
+from pytest_rageval.metrics.support.table import SupportRow
+from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, NOTHING, Sample, Score
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
-
-_PROMPTS_OFF: Final = 0.15
-"""How far the tokens of prompts may be from the guess."""
 
 _MOST_LEARNED: Final = 400
 """So many replies in the cache, the newest, show how a model counts."""
@@ -55,54 +62,9 @@ _ANSWER, _CONTEXT = " so says the answer" * 20, " so says the context" * 40
 
 _CONTEXTS: Final = 3
 
-
-@dataclass
-class ModelUse:
-    """What a run would ask one model.
-
-    ``requests`` are those that the cache does not answer, of an embedding model the texts, which
-    are sent together; ``controls`` of them are for control rows; ``prompt_tokens`` are what they
-    hold, about. ``kinds`` counts the requests by what is asked. ``is_least``: there may be more,
-    which cannot be known before the replies.
-    """
-
-    settings: ClientSettings
-    habits: Habits = field(default_factory=Habits)
-    requests: int = 0
-    cached: int = 0
-    prompt_tokens: float = 0.0
-    is_least: bool = False
-    controls: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def calls(self) -> int:
-        """How many calls that takes."""
-        is_batched = self.settings.role == "embedding"
-        return math.ceil(self.requests / self.settings.batch_size) if is_batched else self.requests
-
-    @property
-    def reply_tokens(self) -> tuple[float, float]:
-        """The least and the most tokens that the replies would have."""
-        return self.habits.completion(self.kinds)
-
-    @property
-    def usd(self) -> tuple[float, float] | None:
-        """The least and the most that it would cost, None where the scenario has no price of it."""
-        price, (least, most) = self.settings.price, self.reply_tokens
-        if price is None:
-            return None
-        return (
-            price.cost_usd(self.prompt_tokens * (1 - _PROMPTS_OFF), least),
-            price.cost_usd(self.prompt_tokens * (1 + _PROMPTS_OFF), most),
-        )
-
-    def ask(self, texts: Iterable[str], kind: str = "") -> None:
-        """Count a request with these texts; ``kind`` as in ``Habits``."""
-        is_chat = self.settings.role != "embedding"
-        self.requests += 1
-        self.prompt_tokens += self.habits.prompt(texts, kind, is_chat=is_chat)
-        self.kinds[kind] += is_chat
+_FEWEST_ASKED: Final = {ANSWER_KIND: (2.0, 0.0), ANSWERABLE: (0.0, 1.0)}
+_MOST_ASKED: Final = {ANSWER_KIND: (0.0,), ANSWERABLE: (1.0,)}
+"""Replies to the questions before the metrics that may leave the fewest of them, and the most."""
 
 
 @dataclass
@@ -129,39 +91,52 @@ async def forecast(
 
     Tokens are a guess. Calls are those of a run in which no request fails. What is asked after a
     reply is taken from the cache, else a made-up reply of the right form stands in for it; where
-    there is none, and for metrics of users, see ``ModelUse.is_least``. ``asked`` has the questions
-    that the run asked for other plans, and gets those of this one: equal ones are asked once.
+    there is none, and for metrics of users, see ``ModelUse.is_least``. Where the plan has metrics
+    of a support table, the ends of each use are those with the fewest and the most claims, unless
+    answers are not known either. ``asked`` has the questions that the run asked for other plans,
+    and gets those of this one: equal ones are asked once.
     """
-    found = _Forecaster(plan, run, set() if asked is None else asked)
+    given, known = list(samples), set[str]() if asked is None else asked
+    likely = await _assuming("likely", plan, given, run, known)
+    if _reads_tables(plan):
+        fewest = await _assuming("fewest", plan, given, run, known)
+        most = await _assuming("most", plan, given, run, known)
+        for role, use in likely.uses.items() if not likely.guesses_answers else ():
+            use.fewest, use.most = fewest.uses[role], most.uses[role]
+    return Forecast(tuple(likely.uses.values()), likely.target)
+
+
+def _reads_tables(plan: Plan) -> bool:
+    return any(metric.info.of_table for metric in plan.judged)
+
+
+async def _assuming(
+    assumed: Assumed, plan: Plan, samples: Iterable[Sample], run: RunSettings, asked: set[str]
+) -> _Forecaster:
+    found = _Forecaster(assumed, plan, run, asked)
     try:
+        later = []
         for sample in samples:
-            await found.add(sample)
+            answered = found.answered(sample)
+            if answered is None:
+                later.append(sample)
+            else:
+                await found.add(sample, answered)
+        for sample in later:  # when it is known what other answers are like
+            await found.add(sample, None)
         await found.add_controls()
     finally:
         found.close()
-    return Forecast(tuple(found.uses.values()), found.target)
-
-
-class _Known:
-    """What needs not be asked: what the cache has, and what this run has asked."""
-
-    def __init__(self, cache: Cache, asked: set[str], *, is_shared: bool) -> None:
-        self.cache = cache
-        self._asked = asked
-        self._is_shared = is_shared
-
-    def is_asked(self, key: str) -> bool:
-        """Return whether a question was asked before; from now on, it was."""
-        if not self._is_shared:
-            return False
-        is_known = key in self._asked
-        self._asked.add(key)
-        return is_known
+    return found
 
 
 class _Forecaster:
-    def __init__(self, plan: Plan, run: RunSettings, asked: set[str]) -> None:
+    """Counts what is asked if the replies that are not known are as ``assumed``."""
+
+    def __init__(self, assumed: Assumed, plan: Plan, run: RunSettings, asked: set[str]) -> None:
         self.target = None if plan.target is None else TargetUse(plan.target.shown)
+        self.guesses_answers = False
+        self._assumed = assumed
         self._plan = plan
         mode = run.cache_mode
         # Only read: refresh and off take nothing that is there, and replay explains its misses.
@@ -173,15 +148,26 @@ class _Forecaster:
         self._answers = None
         if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
             self._answers = AnswerCache(plan.target, reads)
+        self._seen_answers: list[Sample] = []
         models = [_canonical(one) for one, times in asked_models(plan) if times]
         self.uses = {model.role: ModelUse(model, _habits(self._cache, model)) for model in models}
-        self._known = _Known(self._cache, asked, is_shared=mode != "off")
+        # What is the same whatever is assumed, other plans find under each.
+        under = [assumed] if _reads_tables(plan) else ASSUMED
+        self._known = Known(self._cache, asked, under, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
+        self._guesses = Guesses(self._assumed, self._learned(judge))
+        self._counting = None if judge is None else CountingJudge(judge, self._known, self._guesses)
         self._models = Models(
-            None if judge is None else _Judge(judge, self._known),
-            None if embedding is None else _Embedding(embedding, self._known),
+            self._counting,
+            None if embedding is None else CountingEmbedding(embedding, self._known),
             plan.models.language,
         )
+
+    def _learned(self, judge: ModelUse | None) -> Learned:
+        """Return what the cache tells of replies that are drawn; nothing where none is."""
+        if judge is None or self._assumed != "likely" or not _reads_tables(self._plan):
+            return Learned()
+        return learned(cached_calls(self._cache, judge.settings), _MOST_LEARNED)
 
     def close(self) -> None:
         """Close the files of the cache."""
@@ -189,13 +175,74 @@ class _Forecaster:
         if self._answers is not None:
             self._answers.close()
 
-    async def add(self, sample: Sample) -> None:
-        """Count what would be asked about a sample."""
-        answered = self._answered(sample)
+    async def add(self, sample: Sample, answered: Sample | None) -> None:
+        """Count what would be asked about a sample; ``answered`` has its answer, if it is known."""
+        self.guesses_answers |= answered is None
         metrics = self._likely(sample) if answered is None else asked_metrics(self._plan, answered)
+        rules, first = self._plan.answers, NOTHING
+        if rules is not None and rules.asked:
+            metrics, first = await self._after_questions(rules, metrics, sample, answered)
+        filled = [metric for metric in metrics if metric.info.fills]
         for metric in metrics:
-            for repeat in range(self._plan.repeats if metric.info.asks else 0):
-                await self._judge(metric, sample, answered, repeat)
+            # Each document is graded once for all that are filled.
+            if not metric.info.of_table and metric not in filled[1:]:
+                await self._score(metric, sample, answered)
+        by_table = [metric for metric in metrics if metric.info.of_table]
+        if rules is not None and by_table and self._counting is not None:
+            shown = answered or self._with_stand_ins(sample)
+            await self._fill(by_table, support_row(self._plan, rules, shown, first))
+
+    async def _after_questions(
+        self,
+        rules: AnswerRules,
+        metrics: Sequence[BoundMetric],
+        sample: Sample,
+        answered: Sample | None,
+    ) -> tuple[list[BoundMetric], Mapping[str, Score]]:
+        """Ask what the judge is asked before the metrics; return those left, and its replies.
+
+        A reply that is not known rules out whatever it may, where the fewest calls are looked for.
+        """
+        names = {question.column.name for question in rules.asked}
+        questions = [metric for metric in metrics if metric.column.name in names]
+        others = [metric for metric in metrics if metric.column.name not in names]
+        may_be = _FEWEST_ASKED if self._assumed == "fewest" else _MOST_ASKED
+        replies = []
+        for question in questions:
+            name, reply = question.column.name, await self._score(question, sample, answered)
+            unknown = [Score(name, level) for level in may_be[name]]
+            replies.append(unknown if reply is None else [reply])
+        if answered is None:
+            return others, NOTHING
+        choices = [{reply.metric: reply for reply in choice} for choice in product(*replies)]
+        left = [
+            metric
+            for metric in others
+            if not any(is_ruled(rules, metric, answered, choice) for choice in choices)
+        ]
+        return left, choices[0]
+
+    async def _score(
+        self, bound: BoundMetric, sample: Sample, answered: Sample | None
+    ) -> Score | None:
+        """Count what a metric asks about a sample, and return its score where that is known."""
+        repeats = self._plan.repeats if bound.info.asks else 0
+        scores = [await self._judge(bound, sample, answered, repeat) for repeat in range(repeats)]
+        known = [score for score in scores if score is not None]
+        return merged(bound.column.name, known) if known and len(known) == repeats else None
+
+    async def _fill(self, metrics: Sequence[BoundMetric], row: SupportRow) -> None:
+        """Count the calls for the support table that these metrics read, for each repeat."""
+        measures = [cast("SupportMetric", bound.metric).measure for bound in metrics]
+        for repeat in range(self._plan.repeats):
+            for fixed in self._guesses.choices:
+                self._guesses.fixed = fixed
+                self._known.begin(f"{self._plan.info.nodeid} {row.sample.id} {repeat}")
+                with asking(purpose_of_table(row.sample, repeat)):
+                    table = await fill_table(row, measures, self._models)
+                if not levels_matter(table, measures):
+                    break
+        self._known.begin("")
 
     async def add_controls(self) -> None:
         """Count what would be asked to test the judges: as many rows as a good one needs."""
@@ -221,8 +268,8 @@ class _Forecaster:
             )
         ]
 
-    def _answered(self, sample: Sample) -> Sample | None:
-        """Return the sample with its answer, None where that is not known yet."""
+    def answered(self, sample: Sample) -> Sample | None:
+        """Return the sample with its answer, None where that is not known yet; count the asking."""
         plan = self._plan
         if plan.target is None or self.target is None:
             # A test function brings the answer.
@@ -232,7 +279,10 @@ class _Forecaster:
             kept = self._answers.find(key)
             if kept is not None:
                 self.target.cached += 1
-                return filled(sample, kept, plan.target.top_k)
+                answered = filled(sample, kept, plan.target.top_k)
+                if len(self._seen_answers) < _MOST_LEARNED:
+                    self._seen_answers.append(answered)
+                return answered
             if self._known.is_asked(key.sha256):
                 self.target.cached += 1
                 return None
@@ -244,50 +294,54 @@ class _Forecaster:
 
     async def _judge(
         self, bound: BoundMetric, sample: Sample, answered: Sample | None, repeat: int
-    ) -> None:
-        """Count what one metric would ask about a sample, once."""
+    ) -> Score | None:
+        """Count what one metric would ask about a sample, once; return its score if it is known."""
         roles = [role for role in sorted(bound.info.asks) if role in self.uses]
         if not roles:  # a model in this process
-            return
+            return None
         if answered is not None:
             answered = self._seen(bound, answered)
             if self._has_score(bound, answered, repeat, roles[-1]):
-                return
+                return None
         # Any answer that the cache cannot have shows how often it asks.
         shown = answered or self._seen(bound, self._with_stand_ins(sample))
-        before = self._looked_up
-        is_whole = bound.is_known and not missing_fields(shown, bound.info)
-        if is_whole:
-            is_whole = await self._run(
-                bound, shown, Purpose(bound.column.name, bound.info.version, repeat, sample.id)
-            )
+        before, made_up = self._looked_up, self._made_up
+        is_whole, score = False, None
+        if bound.is_known and not missing_fields(shown, bound.info):
+            purpose = Purpose(bound.column.name, bound.info.version, repeat, sample.id)
+            is_whole, score = await self._run(bound, shown, purpose)
         if self._looked_up == before and not is_whole:
             for role in roles:
                 self.uses[role].ask(texts_of(answered or sample))
         for role in roles:
             self.uses[role].is_least |= not is_whole
+        return score if self._made_up == made_up else None
 
     def _seen(self, bound: BoundMetric, sample: Sample) -> Sample:
         if self._plan.answers is None:
             return sample
-        # Not at the top: most scenarios do not say how answers cite, refuse or follow.
-        from pytest_rageval.engine.scoring.answer_rules import seen_by
-
         return seen_by(self._plan.answers, bound, sample)
 
-    async def _run(self, bound: BoundMetric, sample: Sample, purpose: Purpose) -> bool:
+    async def _run(
+        self, bound: BoundMetric, sample: Sample, purpose: Purpose
+    ) -> tuple[bool, Score | None]:
         """Have a metric ask models that only count; return whether it has asked all that it will.
 
         What else it raises would be the score's error in a real run.
         """
         try:
             with asking(purpose):
-                await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
+                score = await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
         except NotAskedError:
-            return bound.is_ours and not bound.info.keeps_scores  # they ask everything at once
+            # They ask everything at once.
+            return bound.is_ours and not bound.info.keeps_scores, None
         except Exception:  # noqa: BLE001  (whatever made-up replies lead to)
-            return False
-        return True
+            return False, None
+        return True, score
+
+    @property
+    def _made_up(self) -> int:
+        return 0 if self._counting is None else self._counting.made_up
 
     @property
     def _looked_up(self) -> int:
@@ -296,11 +350,16 @@ class _Forecaster:
     def _with_stand_ins(self, sample: Sample) -> Sample:
         """Return the sample with texts for what the system under test will answer."""
         target, said = self._plan.target, self._stand_in(sample)
-        found = replace(sample, answer=said + _ANSWER)
+        other = random.Random(said).choice(self._seen_answers) if self._seen_answers else None
+        answer = _ANSWER if other is None else f" {other.answer}"
+        found = replace(sample, answer=said + answer)
         if target is None or "contexts" not in target.provides or sample.contexts is not None:
             return found
-        numbers = range(target.top_k or _CONTEXTS)
-        return replace(found, contexts=tuple(f"{said} {number}{_CONTEXT}" for number in numbers))
+        contexts = (_CONTEXT,) * (target.top_k or _CONTEXTS)
+        if other is not None:
+            contexts = tuple(f" {context}" for context in other.contexts or ())
+        numbered = (f"{said} {number}{context}" for number, context in enumerate(contexts))
+        return replace(found, contexts=tuple(numbered))
 
     def _stand_in(self, sample: Sample) -> str:
         """Return a text for an answer that is not known: another one where another may be given.
@@ -335,116 +394,3 @@ def _canonical(settings: ClientSettings) -> ClientSettings:
 
 def _habits(cache: Cache, settings: ClientSettings) -> Habits:
     return Habits(islice(cached_calls(cache, settings), _MOST_LEARNED), settings.max_tokens)
-
-
-class _Judge:
-    """Counts requests to a judge. Those that the cache does not answer get a made-up reply.
-
-    They raise NotAskedError where no such reply is acceptable, or there is no schema for one.
-    """
-
-    def __init__(self, use: ModelUse, known: _Known) -> None:
-        self._use = use
-        self._known = known
-
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: ReplySchema | None = None,
-        accept: Accept | None = None,
-    ) -> Reply:
-        cache = self._known.cache
-        key = chat_key(self._use.settings, messages, schema, current_purpose())
-        kept = cached_reply(cache, key, accept) if cache.reads else None
-        if kept is not None:
-            self._use.cached += 1
-            return kept
-        if self._known.is_asked(key.sha256):
-            self._use.cached += 1
-        else:
-            self._count(messages, schema, question_kind(key.material))
-        # What the judge would translate stays as long as it is. Equal questions get equal replies.
-        listed = _listed(messages[-1].content)
-        claims = [f"{_CLAIM} {key.sha256[:4]}.{number}" for number in range(_MOST_TEXTS)]
-        text = None if schema is None else _made_up(schema, accept, listed, claims)
-        if text is None:
-            raise NotAskedError(self._use.settings.shown)
-        return Reply(text)
-
-    def _count(self, messages: Sequence[Message], schema: ReplySchema | None, kind: str) -> None:
-        form = self._use.settings.form
-        if schema is not None and form != "auto":
-            messages = in_words(messages, schema, form)
-        self._use.ask([message.content for message in messages], kind)
-
-
-_CLAIM: Final = "What the judge finds in the text that it is asked about, which is claim"
-"""As long as a claim or a reason often is."""
-
-_ITEMS, _MOST_ITEMS, _MOST_TEXTS = 3, 40, 200
-"""How many claims a text has, if any number may be; how many are tried; texts in a reply."""
-
-
-def _made_up(
-    schema: ReplySchema, accept: Accept | None, listed: Sequence[str], claims: Sequence[str]
-) -> str | None:
-    """Return a reply that a metric can go on with, None where none is acceptable."""
-    sizes = [len(listed) or _ITEMS, *range(1, _MOST_ITEMS)]
-    for texts, number, items in chain(
-        product([[*listed, *claims]], [1], sizes),
-        product([claims], [0, 2, 3, 4, 5], [_ITEMS]),  # another scale of marks
-        product([["1"]], [1], sizes),  # verdicts that are texts
-    ):
-        text = json.dumps(instance(schema, _leaf(number, cycle(texts)), items))
-        try:
-            if accept is not None:
-                accept(text)
-        except ValueError:
-            continue
-        return text
-    return None
-
-
-def _listed(prompt: str) -> list[str]:
-    """Return the texts in the JSON list that a prompt ends with, none without one."""
-    try:
-        found = json.loads(prompt[prompt.rindex("\n[") :])
-    except ValueError:
-        return []
-    return found if all(isinstance(one, str) for one in found) else []
-
-
-def _leaf(number: int, texts: Iterator[str]) -> Callable[[Mapping[str, Any]], Any]:
-    def value(part: Mapping[str, Any]) -> Any:
-        if part.get("enum") or "const" in part:
-            return part["enum"][0] if part.get("enum") else part["const"]
-        kind = part.get("type")
-        return (
-            number if kind in ("integer", "number") else True if kind == "boolean" else next(texts)
-        )
-
-    return value
-
-
-class _Embedding:
-    """Counts texts to embed; those that the cache does not have get a made-up vector."""
-
-    def __init__(self, use: ModelUse, known: _Known) -> None:
-        self._use = use
-        self._known = known
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        keys = {text: vector_key(self._use.settings, text, is_local=False) for text in texts}
-        found = {text: self._kept(key) for text, key in keys.items()}
-        vectors = [vector for text in texts if (vector := found[text]) is not None]
-        missing = [text for text, vector in found.items() if vector is None]
-        fresh = [text for text in missing if not self._known.is_asked(keys[text].sha256)]
-        for text in fresh:
-            self._use.ask([text])
-        self._use.cached += not fresh
-        made_up = array("f", [1.0] * (len(vectors[0]) if vectors else 2))
-        return [found[text] or made_up for text in texts]
-
-    def _kept(self, key: Key) -> Vector | None:
-        return cached_vector(self._known.cache, key) if self._known.cache.reads else None

@@ -56,18 +56,20 @@ async def judge_sample(
     else:
         shown = {metric.column.name: sample for metric in metrics}
     asked = [metric for metric in metrics if metric.column.name not in refused]
-    alone = [metric for metric in asked if not metric.info.of_table]
+    alone = [metric for metric in asked if not (metric.info.of_table or metric.info.fills)]
     by_table = [metric for metric in asked if metric.info.of_table]
-    scores, of_table = await asyncio.gather(
+    filled = [metric for metric in asked if metric.info.fills]
+    scores, of_table, of_holes = await asyncio.gather(
         asyncio.gather(
             *(_score(metric, shown[metric.column.name], models, how) for metric in alone)
         ),
         _by_table(plan, by_table, sample, models, how, first),
+        _filled(filled, shown, models, how),
     )
     found = {metric.column.name: score for metric, score in zip(alone, scores, strict=True)}
     left = (metric.column.name for metric in metrics if metric.column.name in refused)
     unasked = {name: Score(name, None, error=refused[name]) for name in left}
-    return {**first, **found, **of_table, **unasked}
+    return {**first, **found, **of_table, **of_holes, **unasked}
 
 
 async def _by_table(
@@ -84,6 +86,17 @@ async def _by_table(
     from pytest_rageval.engine.scoring.table_scores import support_row, table_scores
 
     return await table_scores(metrics, support_row(plan, plan.answers, sample, first), models, how)
+
+
+async def _filled(
+    metrics: Sequence[BoundMetric], shown: Mapping[str, Sample], models: Models, how: Asking
+) -> Mapping[str, Score]:
+    if not metrics:
+        return NOTHING
+    # Not at the top: most scenarios have no holes filled.
+    from pytest_rageval.engine.scoring.filled_scores import filled_scores
+
+    return await filled_scores(metrics, shown[metrics[0].column.name], models, how)
 
 
 async def _asked_first(

@@ -17,6 +17,7 @@ from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
     ANSWER_KIND,
     EMPTY_ANSWER,
+    FILLED,
     NOT_ASKED,
     NOTHING,
     RETRIEVAL,
@@ -163,8 +164,8 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     if context.reading is not None and context.reading.kind not in ("answered", "empty"):
         details = {**found.details, ANSWER_KIND: {"kind": context.reading.kind}}
         found = replace(found, details=details)
-    if SUPPORT in judged:
-        found = replace(found, details={**found.details, SUPPORT: judged[SUPPORT].details})
+    shared = {name: judged[name].details for name in (SUPPORT, FILLED) if name in judged}
+    found = replace(found, details={**found.details, **shared}) if shared else found
     if plan.info.diagnose is not None:
         # Not at the top: most scenarios ask for no causes.
         from pytest_rageval.engine.scoring.cause import with_cause

@@ -7,8 +7,13 @@ from collections.abc import Iterable, Sequence
 from pytest_rageval.engine.plan import Plan, in_random_order
 from pytest_rageval.engine.scoring.score_sample import invalid_result
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import AnySample, Gate, Watch
-from pytest_rageval.model import InvalidRow, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.gates.base import AnySample, Gate, Watch, read_by
+from pytest_rageval.model import (
+    InvalidRow,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
 from pytest_rageval.stats.verdict import passing_of
 
 
@@ -83,6 +88,12 @@ def certainty_of(plan: Plan) -> Certainty | None:
 
 def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[AnySample]) -> Watch | None:
     """Return what knows when a gate is certain; None for one that needs every sample."""
+    if any(column.filled for column in info.metrics):
+        # Not at the top: most scenarios have no holes filled.
+        from pytest_rageval.stats.filled import reached_by_fill
+
+        if not reached_by_fill(info).isdisjoint(read_by(gate, info)):
+            return None  # how the judge agrees with people is known at the end
     return gate.watch(info, asked, info.stop or 0.0)
 
 

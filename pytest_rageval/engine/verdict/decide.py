@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_rageval.gates.base import Gate, make_gates
+from pytest_rageval.gates.base import Gate, make_gates, read_by
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
     BEST,
+    FILLED,
     WEIGHTED_SCORE,
     Comparison,
     Contest,
@@ -20,6 +21,7 @@ from pytest_rageval.model import (
     Value,
 )
 from pytest_rageval.stats.verdict import is_beyond_budget
+from pytest_rageval.stats.wording import doubtful_figures
 
 
 class Extent(Value, frozen=True):
@@ -66,6 +68,9 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     if result.controls:
         verdicts += _failed_controls(result, strict=strict)
+    if doubt := _doubt(result, result.info.thresholds):
+        found = GateResult(f"check:{FILLED}", "failed", None, None, doubt)
+        verdicts.append(within_extent(found, _spent(result), extent, strict=strict))
     return replace(result, gates=tuple(verdicts))
 
 
@@ -115,12 +120,18 @@ def _with_people(result: ScenarioResult) -> ScenarioResult:
         return result
     # Not at the top: scenarios without labels need no statistics of them.
     from pytest_rageval.stats.labels.agreement import agreement_of
+    from pytest_rageval.stats.labels.cells import is_of_cells
     from pytest_rageval.stats.labels.corrected_means import corrected_of
 
+    people = result.info.human
     return replace(
         result,
-        agreement={human.metric: agreement_of(result, human) for human in result.info.human},
-        corrected={human.metric: corrected_of(result, human) for human in result.info.human},
+        agreement={human.metric: agreement_of(result, human) for human in people},
+        corrected={
+            human.metric: corrected_of(result, human)
+            for human in people
+            if not is_of_cells(result.info, human.metric)  # no metric is their mean
+        },
     )
 
 
@@ -167,7 +178,16 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
 
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
-    return within_extent(gate.check(result), _spent(result), extent, strict=strict)
+    found = gate.check(result)
+    if found.outcome == "passed" and (doubt := _doubt(result, read_by(gate, result.info))):
+        found = replace(found, outcome="failed", message=doubt, margin=None)
+    return within_extent(found, _spent(result), extent, strict=strict)
+
+
+def _doubt(result: ScenarioResult, names: Iterable[str]) -> str:
+    """Return why no gate may pass that reads these metrics: a judge is not believed that filled."""
+    doubts = doubtful_figures(result)
+    return next((doubts[name] for name in names if name in doubts), "")
 
 
 def _spent(result: ScenarioResult) -> int:
@@ -328,6 +348,9 @@ def _gate(found: VariantComparison, *, stopped: bool, strict: bool) -> GateResul
         from pytest_rageval.engine.verdict.best import best_verdict
 
         so_far = best_verdict(found.ranking, found.contest)
+        doubts = (_doubt(result, [found.contest.of]) for result in found.results)
+        if so_far.outcome == "passed" and (doubt := next(filter(None, doubts), "")):
+            so_far = replace(so_far, outcome="failed", message=doubt, margin=None)
     if not extent.complete:
         so_far = replace(so_far, observed=None)  # a lead over some samples says nothing
     is_lost = extent.ran < extent.selected and not stopped

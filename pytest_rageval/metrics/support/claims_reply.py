@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.support.prompts import CLAIMS, read_claims
+from pytest_rageval.metrics.support.prompts import CLAIMS, StandIns, read_claims
 from pytest_rageval.text.reply import UnreadableReplyError
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
 
@@ -37,6 +39,11 @@ class ClaimsReply:
         self._check_count(list(found.values()))
         return tuple(found.values())
 
+    def stand_in(self, likely: StandIns, seed: str) -> str:
+        """Return a reply that could be one."""
+        claims = likely.claims(self.text, seed, 0 if self.may_be_empty else self._fewest)
+        return json.dumps({"claims": list(claims)}, ensure_ascii=False)
+
     def _check(self, claim: str) -> None:
         shown = shorten(repr(claim))
         if not any(map(str.isalnum, claim)):
@@ -47,11 +54,19 @@ class ClaimsReply:
         if is_ours and claim not in self.text:
             raise UnreadableReplyError(f"{shown} is not in the text, but in what was asked")
 
+    @property
+    def _sentences(self) -> int:
+        return sum(map(counts_as_sentence, split_sentences(self.text)))
+
+    @property
+    def _fewest(self) -> int:
+        """How many claims a text has at least."""
+        count = self._sentences
+        return math.ceil(count / _SENTENCES_PER_CLAIM) if count >= _LONG else 0
+
     def _check_count(self, claims: Sequence[str]) -> None:
-        count = sum(map(counts_as_sentence, split_sentences(self.text)))
-        is_few = _SENTENCES_PER_CLAIM * len(claims) < count
-        if count >= _LONG and is_few and not (self.may_be_empty and not claims):
+        if len(claims) < self._fewest and (claims or not self.may_be_empty):
             raise UnreadableReplyError(
-                f"it has {len(claims)} of the claims of a text of {count} sentences: leave out no "
-                "fact"
+                f"it has {len(claims)} of the claims of a text of {self._sentences} sentences: "
+                "leave out no fact"
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.support.table import Cell, Level
@@ -121,6 +122,14 @@ def claims_prompt(language: Language, question: str, text: str) -> str:
     return _filled(CLAIMS[language], _parts(question, [text], _free_mark([question, text])))
 
 
+def asked_in(prompt: str) -> tuple[list[str], int]:
+    """Return the parts of the source in a prompt, and how many statements it asks about."""
+    last = re.search(r"</(?:source|statement)(-\d+)?>\s*\Z", prompt)
+    mark = "" if last is None else last[1] or ""
+    sources = re.findall(rf"<source{mark}>\n(.*?)\n</source{mark}>", prompt, re.DOTALL)
+    return sources, prompt.count(f"</statement{mark}>")
+
+
 def _parts(question: str, sources: Sequence[str], mark: str) -> dict[str, str]:
     asked = _tagged("question", mark, question) + "\n\n" if question.strip() else ""
     texts = "\n".join(_tagged("source", mark, text) for text in sources)
@@ -146,11 +155,25 @@ def _free_mark(texts: Iterable[str]) -> str:
     return f"-{next(number for number in range(1, len(taken) + 2) if str(number) not in taken)}"
 
 
+class StandIns(Protocol):
+    """Says what replies may be that nobody has given; equal ``seed``s make equal replies."""
+
+    def claims(self, text: str, seed: str, least: int) -> Sequence[str]:
+        """Return claims that a text may make, ``least`` or more."""
+
+    def levels(self, count: int, parts: int, seed: str) -> Sequence[Level]:
+        """Return levels of so many statements, for a source of so many parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class CellsReply:
-    """Reads the verdicts on ``count`` statements, and refuses a reply that lacks one."""
+    """Reads the verdicts on ``count`` statements, and refuses a reply that lacks one.
+
+    ``parts`` is how many texts the source has.
+    """
 
     count: int
+    parts: int = 1
 
     def __call__(self, reply: str) -> tuple[Cell, ...]:
         """Return a cell for each statement, in their order; raises ValueError."""
@@ -168,13 +191,13 @@ class CellsReply:
             )
         return tuple(found[number] for number in range(1, self.count + 1))
 
-    def stand_in(self) -> str:
+    def stand_in(self, likely: StandIns, seed: str) -> str:
         """Return a reply that could be one."""
-        verdicts = ", ".join(
-            f'{{"n": {number}, "support": "full", "reason": ""}}'
-            for number in range(1, self.count + 1)
-        )
-        return f'{{"verdicts": [{verdicts}]}}'
+        levels = likely.levels(self.count, self.parts, seed)
+        verdicts = [
+            {"n": number, "support": level, "reason": ""} for number, level in enumerate(levels, 1)
+        ]
+        return json.dumps({"verdicts": verdicts})
 
 
 def read_claims(reply: str) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pytest_rageval.metrics.base import AnswerReading
-from pytest_rageval.model import Sample, Score, Value
+from pytest_rageval.model import SUPPORT_LEVELS, Sample, Score, Value
 
 Level = Literal["none", "partial", "full"]
-WORTH: Final[Mapping[Level, float]] = {"none": 0.0, "partial": 0.5, "full": 1.0}
+WORTH: Final[Mapping[str, float]] = SUPPORT_LEVELS
 """What a level counts where the half counts; else ``full`` alone counts."""
 
 Origin = Literal["sentence", "claim", "reference_claim", "nugget"]
@@ -170,9 +170,16 @@ class SupportTable:
                 | ({"importance": one.importance} if one.importance else {})
                 for one in statements
             ],
-            "sources": [{"kind": source.kind, "index": list(source.at)} for source in sources],
+            "sources": [self._shown_source(source) for source in sources],
             "cells": [[self._shown((one, source)) for source in sources] for one in statements],
         }
+
+    def _shown_source(self, source: Source) -> dict[str, Any]:
+        """Return a source, with the documents of its contexts where one is known."""
+        known = self.row.sample.context_docs or ()
+        docs = [known[place - 1] if place <= len(known) else None for place in source.at]
+        shown = {"kind": source.kind, "index": list(source.at)}
+        return {**shown, "docs": docs} if any(docs) else shown
 
     def _asked(self) -> list[Key]:
         return [*self.cells, *(key for key in self.failed if isinstance(key, tuple))]

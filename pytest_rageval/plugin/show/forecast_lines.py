@@ -8,7 +8,8 @@ from typing import Final
 
 from pytest_rageval.clients.http import missing_credentials
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
+from pytest_rageval.engine.scoring.counting_models import ModelUse
+from pytest_rageval.engine.scoring.forecast import Forecast
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import UndecidedGate
 from pytest_rageval.model import Case, InvalidRow
@@ -49,7 +50,7 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
         cached = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
         yield f"target    {target.shown}: {counted(target.calls, 'question')}{cached}"
     for use in dry.found.models:
-        calls = _model(use, is_most=info.stop is not None)
+        calls = _model(use, may_stop=info.stop is not None)
         yield f"{use.settings.role:<9} {use.settings.model}: {calls}"
     for use in dry.found.models:
         missing = missing_credentials(use.settings) if use.calls else ()
@@ -79,8 +80,7 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
         parts.append(f"{counted(sum(target.calls for target in targets), 'question')} to targets")
     if uses:
         is_least = any(use.is_least for use in uses)
-        calls = counted(sum(use.calls for use in uses), "call")
-        parts.append(f"{'at least' if is_least else 'about'} {calls} of models")
+        parts.append(f"{_calls(uses)} of models")
         parts.append(_tokens(uses, is_least=is_least))
         parts.append(_whole_cost(uses, is_least=is_least))
     return f"{NOTHING}. A run: {', '.join(parts)}"
@@ -88,10 +88,13 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
 
 def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> Iterator[str]:
     """Yield a remark on a budget that the run would exceed."""
-    least, most = _usd([use for dry in all_of_them for use in dry.found.models])
-    if budget is not None and most > budget:
-        does = "would" if least > budget else "may"
-        yield f"--rag-budget {budget:g} {does} stop this run: it costs {_range(least, most)} USD"
+    uses = [use for dry in all_of_them for use in dry.found.models]
+    fewest, most = _ends(uses)
+    least_usd, most_usd = _usd(fewest)[0], _usd(most)[1]
+    if budget is not None and most_usd > budget:
+        does = "would" if least_usd > budget else "may"
+        cost = _usd_words(uses, is_least=False)
+        yield f"--rag-budget {budget:g} {does} stop this run: it costs {cost}"
 
 
 def _samples(dry: DryScenario) -> str:
@@ -102,8 +105,7 @@ def _samples(dry: DryScenario) -> str:
     return text + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
 
 
-def _model(use: ModelUse, *, is_most: bool) -> str:
-    about = "at most" if is_most else "at least" if use.is_least else "about"
+def _model(use: ModelUse, *, may_stop: bool) -> str:
     cached = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
     if not use.calls:
         return f"0 calls{cached}, 0 tokens, 0 USD"
@@ -112,7 +114,34 @@ def _model(use: ModelUse, *, is_most: bool) -> str:
         cost = f"cost not known ({_WHERE_PRICES_ARE})"
     tokens = _tokens([use], is_least=use.is_least)
     test = f", {use.controls} of them for control rows" if use.controls else ""
-    return f"{about} {counted(use.calls, 'call')}{test}{cached}, {tokens}, {cost}"
+    return f"{_calls([use], may_stop=may_stop)}{test}{cached}, {tokens}, {cost}"
+
+
+def _calls(uses: Collection[ModelUse], *, may_stop: bool = False) -> str:
+    """Return the calls, and between which ends the real number lies if replies decide that.
+
+    A run that stops early makes fewer, how many fewer is not known.
+    """
+    likely, *ends = [sum(use.calls for use in each) for each in (uses, *_ends(uses))]
+    about = "at least" if any(use.is_least for use in uses) else "about"
+    if may_stop:
+        rest = f", about {likely:,} without an early stop" * (likely < ends[1])
+        return f"at most {_counted(ends[1])}{rest}"
+    if ends == [likely, likely]:
+        return f"{about} {_counted(likely)}"
+    least, most = ends
+    if about == "at least":
+        return f"at least {_counted(least)}, more likely {likely:,}"
+    return f"about {_counted(likely)} ({least:,} to {most:,} as replies turn out)"
+
+
+def _counted(calls: int) -> str:
+    return f"{calls:,} call{'s' * (calls != 1)}"
+
+
+def _ends(uses: Iterable[ModelUse]) -> tuple[list[ModelUse], list[ModelUse]]:
+    ends = [use.ends for use in uses]
+    return [fewest for fewest, _ in ends], [most for _, most in ends]
 
 
 def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
@@ -128,8 +157,12 @@ def _usd(uses: Iterable[ModelUse]) -> tuple[float, float]:
     return sum(least for least, _ in known), sum(most for _, most in known)
 
 
-def _usd_words(uses: Iterable[ModelUse], *, is_least: bool) -> str:
-    return f"{_range(*_usd(uses))} USD{' or more' * is_least}"
+def _usd_words(uses: Collection[ModelUse], *, is_least: bool) -> str:
+    """Return what is likely, and what it would cost at the ends."""
+    fewest, most = _ends(uses)
+    likely, ends = _range(*_usd(uses)), _range(_usd(fewest)[0], _usd(most)[1])
+    other = f" ({ends})" if ends != likely and not is_least else ""
+    return f"{likely} USD{' or more' * is_least}{other}"
 
 
 def _range(least: float, most: float) -> str:

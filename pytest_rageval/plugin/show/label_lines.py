@@ -24,10 +24,13 @@ def label_lines(
     info, human = drawn.wanted.info, drawn.wanted.human
     picked = len(drawn.drawing.ids)
     labelled = sum(answer.is_labelled for answer in drawn.population)
-    what = f"{picked} of {counted(len(drawn.population), 'answer')} drawn for {human.metric}"
+    thing = "cell" if drawn.sheet.has_cells else "answer"
+    what = f"{picked} of {counted(len(drawn.population), thing)} drawn for {human.metric}"
     yield one_line(f"{info.title}: {what}; {labelled} have a label")
     yield f"run   {shown(drawn.run)}"
-    if drawn.left_out:
+    if drawn.left_out and drawn.sheet.has_cells:
+        yield f"      {counted(drawn.left_out, 'cell')} left out: the judge failed at them"
+    elif drawn.left_out:
         what = "without an answer or a score, or not in the data any more"
         yield f"      {counted(drawn.left_out, 'sample')} left out: {what}"
     if drawn.needed is not None:
@@ -50,7 +53,7 @@ def label_lines(
         yield f"to keep the labels, add that file to human.file of {info.path}"
         yield f"and copy {shown(drawn.draws)} beside it"
         return
-    levels = ", ".join(f"{level:g}" for level in human.levels)
+    levels = ", ".join(drawn.sheet.names)
     line = f"human: {{file: {_LABELLED}, of: {human.metric}, levels: [{levels}]}}"
     yield f"to keep the labels, put that file and {shown(drawn.draws)} beside the scenario"
     yield f"and write in {info.path}:  {line}"

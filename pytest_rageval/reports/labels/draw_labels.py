@@ -40,6 +40,7 @@ from pytest_rageval.results.draws import (
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
+from pytest_rageval.stats.labels.cells import cells_of, info_of_cells, is_of_cells
 from pytest_rageval.stats.labels.corrected import Judged
 from pytest_rageval.stats.labels.drawing import Drawing, draw, labels_needed
 from pytest_rageval.stats.labels.strata import (
@@ -315,11 +316,12 @@ def draw_labels(
         meanings=human.meanings,
         question=human.question,
         description=wanted.info.description,
-        higher_is_better=column_of(wanted.info, human.metric).higher_is_better,
+        higher_is_better=column_of(source.wanted.info, human.metric).higher_is_better,
+        has_cells=is_of_cells(wanted.info, human.metric),
     )
     left_out = len(source.samples) - len(source.population)
     return DrawnLabels(
-        wanted,
+        source.wanted,
         source.run,
         source.population,
         left_out,
@@ -327,7 +329,9 @@ def draw_labels(
         records,
         sheet,
         folder,
-        labels_needed([answer.judged for answer in source.population], HALF_WIDTH),
+        None
+        if sheet.has_cells  # no mean of cells is corrected
+        else labels_needed([answer.judged for answer in source.population], HALF_WIDTH),
     )
 
 
@@ -337,10 +341,15 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
     shown = run_paths.shown(run)
     samples = load_baseline(run.name, run / "results.json", info.path, (), shown).samples
     known = {name: sample for name, sample in samples.items() if name in wanted.known_ids}
-    found = population(info, human, known)
+    what = f"no sample of {shown} has an answer and a score of {human.metric}"
+    if is_of_cells(info, human.metric):
+        cells = cells_of(info, list(known.values()))
+        samples = known = {cell.sample_id: cell for cell in cells}
+        wanted = replace(wanted, info=info_of_cells(info))
+        what = f"no sample of {shown} has a support table with a level in it"
+    found = population(wanted.info, human, known)
     if not found:
-        message = f"no sample of {shown} has an answer and a score of {human.metric}"
-        raise UserError([Problem(info.path, message)])
+        raise UserError([Problem(info.path, what)])
     draws = known_records(human.files, run.parent / _FOLDER)
     ours = [record for record in draws if record.metric == human.metric]
     return _Source(wanted, run, samples, found, ours, other_run(info, human, run_paths))

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from pytest_rageval.reports.page.assemble import page_of
+from pytest_rageval.stats.labels.cells import LEVEL_WORDS
 from pytest_rageval.text.printable import csv_text, quoted
 
 COLUMNS: Final = (
@@ -49,24 +50,44 @@ class LabelSheet:
     description: str = ""
     """What the scenario says of itself."""
     higher_is_better: bool = True
+    has_cells: bool = False
+    """Whether each row is a cell: its answer a statement, its contexts the parts of a source."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What the levels are called; those of cells are words."""
+        words = LEVEL_WORDS if self.has_cells else dict[float, str]()
+        return [words.get(level, f"{level:g}") for level in self.levels]
 
     @property
     def asked(self) -> str:
         """What people answer, and what the levels mean: as the page asks it, in one line."""
         fitting = "Which of these fits the answer?" if self.meanings else "Is this answer right?"
-        question = self.question or f"{fitting} ({self.metric})"
-        levels = [f"{level:g}" for level in self.levels]
+        fitting = _ASKED_OF_CELLS if self.has_cells else f"{fitting} ({self.metric})"
+        question = self.question or fitting
+        levels = list(self.names)
         if words := self._words:
             levels = [f"{level}: {word}" for level, word in zip(levels, words, strict=True)]
         return " ".join(f"{question} {'; '.join(levels)}".split())
 
     @property
     def _words(self) -> Sequence[str]:
+        if self.has_cells:
+            return [_MEANINGS[name] for name in self.names]
         if self.meanings or len(self.levels) != 2:
             return self.meanings
         # The higher level is that of a higher score: where lower is better, no answer is right.
         is_turned = not self.question and not self.higher_is_better
         return ("yes", "no") if is_turned else ("no", "yes")
+
+
+_ASKED_OF_CELLS: Final = "How far does the source (contexts) support the statement (answer)?"
+_MEANINGS: Final = {
+    "none": "the source says nothing of it, or contradicts it",
+    "partial": "the source says one part of it, and does not say another",
+    "full": "the source says all that the statement says, or it follows from the source alone",
+}
+"""In the words of the judge's prompt; label.js has them in the language of its reader, too."""
 
 
 def sheet_csv(sheet: LabelSheet) -> Iterator[str]:
@@ -80,6 +101,8 @@ def sheet_csv(sheet: LabelSheet) -> Iterator[str]:
 
 def _cells(sheet: LabelSheet, row: LabelRow) -> list[str]:
     contexts = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(row.contexts, 1))
+    if sheet.has_cells and len(row.contexts) == 1:
+        contexts = row.contexts[0]  # the one source: a number would be that of a context
     of_row = (row.question, contexts, row.answer, row.sample_id)
     texts = (*of_row, sheet.metric, sheet.asked, sheet.annotator)
     return [*map(quoted, texts), "", "", row.drawn, row.digest]
@@ -107,4 +130,4 @@ def _data(sheet: LabelSheet) -> dict[str, Any]:
     rows = "\n".join(f"{row.sample_id} {row.digest}" for row in sheet.rows)
     digest = hashlib.sha256(rows.encode(errors="backslashreplace")).hexdigest()[:12]
     key = f"rageval {sheet.file_name} {sheet.metric} {digest}"
-    return {**asdict(sheet), "key": key}
+    return {**asdict(sheet), "names": sheet.names, "key": key}

@@ -104,6 +104,7 @@ SCRIPTS = (
     "word_diff.js",
     "words.js",
     "run_words.js",
+    "support_words.js",
     "elements.js",
     "frame.js",
     "plots.js",
@@ -118,6 +119,8 @@ SCRIPTS = (
     "samples.js",
     "detail.js",
     "marked_answer.js",
+    "support_table.js",
+    "support_faults.js",
     "worst.js",
     "start.js",
 )

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from pytest_rageval.gates.base import AS_RUN, ends_of, make_gates
+from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, read_by
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
+    SUPPORT,
     TARGET,
     WEIGHTED_SCORE,
     Baseline,
@@ -30,6 +31,7 @@ from pytest_rageval.reports.page.assemble import (
     longest_that_fits,
 )
 from pytest_rageval.reports.page.people import people_data
+from pytest_rageval.reports.page.support import has_table, support_data
 from pytest_rageval.reports.run_view import RunView, control_remarks
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.answer_kinds import applicable
@@ -44,14 +46,14 @@ from pytest_rageval.stats.verdict import (
     was_not_asked,
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
-from pytest_rageval.stats.wording import open_text
+from pytest_rageval.stats.wording import doubtful_figures, open_text
 from pytest_rageval.text.printable import one_line
 
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
     """Yield each decided gate: its options, and its verdict under ``run``."""
     made = [UnscoredGate(), *make_gates(result.info.gates, result.info)]
-    gates = {gate.name: gate.for_page() for gate in made}
+    gates = {gate.name: _for_page(gate, result) for gate in made}
     unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
     for verdict in result.gates:
         run = [verdict.outcome, verdict.observed, verdict.bound, verdict.message]
@@ -61,6 +63,15 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
             **asked,
             "run": run,
         }
+
+
+def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
+    """Return what the page decides a gate from; not one that fails whatever the weights are."""
+    doubtful = doubtful_figures(result)
+    names = read_by(gate, result.info)
+    # On the page, any metric may get a weight.
+    is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
+    return Gate.for_page(gate) if is_doubtful else gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
@@ -148,7 +159,11 @@ def texts_that_fit(
     used = len(embedded_json([plain, [_texts(result, pool) for result in results]]).encode())
     room = int(_BYTES_A_THOUSAND * thousands) - taken - used
     pool = TextPool(longest_that_fits(pool.added, max(room, _LEAST_BYTES_A_SAMPLE * n)))
-    return [_texts(result, pool) for result in results], pool.texts
+    texts = [_texts(result, pool) for result in results]
+    tables = [support_data(result, len(results)) for result in results]
+    return [
+        {**found, "support": table} for found, table in zip(texts, tables, strict=True)
+    ], pool.texts
 
 
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
@@ -165,6 +180,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         ],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
+        **_doubtful(result),
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
@@ -181,6 +197,12 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
             [cut(name, _DOC_WIDTH), weight] for name, weight in info.doc_weights.items()
         ],
     }
+
+
+def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
+    """Return the figures that are grey: of a judge that filled holes and is not believed."""
+    names = doubtful_figures(result)
+    return {"doubtful": sorted(names)} if names else {}
 
 
 def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:
@@ -371,6 +393,8 @@ def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
     for name, text in sample.reasons.items():
         yield "reason", name, text
     for name, found in sample.details.items():
+        if name == SUPPORT and has_table(sample):
+            continue  # it is shown as a table
         yield "details", name, json.dumps(json_plain(found), ensure_ascii=False)
     if sample.invalid is not None:
         place = f"row {sample.row}" + (f", line {sample.line}" if sample.line is not None else "")

@@ -23,7 +23,15 @@ _WITHOUT_EFFECT = {
     "app_concurrency": "no system is asked for answers",
     "metric_concurrency": "no judge is named",
 }
-_SHORT_FORMS = ("scenario_name", "qrels_path", "run_path", "missing_queries", "ir_metrics", "ks")
+_SHORT_FORMS = (
+    "scenario_name",
+    "qrels_path",
+    "run_path",
+    "queries_path",
+    "missing_queries",
+    "ir_metrics",
+    "ks",
+)
 _OF_OTHERS = (
     "benchmark",
     "evaluation",

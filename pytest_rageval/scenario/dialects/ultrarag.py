@@ -24,7 +24,7 @@ _SERVERS = (
 _BENCHMARK_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
 _ANSWER_METRICS = ("acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l")
 _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run_old_path")
-_DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "missing_queries")
+_DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "queries_path", "missing_queries")
 _IR_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
 _DEFAULT_KS = (1, 5, 10, 20, 50, 100)
 # Measures of the whole ranking, which UltraRAG takes without a cutoff.

@@ -10,7 +10,8 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import WEIGHTED_SCORE, Cause, SampleResult
+from pytest_rageval.model import SUPPORT, WEIGHTED_SCORE, Cause, SampleResult
+from pytest_rageval.reports.page.support import has_table, table_of
 from pytest_rageval.serving.mcp.answers import (
     METRICS,
     MOST_TOKENS,
@@ -32,6 +33,8 @@ from pytest_rageval.stats.weights import is_scored
 
 _PAGE: Final = 20
 _TEXTS: Final = 5
+_STATEMENTS: Final = 12
+_SOURCES: Final = 6
 _FULL_TOKENS: Final = 8000
 _WHY: Final = 150
 _REMARKS: Final = 10
@@ -130,12 +133,55 @@ def _explanation(
         "references": _texts(sample.references, width),
         "contexts": _texts(sample.contexts, width),
         "reasons": _cut_values(sample.reasons, width) or None,
-        "details": _cut_values(sample.details, width) or None,
+        "support": _supported(sample, width),
+        "details": _cut_values(_details(sample), width) or None,
         "doc_name": cut(sample.doc_name, width),
         "weight": sample.sample_weight,
         "metadata": _cut_values(sample.metadata, width) or None,
         **cause_of(sample, width),
     }
+
+
+def _details(sample: SampleResult) -> Mapping[str, Any]:
+    """Return the details but for the support table, which is shown in rows."""
+    shown = sample.details.items()
+    return {name: value for name, value in shown if name != SUPPORT or not has_table(sample)}
+
+
+def _supported(sample: SampleResult, width: int) -> list[Any] | None:
+    """Return the statements of a support table: those that some source does not support first.
+
+    Beside each, what each source that was asked says of it.
+    """
+    table = table_of(sample)
+    if table is None:
+        return None
+    names = list(map(_source_name, table["sources"]))
+    rows = list(zip(table["statements"], table["cells"], strict=False))
+    rows.sort(key=lambda row: all(cell is None or cell[0] == "full" for cell in row[1]))
+    shown: list[Any] = [_row(*row, names, width) for row in rows[:_STATEMENTS]]
+    more = len(rows) - _STATEMENTS
+    return [*shown, f"… {more} more"] if more > 0 else shown
+
+
+def _row(
+    statement: Mapping[str, Any], cells: Sequence[Any], names: Sequence[str], width: int
+) -> dict[str, Any]:
+    said = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell is not None]
+    return {
+        "of": f"{statement['of']} {statement['number']}",
+        "text": cut(statement["text"], width),
+        "cites": statement["cites"] or None,
+        **{name: cut(": ".join(filter(None, cell)), width) for name, cell in said[:_SOURCES]},
+        "more": len(said[_SOURCES:]) or None,
+    }
+
+
+def _source_name(source: Mapping[str, Any]) -> str:
+    """Return what messages call a source, such as ``contexts[1, 3]``, with its documents."""
+    name = f"{source['kind']}[{', '.join(map(str, source['index']))}]".removesuffix("[]")
+    docs = ", ".join(dict.fromkeys(filter(None, source.get("docs", ()))))
+    return f"{name} {docs}" if docs else name
 
 
 def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:

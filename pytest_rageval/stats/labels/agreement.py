@@ -11,6 +11,7 @@ from typing import Any, Final
 from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
 from pytest_rageval.stats.influence import Counted, Unit, dot, sum_of_squares, table_interval
 from pytest_rageval.stats.intervals import t_quantile
+from pytest_rageval.stats.labels.cells import judged_of
 from pytest_rageval.stats.labels.coefficients import (
     ac_influence,
     area_under_curve,
@@ -60,8 +61,10 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
 
     ``stale`` counts the samples whose labels are all about an earlier answer. Where labels were
     drawn by strata, a label weighs as many samples as its stratum has for each of its labels. With
-    ``group_by`` the intervals know that samples of a group depend on each other.
+    ``group_by`` the intervals know that samples of a group depend on each other. Cells of support
+    tables are rated as samples are, and those of a sample depend on each other.
     """
+    result = judged_of(whole := result, human)
     info, weights = result.info, _drawn_weights(result, human)
     scale = Scale.of(info, human)
     bound = cut_of(info, human)
@@ -90,10 +93,16 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
                 None if groups is None else groups[position],
             )
         )
-    whole = _in_metric_unit(_agreement(rated, human, scale), scale)
+    found = _in_metric_unit(_agreement(rated, human, scale), scale)
+    if result is not whole:  # a cell leads to its sample
+        found = replace(found, cells=_positions(found, [one.index for one in result.samples]))
     return replace(
-        whole, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale)
+        found, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale)
     )
+
+
+def _positions(found: Agreement, of: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    return {key: tuple(of[at] for at in positions) for key, positions in found.cells.items()}
 
 
 def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, float]:

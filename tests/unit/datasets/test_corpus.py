@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.datasets.load import Corpus, load_corpus
+from pytest_rageval.datasets.corpus import Corpus, load_corpus
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.data_specs import CorpusSpec
 

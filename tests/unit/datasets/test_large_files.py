@@ -16,7 +16,8 @@ from typing import IO, Any
 import pytest
 
 from pytest_rageval.datasets.base import DataFile
-from pytest_rageval.datasets.load import data_file, load_corpus, reader_of
+from pytest_rageval.datasets.corpus import load_corpus
+from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from tests.unit.datasets.conftest import Load

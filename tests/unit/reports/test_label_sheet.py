@@ -73,6 +73,31 @@ def test_each_row_of_a_table_has_what_is_asked_and_the_words_of_the_levels(
     assert {row["asked"] for row in csv.DictReader(io.StringIO(text, newline=""))} == {wanted}
 
 
+def test_a_sheet_of_cells_asks_about_statement_and_source() -> None:
+    """A source of one part has no number; nobody looks for a context [1] that is not the first."""
+    rows = (
+        LabelRow("q/claim-1/contexts[2]", "Q?", ("two",), "=it is", "d" * 12, "random"),
+        LabelRow("q/claim-1/contexts[1, 2]", "Q?", ("one", "two"), "it is", "e" * 12, "random"),
+    )
+    sheet = LabelSheet("bot", "support", (0.0, 0.5, 1.0), rows, "s.csv", has_cells=True)
+    text = "".join(sheet_csv(sheet)).removeprefix("\ufeff")
+    first, second = csv.DictReader(io.StringIO(text, newline=""))
+    assert (first["contexts"], second["contexts"]) == ("two", "[1] one\n\n[2] two")
+    assert (unquoted(first["answer"]), first["id"]) == ("=it is", "q/claim-1/contexts[2]")
+    assert first["asked"] == (
+        "How far does the source (contexts) support the statement (answer)? none: the source says "
+        "nothing of it, or contradicts it; partial: the source says one part of it, and does not "
+        "say another; full: the source says all that the statement says, or it follows from the "
+        "source alone"
+    )
+    own = LabelSheet(
+        "bot", "support", (0.0, 1.0), rows, "s.csv", question="So?", has_cells=True
+    ).asked
+    assert own.startswith("So? none: the source says nothing of it")
+    assert "partial" not in own
+    assert data_of("".join(label_page_chunks(sheet)))["names"] == ["none", "partial", "full"]
+
+
 def test_no_cell_of_a_sheet_is_a_formula() -> None:
     text = "".join(sheet_csv(SHEET)).removeprefix("\ufeff")
     first, second = csv.DictReader(io.StringIO(text, newline=""))
@@ -88,7 +113,7 @@ def test_the_page_has_the_rows_and_nothing_of_a_judge() -> None:
     page = "".join(label_page_chunks(SHEET))
     assert page.count("<script>") == 1
     data = data_of(page)
-    assert data.keys() == {*LabelSheet.__dataclass_fields__, "key"}
+    assert data.keys() == {*LabelSheet.__dataclass_fields__, "names", "key"}
     assert [row.keys() for row in data["rows"]] == [LabelRow.__dataclass_fields__.keys()] * 2
     assert data["rows"][1]["answer"] == HOSTILE
     assert "<title>bot: faithfulness · rageval</title>" in page

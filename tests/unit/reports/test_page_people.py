@@ -39,8 +39,8 @@ def test_labels_are_by_sample_with_those_of_other_answers_marked(
     told = {"meanings": ("no", "yes"), "question": "Right?"}
     people = HumanLabels("f1", (0.0, 1.0), "labels.csv", labels, **told)
     data = people_data(result(SAMPLES, human=(people,)))
-    said = [[0, "ann", 1.0, False], [0, "bo", 0.0, True]]
-    told = {"meanings": ["no", "yes"], "question": "Right?"}
+    said = [[0, "ann", 1.0, False, ""], [0, "bo", 0.0, True, ""]]
+    told = {"names": [], "meanings": ["no", "yes"], "question": "Right?"}
     assert data["human"] == [{"metric": "f1", "levels": [0.0, 1.0], **told, "labels": said}]
     assert data["digests"] == [NOW, answer_digest("two", None), None]
 

@@ -3,8 +3,9 @@
 const TOO_FEW = 10;
 
 function agreementSection(app) {
-  const { agreement, corrected } = app.run.data;
-  const names = targetsOf(app.run).filter(
+  const { agreement, corrected, human } = app.run.data;
+  const targets = new Set([...targetsOf(app.run), ...human.map(({ metric }) => metric)]);
+  const names = [...targets].filter(
     (target) => Object.hasOwn(agreement, target) || Object.hasOwn(corrected, target),
   );
   if (!names.length) return null;
@@ -20,7 +21,7 @@ function agreementOf(app, name) {
   const found = Object.hasOwn(agreement, name) ? agreement[name] : null;
   const parts = found
     ? [
-        el("p", { class: "counts" }, labelCounts(found)),
+        el("p", { class: "counts" }, labelCounts(found, isOfCells(app.run, name))),
         el(
           "div",
           { class: "side-by-side" },
@@ -46,18 +47,30 @@ function agreementOf(app, name) {
   );
 }
 
+/** What a level is called: its number, or its word where the labels are of cells. */
+function levelOf(app, metric, level) {
+  const { levels, names } = app.run.data.human.find((one) => one.metric === metric) ?? {};
+  return names?.[levels.indexOf(level)] ?? String(level);
+}
+
+/** Whether labels are of cells, of statements held against sources, and not of answers. */
+function isOfCells(run, metric) {
+  return run.data.human.some((one) => one.metric === metric && one.names?.length);
+}
+
 /** A table with a heading; read aloud, its name says of which metric it is. */
 function agreementTable(key, metric, heads, rows, kind) {
   const caption = say("labelled", { name: say(key), value: nameOf(metric) });
   return [el("h4", {}, say(key)), table(caption, heads, rows, { class: kind })];
 }
 
-function labelCounts(found) {
+function labelCounts(found, hasCells) {
+  const [by, stale] = hasCells ? ["labels_of_cells", "cells_stale"] : ["labels_by", "labels_stale"];
   const counts = [
-    say("labels_by", { n: found.n, annotators: found.annotators }),
+    say(by, { n: found.n, annotators: found.annotators }),
     found.n < TOO_FEW ? say("too_few_labels") : null,
     found.split ? say("labels_split", { n: found.split }) : null,
-    found.stale ? say("labels_stale", { n: found.stale }) : null,
+    found.stale ? say(stale, { n: found.stale }) : null,
     found.unscored ? say("labels_unscored", { n: found.unscored }) : null,
   ];
   return counts.filter(Boolean).map((text) => el("span", {}, text));
@@ -100,11 +113,12 @@ function coefficientRemark(found, name) {
 /** People in rows, the judge in columns; each cell leads to its samples. */
 function confusionTable(app, metric, { levels, confusion, cells }) {
   if (!confusion.length) return null;
-  const heads = [say("people_and_judge"), ...levels.map((level) => numberHead(String(level)))];
+  const name = (level) => levelOf(app, metric, level);
+  const heads = [say("people_and_judge"), ...levels.map((level) => numberHead(name(level)))];
   const cell = (row, column) => {
     const n = confusion[row][column];
     const at = cells[`${row},${column}`] ?? [];
-    const wanted = { metric, human: levels[row], judge: levels[column] };
+    const wanted = { metric, human: name(levels[row]), judge: name(levels[column]) };
     const show = () => app.showCell({ ...wanted, samples: new Set(at) });
     const label = say("labelled", { name: say("cell", wanted), value: n });
     const made = at.length ? button(String(n), show, { class: "link", "aria-label": label }) : n;
@@ -114,7 +128,7 @@ function confusionTable(app, metric, { levels, confusion, cells }) {
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, String(level)),
+      el("th", { scope: "row" }, name(level)),
       levels.map((_, column) => cell(row, column)),
     ),
   );
@@ -127,7 +141,8 @@ function disagreementTable(app, metric, { disagreements }) {
   const shown = (number) =>
     el("td", { class: "asked" }, el("span", { dir: "auto" }, beginning(app.run, number)));
   const rows = disagreements.map((one) => {
-    const id = app.run.data.samples.id[one.at];
+    const hasCells = isOfCells(app.run, metric);
+    const id = hasCells ? one.sample_id : app.run.data.samples.id[one.at];
     const open = button(given(id), () => app.openSample(one.at), {
       class: "link",
       "aria-label": say("open_sample", { id }),
@@ -142,10 +157,10 @@ function disagreementTable(app, metric, { disagreements }) {
       shown(answer[one.at]),
       cell(
         "people",
-        String(one.human),
+        levelOf(app, metric, one.human),
         one.annotators > 1 ? el("span", { class: "note" }, ` ${say("people_agreeing", most)}`) : null,
       ),
-      cell("judge", String(one.judge)),
+      cell("judge", levelOf(app, metric, one.judge)),
       cell("score", fixed(one.score)),
       el("td", { class: "message" }, given(one.reason)),
     );
@@ -209,15 +224,15 @@ function worthWords(worth) {
 
 /** What people said of a sample, for its detail. */
 function peopleBlock(run, at) {
-  const said = run.data.human.flatMap(({ metric, labels }) =>
+  const said = run.data.human.flatMap(({ metric, levels, names, labels }) =>
     labels
       .filter(([sample]) => sample === at)
-      .map(([, annotator, level, isStale]) =>
+      .map(([, annotator, level, isStale, cell]) =>
         el(
           "li",
           {},
-          given(nameOf(metric)),
-          ` ${level} · `,
+          given(cell || nameOf(metric)),
+          ` ${names[levels.indexOf(level)] ?? level} · `,
           given(annotator),
           isStale ? el("span", { class: "note" }, ` (${say("stale_label")})`) : null,
         ),

@@ -46,6 +46,7 @@ function detailOf(app, at) {
     block("question", textOrNone(run, data.question[at])),
     block("answer", textOrNone(run, data.answer[at])),
     block("references", listOf(run, data.references[at])),
+    supportBlock(run, at),
     block("scores", detailScores(app, at, remarks)),
     peopleBlock(run, at),
     ...causeBlocks(run, remarks),

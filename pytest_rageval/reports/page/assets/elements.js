@@ -54,14 +54,21 @@ function beginning(run, number) {
 function longText(run, number) {
   const text = run.data.texts[number];
   if (typeof text === "string") return plainText(text);
-  const [shown, length] = text;
+  return cutText(...text);
+}
+
+/** The beginning of a text, with the length of all of it in characters. */
+function cutText(shown, length) {
   const cut = say("cut_text", { shown: grouped([...shown].length), length: grouped(length) });
   return [plainText(shown), el("p", { class: "note" }, cut)];
 }
 
+const LONG_PLAIN = 500; // characters, of a text that may scroll in its box on a phone
+
 function plainText(text) {
   if (text === "") return el("p", { class: "text none" }, say("empty_text"));
-  return el("p", { class: "text", dir: "auto" }, text);
+  const tabindex = text.length > LONG_PLAIN ? "0" : null;
+  return el("p", { class: "text", dir: "auto", tabindex }, text);
 }
 
 function noText() {
@@ -136,7 +143,9 @@ function canFail({ data, metrics }) {
 }
 
 function bandBadge(run, target, score) {
-  return bandOrNone(bandOf(run, target, score));
+  const band = bandOf(run, target, score);
+  if (band === null && score !== null) return el("span", { class: "badge none" }, fixed(score));
+  return bandOrNone(band);
 }
 
 function bandOrNone(band) {
@@ -146,7 +155,7 @@ function bandOrNone(band) {
 /** A score with the sign of its band, for tables: the sign is read out as a word. */
 function bandedScore(run, target, score) {
   const band = bandOf(run, target, score);
-  if (band === null) return el("span", { class: "none" }, "–");
+  if (band === null) return el("span", { class: "none" }, score === null ? "–" : fixed(score));
   return scoreWithSign(score, band);
 }
 

@@ -191,10 +191,10 @@ function labelHead(app) {
       : null,
     definitions([[say("metric"), given(sheet.metric)]], { class: "facts" }),
     hint(
-      say("label_hint"),
+      say(sheet.has_cells ? "label_hint_support" : "label_hint"),
       el("span", { class: "keys" }, ` ${say("label_keys", { keys: keys.join(" ") })}`),
     ),
-    sheet.question || sheet.meanings.length ? null : notice(say("label_unset")),
+    sheet.question || sheet.meanings.length || sheet.has_cells ? null : notice(say("label_unset")),
     app.isKept ? null : notice(say("label_not_kept")),
     sheet.rows.some((row) => row.drawn === "chosen") ? notice(say("label_chosen")) : null,
     el("label", { class: "choice" }, el("span", {}, say("annotator")), app.annotator),
@@ -258,7 +258,7 @@ function renameTo(app, name) {
 function drawLabelRow(app) {
   const { sheet, record, at } = app;
   const row = sheet.rows[at];
-  const title = say("label_at", { at: at + 1, of: sheet.rows.length });
+  const title = say(sheet.has_cells ? "label_cell_at" : "label_at", { at: at + 1, of: sheet.rows.length });
   const parts = [
     el("p", { class: "asked", dir: "auto" }, askedOf(sheet)),
     el("h2", { id: "label-title", tabindex: "-1" }, title),
@@ -266,21 +266,34 @@ function drawLabelRow(app) {
   if (row.is_cut) parts.push(notice(say("label_cut")));
   parts.push(
     block("question", plainText(row.question)),
-    block("contexts", row.contexts.length ? textList(row.contexts.map(plainText)) : noText()),
-    block("answer", plainText(row.answer)),
+    ...(sheet.has_cells ? cellBlocks(row) : answerBlocks(row)),
     el("label", { class: "block" }, say("label_note"), noteField(app, row)),
   );
   app.row.replaceChildren(...parts);
   updateLabels(app);
 }
 
+function answerBlocks({ contexts, answer }) {
+  const listed = contexts.length ? textList(contexts.map(plainText)) : noText();
+  return [block("contexts", listed), block("answer", plainText(answer))];
+}
+
+/** A statement and the source that may support it; a source of one part has no number. */
+function cellBlocks({ contexts, answer }) {
+  const parts = contexts.map(plainText);
+  const source = parts.length > 1 ? textList(parts) : (parts[0] ?? noText());
+  return [block("label_statement", plainText(answer)), block("label_source", source)];
+}
+
 /** What is to be answered; each row begins with it, for the top of the page is out of sight then. */
-function askedOf({ question, meanings, metric }) {
+function askedOf({ question, meanings, metric, has_cells: hasCells }) {
+  if (hasCells && !question) return say("label_support");
   return question || say(meanings.length ? "label_which" : "label_right", { metric });
 }
 
 /** What the levels mean: in the words of the metric, else no and yes where there are two. */
 function levelWords(sheet) {
+  if (sheet.has_cells) return sheet.names.map((name) => say(`support_means_${name}`));
   if (sheet.meanings.length || sheet.levels.length !== 2) return sheet.meanings;
   const words = [say("label_no"), say("label_yes")];
   return isTurned(sheet) ? words.reverse() : words;
@@ -325,14 +338,20 @@ function labelFoot(app) {
   );
 }
 
+/** What a level is called in the table: its number, or a word. */
+function levelName({ levels, names }, level) {
+  return names?.[levels.indexOf(level)] ?? String(level);
+}
+
 /** A button for each level, with the key to press where that is not the level itself. */
 function levelButtons(app) {
   const { levels } = app.sheet;
   const digits = digitsOf(levels);
   const words = levelWords(app.sheet);
   return levels.map((level, at) => {
-    const isHinted = digits[at] !== String(level) && digits[at].length === 1;
-    const parts = [el("b", {}, String(level)), words[at] && el("bdi", {}, ` ${words[at]}`)];
+    const name = levelName(app.sheet, level);
+    const isHinted = digits[at] !== name && digits[at].length === 1;
+    const parts = [el("b", {}, name), words[at] && el("bdi", {}, ` ${words[at]}`)];
     if (isHinted) parts.push(el("kbd", {}, digits[at]));
     return button(parts, () => setLabel(app, level), {
       class: "label",
@@ -391,14 +410,20 @@ const SHEET_COLUMNS = "question,contexts,answer,id,metric,asked,annotator,label,
 function sheetCsv(app) {
   const { sheet, record } = app;
   const words = levelWords(sheet);
-  const levels = sheet.levels.map((level, at) => (words[at] ? `${level}: ${words[at]}` : level));
+  const levels = sheet.levels.map((level, at) => {
+    const name = levelName(sheet, level);
+    return words[at] ? `${name}: ${words[at]}` : name;
+  });
   const asked = `${askedOf(sheet)} ${levels.join("; ")}`.replace(/\s+/g, " ");
   const lines = sheet.rows.map((row) => {
-    const contexts = row.contexts.map((text, at) => `[${at + 1}] ${text}`).join("\n\n");
+    const isOne = sheet.has_cells && row.contexts.length === 1;
+    const parts = row.contexts.map((text, at) => (isOne ? text : `[${at + 1}] ${text}`));
     const own = [sheet.metric, asked, record.annotator];
-    const texts = [row.question, contexts, row.answer, row.sample_id, ...own].map(harmless);
+    const texts = [row.question, parts.join("\n\n"), row.answer, row.sample_id, ...own].map(harmless);
     const note = harmless(record.notes[rowKey(row)] ?? "");
-    const cells = [...texts, String(labelOf(app, row) ?? ""), note, row.drawn, row.digest];
+    const label = labelOf(app, row);
+    const written = label === null ? "" : levelName(sheet, label);
+    const cells = [...texts, written, note, row.drawn, row.digest];
     return cells.map(csvCell).join(",");
   });
   return `\ufeff${[SHEET_COLUMNS, ...lines].join("\r\n")}\r\n`;

@@ -5,7 +5,8 @@ function labelButtons(app) {
   const { human, digests } = app.run.data;
   const rows = app.found.filter((at) => digests[at]);
   if (!rows.length) return null;
-  return human.map((one) => {
+  const ofAnswers = human.filter(({ names }) => !names.length);
+  return ofAnswers.map((one) => {
     const name = { name: say("label_blind"), value: nameOf(one.metric) };
     const words = human.length > 1 ? sayGiven("labelled", name) : say("label_blind");
     return button(words, () => labelFound(app, one, rows), { "data-label": one.metric });

@@ -13,7 +13,7 @@ function answerAndReference(run, at) {
   if (!shown.length && !data.answer.some((number) => number >= 0)) return null;
   const closest = closestReference(run, answer, shown);
   const [ours, theirs] = closest !== null && answer >= 0 ? wordMarks(run, answer, closest) : [null, null];
-  const said = answer < 0 ? noText() : markedText(run, answer, ours, "not_expected");
+  const said = answer < 0 ? noText() : answerWithMarks(run, at, answer, ours);
   const of = n > 1 ? el("span", { class: "note" }, say("of_references", { n })) : null;
   const head = el("h4", {}, say(n > 1 ? "closest_reference" : "reference"), of);
   return el(
@@ -31,20 +31,6 @@ function closestReference(run, answer, references) {
   const words = bagOf(textAt(run, answer));
   const shares = references.map((number) => sharedWords(words, bagOf(textAt(run, number))));
   return references[shares.indexOf(Math.max(...shares))];
-}
-
-function bagOf(text) {
-  const counts = new Map();
-  for (const { key } of wordsOf(text)) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return counts;
-}
-
-/** F1 of the words of two texts. */
-function sharedWords(one, other) {
-  const size = (bag) => [...bag.values()].reduce((sum, n) => sum + n, 0);
-  let common = 0;
-  for (const [word, n] of one) common += Math.min(n, other.get(word) ?? 0);
-  return common === 0 ? 0 : (2 * common) / (size(one) + size(other));
 }
 
 /** The parts of the answer, and of the reference; null for one that would be marked all over. */
@@ -69,11 +55,19 @@ function marksOf(basis, text) {
   return other > FEW_WORDS && same < MOSTLY_OTHER * (same + other) ? null : parts;
 }
 
-function markedText(run, number, parts, said) {
+/** With what its sources do not support marked, where that is found; else with words that differ. */
+function answerWithMarks(run, at, answer, differing) {
+  const unsupported = unsupportedParts(run, at, textAt(run, answer));
+  if (unsupported === null) return markedText(run, answer, differing, "not_expected");
+  const legend = el("p", { class: "note" }, say("marked_unsupported"));
+  return [...markedText(run, answer, unsupported, "not_supported", "unsupported"), legend];
+}
+
+function markedText(run, number, parts, said, kindOfMark) {
   const text = textAt(run, number);
   if (text === "") return longText(run, number);
   const marked = ({ kind, text: part }) =>
-    kind === "new" ? el("mark", { "data-said": say(said) }, part) : part;
+    kind === "new" ? el("mark", { class: kindOfMark, "data-said": say(said) }, part) : part;
   const tabindex = text.length > LONG_BOX ? "0" : null;
   const isCut = typeof run.data.texts[number] !== "string";
   return [

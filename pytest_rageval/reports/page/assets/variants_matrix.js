@@ -195,6 +195,7 @@ function cellDetails({ name, run, state }, place, remarks) {
     scores.setAttribute("aria-label", say("labelled", whose)); // there are more of them
     body.append(
       ...[
+        supportBlock(run, place),
         block("scores", scores),
         ...causeBlocks(run, remarks),
         block("contexts", listOf(run, run.data.contexts[place])),

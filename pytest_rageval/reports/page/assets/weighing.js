@@ -314,7 +314,7 @@ function verdictOf(state) {
 
 /** The good / warn / bad band of a score of `target`, null where there is no score. */
 function bandOf(run, target, score) {
-  if (score === null) return null;
+  if (score === null || run.data.scenario.doubtful?.includes(target)) return null;
   const unit = toUnit(metricOf(run, target), score);
   const [good, warn] = run.data.scenario.bands;
   if (unit >= good - TOLERANCE) return "good";

@@ -87,3 +87,18 @@ function middlePairs(left, right) {
   }
   return pairs;
 }
+
+/** How often a text has each of its words. */
+function bagOf(text) {
+  const counts = new Map();
+  for (const { key } of wordsOf(text)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+/** F1 of the words of two texts. */
+function sharedWords(one, other) {
+  const size = (bag) => [...bag.values()].reduce((sum, n) => sum + n, 0);
+  let common = 0;
+  for (const [word, n] of one) common += Math.min(n, other.get(word) ?? 0);
+  return common === 0 ? 0 : (2 * common) / (size(one) + size(other));
+}

@@ -40,7 +40,7 @@ function worstSection(app) {
   const size = worst.isWhole ? MOST_WORST : isCalm ? CALM_SHOWN : WORST_SHOWN;
   const shown = list.slice(0, size);
   const answers = shown.map((found) => worstAnswer(app, found));
-  const isMarked = answers.some((made) => made.querySelector("mark"));
+  const isMarked = answers.some((made) => made.querySelector("mark:not(.unsupported)"));
   const legend = isMarked ? [" ", say("marked_words")] : null;
   const made = section(
     "worst",
@@ -258,6 +258,7 @@ function worstAnswer(app, { at, before, after }) {
     ),
     asked < 0 ? null : el("p", { class: "asked", dir: "auto" }, beginning(run, asked)),
     answerAndReference(run, at),
+    supportOnCard(run, at),
     saidOf(app, at, remarks),
     foldedContexts(run, at),
   );

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.datasets.load import Dataset, load_corpus
+from pytest_rageval.datasets.corpus import load_corpus
+from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import CorpusSpec
 

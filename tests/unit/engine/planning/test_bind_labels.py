@@ -401,3 +401,108 @@ def test_yes_and_no_say_nothing_where_lower_is_better(problems: Problems) -> Non
     code = "def g(sample):\n    return 0.5\n"
     (found,) = problems(scenario, {"l.csv": file, "lower_metric.py": code})
     assert found.startswith("l.csv:2: label 'yes' is no declared level")
+
+
+CLAIMS = (
+    "name: s\njudge: {model: m, base_url: 'http://127.0.0.1:9/v1'}\n"
+    "metrics: [claim_recall, claim_precision, em]\n"
+    "dataset:\n"
+    "  - {id: a/b, question: q, answer: x, references: [x]}\n"
+    "  - {id: '退货', question: q, answer: y, references: [x]}\n"
+)
+CELLS = "id,metric,annotator,label,digest\n"
+
+
+def test_labels_of_cells_are_words_or_numbers(plan: MakePlan) -> None:
+    """Their digests are those of cells, which are known when the judge has been asked."""
+    pytest.importorskip("aiohttp")
+    file = CELLS + (
+        f"a/b/claim-1/reference,support,ann,Partial,{X}\n"
+        f'"a/b/claim-2/contexts[1, 3]",support,ann,"0,5",{X}\n'
+        f"退货/reference_claim-1/answer,support,ann,full,{X}\n"
+        f"退货/nugget-12/answer,support,bo,0,{X}\n"
+        f"a/b,claim_recall,ann,1,{X}\n"
+    )
+    found = labels_of(plan(CLAIMS + "human: {file: l.csv, of: support}\n", {"l.csv": file}))
+    assert (found.metric, found.levels, found.question) == ("support", (0.0, 0.5, 1.0), "")
+    assert said(found) == {
+        "a/b/claim-1/reference": [(0.5, "ann", CHOSEN)],
+        "a/b/claim-2/contexts[1, 3]": [(0.5, "ann", CHOSEN)],
+        "退货/reference_claim-1/answer": [(1.0, "ann", CHOSEN)],
+        "退货/nugget-12/answer": [(0.0, "bo", CHOSEN)],
+    }
+    assert to_json(from_json(to_json(found), HumanLabels)) == to_json(found)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            "a/b,support,ann,full,{X}",
+            "id 'a/b' is none of a cell: expected sample/statement/source",
+        ),
+        ("a/claim-1/answer,support,ann,full,{X}", "no sample 'a' in the data."),
+        ("a/b/claim-1/doc,support,ann,full,{X}", "id 'a/b/claim-1/doc' is none of a cell"),
+        (
+            "a/b/claim-1/answer,support,ann,half,{X}",
+            "'half' is no declared level (human.levels: none",
+        ),
+        (
+            "a/b/claim-1/answer,support,ann,0.7,{X}",
+            "'0.7' is no declared level (human.levels: none",
+        ),
+        ("a/b/claim-1/answer,support,ann,yes,{X}", "'yes' is no declared level"),
+        ("a/b/claim-1/answer,support,ann,full,", "no 'digest': it tells which statement and which"),
+        (
+            "a/b/claim-1/answer,support,ann,full,{X}\na/b/claim-1/answer,support,ANN,none,{X}",
+            "'ann' has labelled 'a/b/claim-1/answer' twice (first at l.csv:2)",
+        ),
+    ],
+)
+def test_a_label_of_no_cell_is_refused_with_its_line(
+    problems: Problems, row: str, message: str
+) -> None:
+    pytest.importorskip("aiohttp")
+    file = CELLS + row.replace("{X}", X) + "\n"
+    (found,) = problems(CLAIMS + "human: {file: l.csv, of: support}\n", {"l.csv": file})
+    assert found.startswith("l.csv:")
+    assert message in found
+
+
+@pytest.mark.parametrize(
+    ("human", "message"),
+    [
+        ("{of: support, levels: [0, 2]}", "2 is no level of support; known: none, partial, full"),
+        ("{of: claim_recall, levels: [none, full]}", "level 'none' is one of 'of: support'"),
+        ("{levels: [none, full]}", "level 'none' is one of 'of: support'"),
+        ("{of: [support, em], levels: [none, full]}", "level 'none' is one of 'of: support'"),
+        (
+            "{of: support, levels: [none, half]}",
+            "expected a number, or a level of support (none, partial, full), found 'half'",
+        ),
+        ("{of: support, column: ok}", "labels of support are about cells, not rows"),
+        ("{of: suport}", "unknown metric 'suport'. Did you mean 'support'?"),
+    ],
+)
+def test_levels_in_words_are_those_of_the_table(
+    problems: Problems, human: str, message: str
+) -> None:
+    pytest.importorskip("aiohttp")
+    assert message in "\n".join(problems(CLAIMS + f"human: {human}\n"))
+
+
+def test_without_such_metrics_there_is_no_table_to_label(problems: Problems) -> None:
+    (found,) = problems(ONE + "human: {file: l.csv, of: support}\n")
+    assert "unknown metric 'support'" in found
+
+
+def test_two_levels_of_cells_need_no_third(plan: MakePlan) -> None:
+    pytest.importorskip("aiohttp")
+    made = plan(CLAIMS + "human: {of: support, levels: [full, none], cut: 1}\n")
+    assert (labels_of(made).levels, labels_of(made).cut) == ((0.0, 1.0), 1.0)
+
+
+def test_what_is_judged_by_tables_alone_is_labelled_by_cells(plan: MakePlan) -> None:
+    """Of several metrics that read one table it is clear what people label: its cells."""
+    pytest.importorskip("aiohttp")
+    assert labels_of(plan(CLAIMS + "human: {}\n")).metric == "support"

@@ -18,6 +18,9 @@ LISTS = {"references": ["abcd"], "contexts": ["ab c"]}
 JUDGE = "judge: {{model: m, base_url: 'http://127.0.0.1:9/v1', max_tokens: 100{more}}}\n"
 
 
+ONE_AND_TWO = ("[claim_recall]", "[claim_recall, claim_precision]")
+
+
 def cost(folder: Path, more: str, metrics: str = "[llm_answer_relevancy]") -> dict[str, object]:
     file = folder / "s.yaml"
     rows = json.dumps([{"id": f"r{at}", **TEXTS, **LISTS} for at in range(3)])
@@ -44,6 +47,15 @@ def test_repeats_and_metrics_multiply(tmp_path: Path) -> None:
     )
     assert isinstance(once, float)
     assert two["usd"] == pytest.approx(6 * once)
+
+
+def test_metrics_of_one_table_are_asked_together(tmp_path: Path) -> None:
+    """They share what is asked; another metric is asked apart."""
+    price = ", price: {input: 1, output: 2}"
+    one, two = (cost(tmp_path, price, metrics)["usd"] for metrics in ONE_AND_TWO)
+    other = cost(tmp_path, price, "[claim_recall, llm_answer_relevancy]")["usd"]
+    assert isinstance(one, float)
+    assert (two, other) == (one, pytest.approx(2 * one))
 
 
 def test_a_model_without_a_price_is_named(tmp_path: Path) -> None:

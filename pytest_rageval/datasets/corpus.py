@@ -1,0 +1,119 @@
+"""The corpus: the chunks that a row should find, and the texts of documents by id."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
+from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
+from pytest_rageval.datasets.load import data_file, reader_of
+from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.model import value_text
+from pytest_rageval.scenario.column_names import name_key
+from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+
+_LISTED: Final = 5
+_IDS: Final = ("id", "docid", "documentid", "docno", "corpusid", "chunkid", "passageid", "pid")
+"""The columns that name a document, without case and punctuation: ``_id`` is an ``id``."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The texts of the chunks of each document, in file order; names are in Unicode NFC."""
+
+    shown: str
+    chunks: Mapping[str, tuple[str, ...]]
+
+    def of_document(self, doc_name: str) -> tuple[str, ...] | None:
+        """Return the chunks of a document, None if it has none."""
+        return self.chunks.get(unicodedata.normalize("NFC", doc_name))
+
+
+def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
+    """Return the chunks in the file of ``spec``, whose path is relative to ``base_dir``.
+
+    The file may have any data format; each row needs a text and a ``doc_name``. Raises
+    ScenarioError that names the rows without them.
+    """
+    as_dataset = DatasetSpec(**dict(spec))
+    file = data_file(as_dataset, base_dir, where, "corpus")
+    found: dict[str, dict[str, None]] = {}
+    problems: list[Problem] = []
+    for row in reader_of(file, where, "corpus").read(file):
+        chunk = _chunk(row)
+        if isinstance(chunk, str):
+            problems.append(Problem(row_place(file.shown, row.line, row.number), chunk))
+        else:
+            doc_name, text = chunk
+            found.setdefault(unicodedata.normalize("NFC", doc_name), {})[text] = None
+    if not found and not problems:
+        problems.append(Problem(file.shown, "no chunks: an empty corpus expects nothing"))
+    if problems:
+        more = len(problems) - _LISTED
+        rest = [Problem(file.shown, f"and {more} more")] if more > 0 else []
+        raise ScenarioError([*problems[:_LISTED], *rest])
+    return Corpus(file.shown, {name: tuple(texts) for name, texts in found.items()})
+
+
+def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
+    """Return document and text of a chunk, or what it lacks."""
+    if isinstance(row, BrokenRow):
+        return row.reason
+    doc_name = passage_document(row.fields) or first_of(row.fields, _IDS)
+    text = _text(row.fields)
+    if doc_name is None:
+        return f"a chunk needs its document under one of {', '.join(DOCUMENT_KEYS)}"
+    if text is None:
+        return f"a chunk needs a text under one of {', '.join(PASSAGE_KEYS)}"
+    return doc_name, text
+
+
+def _text(fields: Mapping[str, Any]) -> str | None:
+    texts = (fields[key].strip() for key in PASSAGE_KEYS if isinstance(fields.get(key), str))
+    return next((text for text in texts if text), None)
+
+
+def corpus_texts(
+    spec: CorpusSpec, base_dir: Path, where: str, wanted: Collection[str] | None
+) -> dict[str, str]:
+    """Return the texts of the ``wanted`` documents, of all for None; chunks of one are joined.
+
+    A title stands above the text. Raises ScenarioError for a file that cannot be read.
+    """
+    file = data_file(DatasetSpec(**dict(spec)), base_dir, where, "corpus")
+    found: dict[str, list[str]] = {}
+    for row in rows_in(file, where, "corpus"):
+        name = first_of(row.fields, _IDS) or passage_document(row.fields)
+        text = first_of(row.fields, PASSAGE_KEYS)
+        if name is None or text is None or (wanted is not None and name not in wanted):
+            continue
+        title = first_of(row.fields, ("title",))
+        found.setdefault(name, []).append(f"{title}\n{text}" if title not in (None, name) else text)
+    return {name: "\n\n".join(parts) for name, parts in found.items()}
+
+
+def rows_in(file: DataFile, where: str, section: str) -> Iterator[Row]:
+    """Yield the rows of a data file; raises ScenarioError at one that cannot be read."""
+    for row in reader_of(file, where, section).read(file):
+        if isinstance(row, BrokenRow):
+            place = row_place(file.shown, row.line, row.number)
+            raise ScenarioError([Problem(place, row.reason)])
+        yield row
+
+
+_key = cache(name_key)
+
+
+def first_of(fields: Mapping[str, Any], names: Collection[str]) -> str | None:
+    """Return the first text or number under one of these names, None without any."""
+    known = {_key(column): value for column, value in fields.items()}
+    for name in names:
+        value = known.get(_key(name))
+        if isinstance(value, str | int | float) and value_text(value).strip():
+            return value_text(value) if not isinstance(value, str) else value
+    return None
