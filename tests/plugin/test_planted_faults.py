@@ -203,7 +203,9 @@ def test_the_figures_are_those_that_follow_from_the_faults(
         assert judged.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
         assert judged.project.without_run(-1) == judged.project.without_run(0)
     shards = run_shards(judged.project, ["1/2", "2/2"], f"--rag-cache-dir={judged.cache}")
-    assert merge(judged.project, shards, "--rag-output=merged").ret == pytest.ExitCode.OK
+    merged = merge(judged.project, shards, "--rag-output=merged")
+    assert merged.ret == pytest.ExitCode.OK
+    merged.stdout.fnmatch_lines(["models: 0 calls, * answers from the cache, 0 tokens, *"])
     whole = files(judged.path / ".rageval")
     assert files(judged.path / "merged").items() <= whole.items()
     assert judge_server.chats == []
