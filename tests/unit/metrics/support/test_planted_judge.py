@@ -26,7 +26,10 @@ from pytest_rageval.model import Sample
 
 ANSWER = "Paris is big. It is old."
 TRUTH = PlantedTruth(
-    claims={ANSWER: ["Paris is big.", "Paris is old."]},
+    claims={
+        ANSWER: ["Paris is big.", "Paris is old."],
+        "It has two million people.": ["It has two million people."],
+    },
     levels={
         ("Paris is big.", "It has two million people."): "full",
         ("Paris is old.", "It has two million people."): "partial",
