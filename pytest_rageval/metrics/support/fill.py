@@ -14,12 +14,12 @@ from pytest_rageval.metrics.support.prompts import (
     MOST_CLAIMS,
     MOST_STATEMENTS,
     CellsReply,
-    ClaimsReply,
     Language,
     cells_prompt,
     cells_schema,
     claims_prompt,
     claims_schema,
+    read_claims,
 )
 from pytest_rageval.metrics.support.table import (
     Key,
@@ -81,15 +81,14 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
     source, statements = keys[0][1], [statement for statement, _ in keys]
     sees_answer = source.kind == "answer" or statements[0].of in ("claim", "sentence")
     language = _language(table.row, models, sees_answer=sees_answer)
-    texts = source_texts(table.row, source)
     prompt = cells_prompt(
         language,
         table.row.sample.question or "",
-        texts,
+        source_texts(table.row, source),
         [statement.text for statement in statements],
     )
     try:
-        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys), len(texts)))
+        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys)))
     except ClientError as error:
         table.failed.update(dict.fromkeys(keys, error))
     else:
@@ -150,7 +149,7 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
     language = _language(row, models, sees_answer=of_answer)
     prompt = claims_prompt(language, row.sample.question or "", text)
     try:
-        claims = await _reply(models, prompt, claims_schema(), ClaimsReply(text))
+        claims = await _reply(models, prompt, claims_schema(), read_claims)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
                 f"{len(claims)} claims were found in one text, and at most {MOST_CLAIMS} are "
