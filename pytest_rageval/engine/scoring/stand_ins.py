@@ -116,7 +116,7 @@ class Guesses:
 
     @property
     def choices(self) -> Sequence[tuple[Level, Level]]:
-        """The values of ``fixed`` that together lead to all calls that are assumed."""
+        """The values of ``fixed`` under which all calls are made that may be, taken together."""
         return _ALL_LEVELS if self._assumed == "most" else [self.fixed]
 
     def replies(self, schema: ReplySchema, prompt: str, seed: str) -> Iterator[str]:
@@ -124,6 +124,8 @@ class Guesses:
 
         Those with more claims follow, where so few may not be acceptable.
         """
+        if schema not in (cells_schema(), claims_schema()):
+            return
         sources, count = asked_in(prompt)
         if schema == cells_schema():
             levels = self._levels(count, len(sources), seed)
@@ -131,7 +133,7 @@ class Guesses:
                 {"n": n, "support": level, "reason": ""} for n, level in enumerate(levels, 1)
             ]
             yield json.dumps({"verdicts": verdicts})
-        elif schema == claims_schema() and sources:
+        elif sources:
             number, like = self._number(sources[0], seed)
             words = islice(cycle(like or (_CLAIM,)), MOST_CLAIMS)
             claims = [f"{claim} {seed[:6]}.{at}" for at, claim in enumerate(words, 1)]
