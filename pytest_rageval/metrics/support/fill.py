@@ -167,8 +167,8 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
         claims = await _reply(models, prompt, claims_schema(), read)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
-                f"{len(claims)} claims were found in one text, and at most {MOST_CLAIMS} are "
-                "checked: cut the text, or leave out the metrics of claims"
+                f"{len(claims)} claims were found in the {'answer' if of_answer else 'reference'}, "
+                f"and at most {MOST_CLAIMS} are checked: cut it, or leave out the metrics of claims"
             )
     except ClientError as error:
         table.failed[origin] = error
