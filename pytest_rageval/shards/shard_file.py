@@ -84,7 +84,7 @@ class End(Value, frozen=True, tag_field="kind", tag="end"):
     reports: tuple[Report, ...] = ()
     status: int = 0
     workers: int = 0
-    usage: Mapping[str, float | None] | None = None
+    usage: Mapping[str, int | float | None] | None = None
     controls: Mapping[str, ControlVerdict] = NOTHING
 
     @property

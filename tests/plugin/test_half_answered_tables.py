@@ -1,7 +1,8 @@
 """A support table that is half answered is failed cells, and never a low score.
 
 Each row has one answer with two claims, of which the reference supports one, and a reference with
-one claim, which the answer makes: precision 0.5, recall 1.
+one claim, which the answer makes: precision 0.5, recall 1. Of its two sentences one cites a
+context, which supports it: 0.5. It has the only nugget: 1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["judged_project"]
 
-TRUTH = {"claim_precision": 0.5, "claim_recall": 1.0}
+TRUTH = {"claim_precision": 0.5, "claim_recall": 1.0, "citation_recall": 0.5, "nugget_recall": 1.0}
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -30,8 +31,10 @@ def rows(count: int) -> list[dict[str, Any]]:
     return [
         {
             "question": f"What is in hall {at}?",
-            "answer": f"{stage(at)} {bar(at)}",
+            "answer": answer(at).replace("stage", "stage [1]"),
+            "contexts": [context(at)],
             "references": [reference(at)],
+            "nuggets": [nugget(at)],
         }
         for at in range(count)
     ]
@@ -52,8 +55,18 @@ def reference(at: int) -> str:
     return f"There is a stage in hall {at}."
 
 
+def context(at: int) -> str:
+    """Return what is retrieved."""
+    return f"The stage of hall {at} is old."
+
+
+def nugget(at: int) -> str:
+    """Return what the answer has to say."""
+    return f"a stage in hall {at}"
+
+
 def answer(at: int) -> str:
-    """Return the answer."""
+    """Return the answer without its citation."""
     return f"{stage(at)} {bar(at)}"
 
 
@@ -66,16 +79,16 @@ def judge_server() -> Iterator[SupportJudge]:
         truth.levels[stage(at), reference(at)] = "full"
         truth.levels[bar(at), reference(at)] = "none"
         truth.levels[reference(at), answer(at)] = "full"
+        truth.levels[stage(at), context(at)] = "full"
+        truth.levels[nugget(at), answer(at)] = "full"
     with SupportJudge(truth) as running:
         yield running
 
 
 def scenario(judged: JudgedProject, count: int, judge: Any = None, **keys: Any) -> None:
     """Write a scenario whose gates are green where nothing fails."""
-    gates = {"claim_precision": 0.5, "claim_recall": 1.0}
-    metrics = ["claim_precision", "claim_recall"]
     judge = {"reasks": 0, **(judge or {})}
-    judged.scenario(rows(count), metrics=metrics, gates=gates, judge=judge, **keys)
+    judged.scenario(rows(count), metrics=list(TRUTH), gates=TRUTH, judge=judge, **keys)
 
 
 def scores(judged: JudgedProject) -> dict[str, dict[str, float | None]]:
@@ -85,13 +98,16 @@ def scores(judged: JudgedProject) -> dict[str, dict[str, float | None]]:
 
 
 FAULTS = ("lacking", "odd_level", "prose", "length", "500", "not_json", "cut", "refusal", "null")
-CELLS: dict[str, tuple[Callable[[int], Cell | str], str]] = {
-    "the claims of the answer": (answer, "claim_precision"),
-    "the claims of the reference": (reference, "claim_recall"),
-    "a claim against the reference": (lambda at: (bar(at), reference(at)), "claim_precision"),
-    "the reference against the answer": (lambda at: (reference(at), answer(at)), "claim_recall"),
+CELLS: dict[str, tuple[Callable[[int], Cell | str], list[str]]] = {
+    "the claims of the answer": (answer, ["claim_precision"]),
+    # Without a claim in the reference no claim of the answer could be right.
+    "the claims of the reference": (reference, ["claim_precision", "claim_recall"]),
+    "a claim against the reference": (lambda at: (bar(at), reference(at)), ["claim_precision"]),
+    "the reference against the answer": (lambda at: (reference(at), answer(at)), ["claim_recall"]),
+    "a sentence against its source": (lambda at: (stage(at), context(at)), ["citation_recall"]),
+    "a nugget against the answer": (lambda at: (nugget(at), answer(at)), ["nugget_recall"]),
 }
-"""What the judge fails at, and which metric of the row needs it."""
+"""What the judge fails at, and which metrics of the row need it."""
 
 
 @pytest.mark.parametrize("where", CELLS)
@@ -99,20 +115,19 @@ def test_what_needs_a_failed_cell_is_an_error_and_the_rest_is_scored(
     judged: JudgedProject, judge_server: SupportJudge, where: str
 ) -> None:
     """Each row but the last meets another fault."""
-    cell_of, metric = CELLS[where]
+    cell_of, metrics = CELLS[where]
     judge_server.faults = {cell_of(at): fault for at, fault in enumerate(FAULTS)}
     scenario(judged, len(FAULTS) + 1)
     assert judged.pytest().ret == pytest.ExitCode.TESTS_FAILED
     *failed, last = judged.project.results()["samples"]
     found = scores(judged)
     assert found.pop(last["id"]) == TRUTH
-    assert list(found.values()) == [{**TRUTH, metric: None}] * len(FAULTS)
+    assert list(found.values()) == [TRUTH | dict.fromkeys(metrics)] * len(FAULTS)
     assert [one["outcome"] for one in failed] == ["error"] * len(FAULTS)
-    assert [list(one["errors"]) for one in failed] == [[metric]] * len(FAULTS)
+    assert [list(one["errors"]) for one in failed] == [metrics] * len(FAULTS)
     assert (last["outcome"], last["errors"]) == ("passed", {})
     assert judged.project.gates() == {
-        "claim_precision.mean": "passed",
-        "claim_recall.mean": "passed",
+        **{f"{name}.mean": "passed" for name in TRUTH},
         "unscored": "failed",
     }
 
@@ -141,7 +156,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again(
     scenario(judged, 2, {"reasks": 1})
     assert judged.pytest().ret == pytest.ExitCode.OK
     assert scores(judged) == {"s0": TRUTH, "s1": TRUTH}
-    assert judge_server.counts == {"claims": 5, "cells": 5}
+    assert judge_server.counts == {"claims": 5, "cells": 9}
 
 
 PRICE = {"price": {"input": 1_000_000, "output": 0}, "concurrency": 1}
@@ -166,7 +181,7 @@ def test_a_budget_that_ends_in_a_table_leaves_no_low_score(
         assert judged.project.gates()["unscored"] == ("failed" if unscored[-1] else "passed")
     assert unscored[0] > unscored[-1] == 0
     assert set(Counter(judged.asked).values()) == {1}
-    assert judge_server.counts == {"claims": 6, "cells": 6}
+    assert judge_server.counts == {"claims": 6, "cells": 12}
 
 
 def test_ctrl_c_in_a_table_loses_no_reply(
@@ -212,4 +227,4 @@ def test_a_repeat_that_fails_is_left_out_and_told(
     assert sample["details"]["claim_recall"]["repeats"]["values"] == [1.0, 1.0, 1.0]
     assert sample["errors"]["claim_precision"].startswith("2 of 3 repeats scored: judge 'm'")
     assert list(sample["errors"]) == ["claim_precision"]
-    assert judge_server.counts == {"claims": 6, "cells": 6}
+    assert judge_server.counts == {"claims": 6, "cells": 12}

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,14 +18,13 @@ from planted_rows import LANGUAGES, Language, PlannedRow, Unit, planned_rows, pl
 from sharded import files, merge, run_shards
 from support_judge import PlantedTruth, SupportJudge
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY
-
 if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 
-ROWS = 200
+
+ROWS = [40, pytest.param(200, marks=pytest.mark.full)]
 
 
 def share(said: Iterable[object]) -> Fraction:
@@ -98,7 +98,6 @@ EXPECTED: Mapping[str, Callable[[PlannedRow], Fraction]] = {
     "nugget_recall": lambda row: share(one.made == "full" for one in vital(row)),
     "nugget_recall.contexts": lambda row: share(one.in_contexts == "full" for one in vital(row)),
 }
-NAMED = [name for name in EXPECTED if METRIC_REGISTRY.canonical(name.partition(".")[0])]
 
 
 @pytest.fixture
@@ -114,11 +113,11 @@ def written(judged: JudgedProject, rows: Sequence[PlannedRow], **keys: Any) -> N
     server.truth = planted(rows)
     server.forget()
     judged.project.rows([row.row for row in rows])
-    in_contexts = {"metric": "nugget_recall", "in": "contexts"}
+    in_contexts = {"nugget_recall": {"in": "contexts"}}
     scenario = {
         "name": "qa",
         "dataset": {"path": "qa.jsonl"},
-        "metrics": [in_contexts if name == "nugget_recall.contexts" else name for name in NAMED],
+        "metrics": [in_contexts if name == "nugget_recall.contexts" else name for name in EXPECTED],
         "judge": {**judged.judge, "concurrency": 16},
         "citations": "auto",
         **keys,
@@ -131,7 +130,7 @@ def agrees(judged: JudgedProject, rows: Sequence[PlannedRow]) -> None:
     results = judged.project.results()
     scores = {sample["id"]: sample["scores"] for sample in results["samples"]}
     assert list(scores) == [row.id for row in rows]
-    for name in NAMED:
+    for name in EXPECTED:
         planned = [EXPECTED[name](row) for row in rows]
         found = [scores[row.id][name] for row in rows]
         assert found == pytest.approx(list(map(float, planned)), abs=1e-12), name
@@ -145,15 +144,35 @@ Call = tuple[str, tuple[str, ...]]
 
 def calls(row: PlannedRow) -> Counter[Call]:
     """Return what the judge is asked about a row, counted by hand: each once."""
-    claims, of_reference = (tuple(one.claim for one in row.units), claims_of(row))
+    claims = tuple(one.claim for one in row.units)
+    of_reference = tuple(claim.text for claim in row.claims)
+    nuggets = tuple(nugget.text for nugget in row.nuggets)
+    together = "\n".join(row.contexts.values())
     found: list[Call] = [(row.answer, ()), (row.reference, ())]
     found += [(row.reference, claims), (row.answer, of_reference)]
+    found += [(text, about) for text in row.contexts.values() for about in (claims, of_reference)]
+    found += [(row.answer, nuggets), (together, nuggets), *by_citation(row)]
     return Counter(found)
 
 
-def claims_of(row: PlannedRow) -> tuple[str, ...]:
-    """Return the claims of the reference."""
-    return tuple(claim.text for claim in row.claims)
+def by_citation(row: PlannedRow) -> list[Call]:
+    """Return the calls for what sentences cite: each context, those of a sentence together.
+
+    Where three are needed only together, each pair of them is asked then.
+    """
+    first: dict[tuple[str, ...], list[str]] = {}
+    then: dict[tuple[str, ...], list[str]] = {}
+    for unit in row.units:
+        cited = tuple(role for role in row.contexts if role in unit.cites)
+        for source in dict.fromkeys([*((role,) for role in cited), cited] if cited else []):
+            first.setdefault(source, []).append(unit.text)
+        for rest in combinations(cited, 2) if len(cited) == 3 else ():
+            then.setdefault(rest, []).append(unit.text)
+    return [
+        ("\n".join(row.contexts[role] for role in source), tuple(texts))
+        for asked_for in (first, then)
+        for source, texts in asked_for.items()
+    ]
 
 
 def asked(server: SupportJudge) -> Counter[Call]:
@@ -167,11 +186,12 @@ def every(rows: Iterable[PlannedRow]) -> Counter[Call]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("count", ROWS)
 def test_the_figures_are_those_that_follow_from_the_faults(
-    judged: JudgedProject, judge_server: SupportJudge, language: Language
+    judged: JudgedProject, judge_server: SupportJudge, language: Language, count: int
 ) -> None:
     """With two workers; then from the cache, in shards, and with other answers."""
-    rows = planned_rows(language, ROWS)
+    rows = planned_rows(language, count)
     written(judged, rows)
     assert judged.distributed().ret == pytest.ExitCode.OK
     agrees(judged, rows)
@@ -183,11 +203,13 @@ def test_the_figures_are_those_that_follow_from_the_faults(
         assert judged.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
         assert judged.project.without_run(-1) == judged.project.without_run(0)
     shards = run_shards(judged.project, ["1/2", "2/2"], f"--rag-cache-dir={judged.cache}")
-    assert merge(judged.project, shards, "--rag-output=merged").ret == pytest.ExitCode.OK
+    merged = merge(judged.project, shards, "--rag-output=merged")
+    assert merged.ret == pytest.ExitCode.OK
+    merged.stdout.fnmatch_lines(["models: 0 calls, * answers from the cache, 0 tokens, *"])
     whole = files(judged.path / ".rageval")
     assert files(judged.path / "merged").items() <= whole.items()
     assert judge_server.chats == []
-    others = planned_rows(language, ROWS, answers=2)
+    others = planned_rows(language, count, answers=2)
     written(judged, others)
     assert judged.pytest().ret == pytest.ExitCode.OK
     agrees(judged, others)
