@@ -50,7 +50,8 @@ def _in_short(info: MetricInfo) -> str:
     parts = [info.summary, needs] if info.summary else [needs]
     parts += [f"asks {', '.join(sorted(info.asks))}"] if info.asks else []
     parts.append(f"{info.range[0]:g} to {info.range[1]:g}")
-    parts += [] if info.higher_is_better else ["lower is better"]
+    # A direction that is there for gates alone is no better end.
+    parts += [] if info.higher_is_better or info.is_neutral else ["lower is better"]
     return "; ".join(parts)
 
 

@@ -162,6 +162,7 @@ def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str,
     needs: dict[str, tuple[str, ...]] = {name: (name, "answer") for name in CHECK_FIELDS}
     needs |= dict.fromkeys(_SEARCH, (_gold_of_search(mapped), _needed(mapped)))
     needs |= {"faithfulness": ("contexts", "answer"), "context_recall": ("contexts", "references")}
+    needs["nugget_recall"] = ("nuggets", "answer")
     counts = []
     needs |= dict.fromkeys(measures.of_answers.metrics, ("answer",))
     for name in measures.metrics:
@@ -300,12 +301,15 @@ def _needed(mapped: Mapped) -> str:
     return "retrieved_ids" if "reference_ids" in mapped.fields else "contexts"
 
 
+_BY_ITS_FIELD: Final = {"must_satisfy": "must_satisfy", "nugget_recall": "nuggets"}
+
+
 def _judged(mapped: Mapped) -> tuple[str, ...]:
     has = mapped.fields.keys()
-    is_possible = "contexts" in has or not has & {"answer", "must_satisfy"}
+    is_possible = "contexts" in has or not has & {"answer", "must_satisfy", "nuggets"}
     names = ["faithfulness"] if is_possible else []
     names += ["context_recall"] if {"contexts", "references"} <= has else []
-    names += ["must_satisfy"] if "must_satisfy" in has else []
+    names += [name for name, field in _BY_ITS_FIELD.items() if field in has]
     return (*names, "answer_correctness") if "references" in has else tuple(names)
 
 

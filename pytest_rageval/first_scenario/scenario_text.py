@@ -38,6 +38,7 @@ _MEANS: Final = {
     "context_recall": "the share of the reference's claims that the contexts support",
     "answer_correctness": "the answer says what the reference says",
     "must_satisfy": "the answer meets what its row asks for",
+    "nugget_recall": "the share of what an answer has to say that it says",
     "refusal": "answers where there is an answer, refuses where there is none",
     "over_refusal": "refuses where there is an answer",
     "missed_refusal": "answers where there is none",

@@ -39,6 +39,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "criteria": ("must_satisfy",),
     "custom": (),
     "dbgpt": (),
+    "filling": (),
     "holes": (),
     "judged": ("judged", "rbp"),
     "lexical": ("acc", "coverem", "em", "f1", "stringem"),

@@ -150,9 +150,12 @@ def _is_needed(table: SupportTable, sentence: Statement, cites: Cites, cited: Ci
 
 def _recall(most: int | None, name: str, table: SupportTable) -> Score:
     sentences = table.of("sentence")
-    bare = [one for one in sentences if not _is_supported(table, one, one.cites[:most])]
-    texts = [_why_unsupported(table, one, one.cites[:most]) for one in bare]
-    return Score(name, 1 - len(bare) / len(sentences), _listed(texts))
+    texts = [
+        _why_unsupported(table, sentence, sentence.cites[:most])
+        for sentence in sentences
+        if not _is_supported(table, sentence, sentence.cites[:most])
+    ]
+    return Score(name, (len(sentences) - len(texts)) / len(sentences), _listed(texts))
 
 
 def _precision(most: int | None, name: str, table: SupportTable) -> Score:
@@ -165,12 +168,12 @@ def _precision(most: int | None, name: str, table: SupportTable) -> Score:
             if cites:
                 texts.append(_why_unsupported(table, sentence, cites))
             continue
-        needless = [c for c in cites if not _is_needed(table, sentence, cites, c)]
+        needless = [cited for cited in cites if not _is_needed(table, sentence, cites, cited)]
         wasted += len(needless)
         texts += [_why_needless(table, sentence, cites, cited) for cited in needless]
     if not total:
         return Score(name, None, "no citation", left_out="answer")
-    return Score(name, 1 - wasted / total, _listed(texts))
+    return Score(name, (total - wasted) / total, _listed(texts))
 
 
 def _wants_support(
@@ -186,23 +189,24 @@ def _wants_support(
 def _worth(options: SupportOptions, table: SupportTable, sentence: Statement) -> Fraction:
     """Return the mean of what the citations of a sentence are worth, 0 without any."""
     cites = sentence.cites[: options.most]
-    levels = [table.level(sentence, context(*c.places)) or "none" for c in cites if c.places]
-    counts = [level for level in levels if level == "full" or not options.strict]
-    return sum((Fraction(WORTH[level]) for level in counts), Fraction()) / max(len(cites), 1)
+    sources = [context(*cited.places) for cited in cites if cited.places]
+    levels = [table.level(sentence, source) or "none" for source in sources]
+    counting = [level for level in levels if level == "full" or not options.strict]
+    return sum((Fraction(WORTH[level]) for level in counting), Fraction()) / max(len(cites), 1)
 
 
 def _support(options: SupportOptions, of_all: bool, name: str, table: SupportTable) -> Score:
-    sentences = [one for one in table.of("sentence") if of_all or one.cites]
+    sentences = [sentence for sentence in table.of("sentence") if of_all or sentence.cites]
     if not sentences:
         return Score(name, None, "no citation", left_out="answer")
-    value = sum((_worth(options, table, one) for one in sentences), Fraction()) / len(sentences)
+    worths = [_worth(options, table, sentence) for sentence in sentences]
     texts = [
         _why_unsupported(table, sentence, cites)
         for sentence in sentences
         for cites in [[cited] for cited in sentence.cites[: options.most]] or [[]]
         if not _is_supported(table, sentence, cites)
     ]
-    return Score(name, float(value), _listed(texts))
+    return Score(name, float(sum(worths, Fraction()) / len(worths)), _listed(texts))
 
 
 def _listed(texts: Sequence[str]) -> str | None:
@@ -246,12 +250,12 @@ def _why_needless(table: SupportTable, sentence: Statement, cites: Cites, cited:
 def _what_does(table: SupportTable, sentence: Statement) -> str:
     """Say what else is known to support a sentence, in words to add; "" for nothing."""
     own = {context(*cited.places): cited for cited in sentence.cites if cited.places}
-    sources = [
-        s for s in {**own, **dict.fromkeys(table.row.contexts)} if table.is_full(sentence, s)
-    ]
-    if sources:
+    every = dict.fromkeys([*own, *table.row.contexts])
+    full = [source for source in every if table.is_full(sentence, source)]
+    if full:
         names = [
-            _with_document(table, _mark(own[s]) if s in own else s.name, s.at) for s in sources
+            _with_document(table, _mark(own[source]) if source in own else source.name, source.at)
+            for source in full
         ]
         return f"; {_and(names)} {'supports' if len(names) == 1 else 'support'} it"
     return "; only the history supports it" if table.is_full(sentence, HISTORY) else ""

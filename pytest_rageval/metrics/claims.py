@@ -244,9 +244,9 @@ METRICS = (
         "self_knowledge",
         _Rule(_self_knowledge, _RIGHT_AND_FOUNDED, _BOTH),
         "answer contexts references",
-        "the share of the answer's claims that are right, and in no context; neither end is the"
-        " better one: its weight is 0 unless it is written",
-        # A gate needs a direction: an answer that refuses must not meet a maximum.
+        "the share of the answer's claims that are right, and in no context; neither end is better,"
+        " so that its weight is 0 unless written",
+        # A gate needs a direction, and an answer that refuses must not meet a maximum.
         lower_is_better=True,
         is_neutral=True,
     ),

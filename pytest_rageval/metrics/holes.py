@@ -11,10 +11,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pydantic import Field
+
+from pytest_rageval.metrics.base import MetricInfo, NoOptions, Role
 from pytest_rageval.model import Sample
 
 if TYPE_CHECKING:
@@ -23,6 +26,19 @@ if TYPE_CHECKING:
 
 POOLED: Final = -1
 """The grade of a document that was to be judged, and was not."""
+
+
+class FillableOptions(NoOptions):
+    """The options of a measure whose holes a judge may fill."""
+
+    filled: Literal[True] | None = Field(
+        None, description="a judge grades the results that nobody judged, as 'fill' says"
+    )
+
+    def adapt(self, info: MetricInfo) -> MetricInfo:
+        """Return the info of a measure; one that is filled asks a judge."""
+        asks: frozenset[Role] = frozenset({"judge"})
+        return replace(info, asks=asks, fills=True) if self.filled else info
 
 
 def hole_ranks(sample: Sample, k: int | None) -> list[int]:

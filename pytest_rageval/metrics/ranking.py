@@ -21,12 +21,12 @@ from pytest_rageval.metrics.base import (
     MetricDefinition,
     MetricInfo,
     NoOptions,
-    Role,
     ScoringContext,
 )
 from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
 from pytest_rageval.metrics.holes import (
     Between,
+    FillableOptions,
     Open,
     Ranked,
     average_precision_between,
@@ -42,7 +42,6 @@ from pytest_rageval.model import MAX_GRADE, Sample, Score
 _IDS = frozenset({"retrieved_ids", "reference_ids"})
 _CONTEXTS = frozenset({"contexts", "reference_contexts"})
 _DOCUMENTS = frozenset({"context_docs", "doc_name"})
-_JUDGE: Final[frozenset[Role]] = frozenset({"judge"})
 
 # trec_eval counts the documents of each grade up to the largest: its time grows with the square.
 Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
@@ -50,13 +49,10 @@ Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 _K: Final = "only the first k results count"
 _REL: Final = "a document is relevant from this grade upwards"
 _JUDGED_ONLY: Final = "leave results without a judgement out first"
-_FILLED: Final = "a judge grades the results that nobody judged, as 'fill' says"
 
 
-class MeasureOptions(NoOptions):
+class MeasureOptions(FillableOptions):
     """The options of a measure of ir-measures."""
-
-    filled: Literal[True] | None = Field(None, description=_FILLED)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -69,10 +65,6 @@ class MeasureOptions(NoOptions):
         k = getattr(self, "k", None)
         cutoff, filled = f"@{k}" if k else "", WITH_FILLED if self.filled else ""
         return name + (f"({listed})" if listed else "") + cutoff + filled
-
-    def adapt(self, info: MetricInfo) -> MetricInfo:
-        """Return the info of a measure; one that is filled asks a judge."""
-        return replace(info, asks=_JUDGE, fills=True) if self.filled else info
 
 
 class RankingOptions(MeasureOptions):
@@ -111,9 +103,7 @@ class HitOptions(RankingOptions):
     @model_validator(mode="after")
     def _contexts_have_no_grades(self) -> HitOptions:
         if self.on == "contexts" and (self.rel != 1 or self.judged_only or self.filled):
-            raise ValueError(
-                "'rel', 'judged_only', 'filled' are about ids: contexts have no grades"
-            )
+            raise ValueError("'rel', 'judged_only', 'filled' are about ids; contexts have none")
         return self
 
     def adapt(self, info: MetricInfo) -> MetricInfo:

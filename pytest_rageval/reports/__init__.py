@@ -5,5 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-NAMES: Final[Mapping[str, tuple[str, ...]]] = {"labels": (), "page": (), "what_is_wrong": ()}
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "answer_lengths": (),
+    "labels": (),
+    "page": (),
+    "what_is_wrong": (),
+}
 """What has no report of its own: no run loads it to look for one."""

@@ -21,6 +21,6 @@ def lengths_beside_nuggets(result: ScenarioResult) -> Iterator[str]:
     ]
     if (mean := weighted_mean(lengths)) is not None:
         yield (
-            f"{names[0]}: answers have {mean:.0f} words in the mean (of Chinese, characters); "
+            f"{names[0]}: answers have {mean:.1f} words in the mean (of Chinese, characters); "
             "one that says more finds more nuggets"
         )

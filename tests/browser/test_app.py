@@ -506,7 +506,7 @@ def test_a_scenario_is_made_in_chinese_too(open_app: Callable[..., Any]) -> None
     fields = (
         "question|answer|references?|contexts|reference_contexts|retrieved_ids|reference_ids|id"
     )
-    fields += "|doc_name|tags|must_(?:not_)?include|must_match|must_satisfy"
+    fields += "|doc_name|tags|must_(?:not_)?include|must_match|must_satisfy|nuggets"
     names = "gpt_answer|claude_answer|coverem|acc|em|f1|rouge|rageval|rageval_data|yaml|csv|two|MB"
     names += "|data|jsonl|rows|evil|bm25|dense"
     left = re.sub(rf"\b(?:{fields}|{names})\b", "", shown)

@@ -310,7 +310,12 @@ def _metric(info: MetricInfo) -> Row:
     ends = f"; {low:g} to {high:g}" if info.range != (0.0, 1.0) else ""
     asks = " and ".join(sorted(info.asks, reverse=True))
     asked = f"; asks {asks}" if "embedding" in info.asks else ""
-    text = info.summary + asked + ends + ("" if info.higher_is_better else "; lower is better")
+    text = (
+        info.summary
+        + asked
+        + ends
+        + ("" if info.higher_is_better or info.is_neutral else "; lower is better")
+    )
     if family_of(info) == "judged":
         return info.name, f"{cell(text)}; needs {_names(sorted(info.needs))}", _names(info.aliases)
     return info.name, cell(text), _names(info.aliases)

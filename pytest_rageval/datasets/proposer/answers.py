@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_rageval.datasets.proposer.columns import Column
-from pytest_rageval.datasets.proposer.draft import AS_SAID, DOCUMENTS, WHY, Draft, FoundColumn, Way
+from pytest_rageval.datasets.proposer.draft import (
+    AS_SAID,
+    DOCUMENTS,
+    NUGGETS,
+    WHY,
+    Draft,
+    FoundColumn,
+    Way,
+)
 from pytest_rageval.datasets.proposer.names import (
     CHECK_FIELDS,
     Surely,
@@ -252,7 +260,9 @@ class Answers(Draft):
         if self._is_list_of_gold(column) and not is_of_run:
             return "the gold: lists of right answers"
         if is_bare:
-            has_others = bool({*_ANSWERED, *CHECK_FIELDS} & self.fields.keys() or self.notes)
+            has_others = bool(
+                {*_ANSWERED, *CHECK_FIELDS, NUGGETS} & self.fields.keys() or self.notes
+            )
             is_alone = not has_others and not any(map(self._is_of_a_run, self._left()))
             is_gold = is_alone and self._is_short(column) and not is_of_run
             return "the gold: it is alone, and short" if is_gold else ""

@@ -24,7 +24,11 @@ from pytest_rageval.scenario.column_names import (
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 
 AS_SAID: Final = "as you said"
-GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", *CHECK_FIELDS)
+NUGGETS: Final = "nuggets"
+GOLD_FIELDS: Final = (
+    *("references", "reference_contexts", "reference_ids", NUGGETS),
+    *CHECK_FIELDS,
+)
 SPARSE: Final = 0.5
 """The share of the rows that a column has to have, to be more than a remark in some."""
 

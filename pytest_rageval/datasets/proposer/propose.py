@@ -15,13 +15,16 @@ from pytest_rageval.datasets.proposer.draft import (
     AS_SAID,
     DOCUMENTS,
     GOLD_FIELDS,
+    NUGGETS,
     SPARSE,
+    WHY,
     FoundColumn,
     Way,
 )
 from pytest_rageval.datasets.proposer.names import (
     ALIASES,
     CHECK_FIELDS,
+    Surely,
     mark_between,
 )
 from pytest_rageval.scenario.column_names import (
@@ -89,6 +92,7 @@ def map_columns(
         draft.systems = tuple(systems)
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
+    draft.take_nuggets()
     if is_answered:
         draft.take_answered()
     draft.take_answer()
@@ -100,7 +104,7 @@ def map_columns(
     draft.drop_other_ids()
     draft.take_id()
     draft.take_document()
-    order = [*FIELD_ALIASES, ALIASES]
+    order = [*FIELD_ALIASES, ALIASES, NUGGETS]
     return Mapped(
         {name: draft.fields[name] for name in order if name in draft.fields},
         draft.doubt,
@@ -115,6 +119,11 @@ def map_columns(
 @dataclass
 class _Fields(Answers):
     """The fields beside answers and gold: contexts, ids, documents, labels."""
+
+    def take_nuggets(self) -> None:
+        """Take lists that are called nuggets: no data have another word for them."""
+        if NUGGETS not in self.fields and self.table[NUGGETS].is_list:
+            self.fields[NUGGETS] = FoundColumn(NUGGETS, WHY[Surely.DOCUMENTED])
 
     def settle_contexts(self) -> None:
         """Decide which contexts a system found, and which it should find."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, cycle, product
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from pytest_rageval.clients.accounting import current_purpose
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema, Vector
@@ -20,9 +20,7 @@ from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.reply_form import in_words, instance
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.tokens import Habits
-
-if TYPE_CHECKING:
-    from pytest_rageval.metrics.support.prompts import StandIns
+from pytest_rageval.engine.scoring.stand_ins import Guesses
 
 _PROMPTS_OFF: Final = 0.15
 """How far the tokens of prompts may be from the guess."""
@@ -122,14 +120,6 @@ class Known:
         return is_known
 
 
-@runtime_checkable
-class StandsIn(Protocol):
-    """Reads replies, and can make one up."""
-
-    def stand_in(self, likely: StandIns, seed: str) -> str:
-        """Return a reply that could be one."""
-
-
 class CountingJudge:
     """Counts requests to a judge. Those that the cache does not answer get a made-up reply.
 
@@ -137,11 +127,11 @@ class CountingJudge:
     ``made_up`` counts the requests without a known reply.
     """
 
-    def __init__(self, use: ModelUse, known: Known, likely: StandIns) -> None:
+    def __init__(self, use: ModelUse, known: Known, guesses: Guesses) -> None:
         self.made_up = 0
         self._use = use
         self._known = known
-        self._likely = likely
+        self._guesses = guesses
 
     async def complete(
         self,
@@ -174,13 +164,15 @@ class CountingJudge:
         seed: str,
     ) -> str | None:
         """Return a reply in place of the real one; equal questions get equal ones."""
-        if isinstance(accept, StandsIn):
-            return accept.stand_in(self._likely, seed)
         if schema is None:
             return None
+        prompt = messages[-1].content
+        for text in self._guesses.replies(schema, prompt, seed):
+            if _is_acceptable(accept, text):
+                return text
         # What the judge would translate stays as long as it is.
         claims = [f"{_CLAIM} {seed[:4]}.{number}" for number in range(_MOST_TEXTS)]
-        return _made_up(schema, accept, _listed(messages[-1].content), claims)
+        return _made_up(schema, accept, _listed(prompt), claims)
 
     def _count(self, messages: Sequence[Message], schema: ReplySchema | None, kind: str) -> None:
         form = self._use.settings.form
@@ -207,13 +199,18 @@ def _made_up(
         product([["1"]], [1], sizes),  # verdicts that are texts
     ):
         text = json.dumps(instance(schema, _leaf(number, cycle(texts)), items))
-        try:
-            if accept is not None:
-                accept(text)
-        except ValueError:
-            continue
-        return text
+        if _is_acceptable(accept, text):
+            return text
     return None
+
+
+def _is_acceptable(accept: Accept | None, text: str) -> bool:
+    try:
+        if accept is not None:
+            accept(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _listed(prompt: str) -> list[str]:

@@ -6,9 +6,10 @@ forecast is made three times: with the fewest claims, the likely ones, and the m
 
 from __future__ import annotations
 
+import json
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice, product
@@ -115,17 +116,32 @@ class Guesses:
 
     @property
     def choices(self) -> Sequence[tuple[Level, Level]]:
-        """The values of ``fixed`` that together lead to all calls that are assumed."""
+        """The values of ``fixed`` under which all calls are made that may be, taken together."""
         return _ALL_LEVELS if self._assumed == "most" else [self.fixed]
 
-    def claims(self, text: str, seed: str, least: int) -> list[str]:
-        """Return ``least``, MOST_CLAIMS, or as many as a text about as long has for its size."""
-        number, like = self._number(text, seed)
-        number = max(number, min(least, MOST_CLAIMS))
-        words = islice(cycle(like or (_CLAIM,)), number)
-        return [f"{claim} {seed[:6]}.{at}" for at, claim in enumerate(words, 1)]
+    def replies(self, schema: ReplySchema, prompt: str, seed: str) -> Iterator[str]:
+        """Yield replies to a prompt of a support table; none where it is of something else.
+
+        Those with more claims follow, where so few may not be acceptable.
+        """
+        if schema not in (cells_schema(), claims_schema()):
+            return
+        sources, count = asked_in(prompt)
+        if schema == cells_schema():
+            levels = self._levels(count, len(sources), seed)
+            verdicts = [
+                {"n": n, "support": level, "reason": ""} for n, level in enumerate(levels, 1)
+            ]
+            yield json.dumps({"verdicts": verdicts})
+        elif sources:
+            number, like = self._number(sources[0], seed)
+            words = islice(cycle(like or (_CLAIM,)), MOST_CLAIMS)
+            claims = [f"{claim} {seed[:6]}.{at}" for at, claim in enumerate(words, 1)]
+            for size in range(number, MOST_CLAIMS + 1):
+                yield json.dumps({"claims": claims[:size]}, ensure_ascii=False)
 
     def _number(self, text: str, seed: str) -> tuple[int, Sequence[str]]:
+        """Return how many claims a text has, as one about as long has for its size, and these."""
         if self._assumed != "likely":
             return (0 if self._assumed == "fewest" else MOST_CLAIMS), ()
         if len(self._learned.texts) < ENOUGH:
@@ -138,8 +154,7 @@ class Guesses:
         number = math.floor(len(drawn.claims) * size / drawn.size + chance.random())
         return min(number, MOST_CLAIMS), drawn.claims
 
-    def levels(self, count: int, parts: int, seed: str) -> list[Level]:
-        """Return a level for each statement."""
+    def _levels(self, count: int, parts: int, seed: str) -> list[Level]:
         if self._assumed != "likely":
             return [self.fixed[parts > 1]] * count
         known = self._learned.levels[parts > 1]

@@ -95,7 +95,7 @@ def of_missing(claims: Claims) -> str:
 
     def notes(claim: Statement) -> str:
         said = claims.table.reason(claim, ANSWER)
-        return joined(_said("answer", said), _whose_fault(claims, claim))
+        return joined(_whose_fault(claims, claim), _said("answer", said))
 
     some = _counted(claims.missing, claims.of_reference, "reference claim")
     return _listed(f"{some} missing", claims.missing, notes)
@@ -180,7 +180,7 @@ def _quoted(claims: Sequence[Statement], notes: Callable[[Statement], str]) -> s
     texts = []
     for claim in claims[:_LISTED]:
         said = notes(claim)
-        quoted = f'"{shorten(claim.text, _WIDTH)}"'
+        quoted = f'"{shorten(claim.text.rstrip(".。"), _WIDTH)}"'
         texts.append(f"{quoted} ({said})" if said else quoted)
     more = len(claims) - _LISTED
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.support.prompts import CLAIMS, StandIns, read_claims
+from pytest_rageval.metrics.support.prompts import CLAIMS, read_claims
 from pytest_rageval.text.reply import UnreadableReplyError
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
 
@@ -38,11 +37,6 @@ class ClaimsReply:
             found.setdefault(claim.casefold().strip(" .。!！\"'“”"), claim)
         self._check_count(list(found.values()))
         return tuple(found.values())
-
-    def stand_in(self, likely: StandIns, seed: str) -> str:
-        """Return a reply that could be one."""
-        claims = likely.claims(self.text, seed, 0 if self.may_be_empty else self._fewest)
-        return json.dumps({"claims": list(claims)}, ensure_ascii=False)
 
     def _check(self, claim: str) -> None:
         shown = shorten(repr(claim))

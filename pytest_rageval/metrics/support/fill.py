@@ -83,15 +83,14 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
     source, statements = keys[0][1], [statement for statement, _ in keys]
     sees_answer = source.kind == "answer" or statements[0].of in ("claim", "sentence")
     language = _language(table.row, models, sees_answer=sees_answer)
-    texts = source_texts(table.row, source)
     prompt = cells_prompt(
         language,
         table.row.sample.question or "",
-        texts,
+        source_texts(table.row, source),
         [statement.text for statement in statements],
     )
     try:
-        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys), len(texts)))
+        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys)))
     except ClientError as error:
         table.failed.update(dict.fromkeys(keys, error))
     else:
@@ -168,8 +167,8 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
         claims = await _reply(models, prompt, claims_schema(), read)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
-                f"{len(claims)} claims were found in one text, and at most {MOST_CLAIMS} are "
-                "checked: cut the text, or leave out the metrics of claims"
+                f"{len(claims)} claims were found in the {'answer' if of_answer else 'reference'}, "
+                f"and at most {MOST_CLAIMS} are checked: cut it, or leave out the metrics of claims"
             )
     except ClientError as error:
         table.failed[origin] = error

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.support.table import Cell, Level
@@ -155,25 +154,11 @@ def _free_mark(texts: Iterable[str]) -> str:
     return f"-{next(number for number in range(1, len(taken) + 2) if str(number) not in taken)}"
 
 
-class StandIns(Protocol):
-    """Says what replies may be that nobody has given; equal ``seed``s make equal replies."""
-
-    def claims(self, text: str, seed: str, least: int) -> Sequence[str]:
-        """Return claims that a text may make, ``least`` or more."""
-
-    def levels(self, count: int, parts: int, seed: str) -> Sequence[Level]:
-        """Return levels of so many statements, for a source of so many parts."""
-
-
 @dataclass(frozen=True, slots=True)
 class CellsReply:
-    """Reads the verdicts on ``count`` statements, and refuses a reply that lacks one.
-
-    ``parts`` is how many texts the source has.
-    """
+    """Reads the verdicts on ``count`` statements, and refuses a reply that lacks one."""
 
     count: int
-    parts: int = 1
 
     def __call__(self, reply: str) -> tuple[Cell, ...]:
         """Return a cell for each statement, in their order; raises ValueError."""
@@ -190,14 +175,6 @@ class CellsReply:
                 f"it has those on {numbers}"
             )
         return tuple(found[number] for number in range(1, self.count + 1))
-
-    def stand_in(self, likely: StandIns, seed: str) -> str:
-        """Return a reply that could be one."""
-        levels = likely.levels(self.count, self.parts, seed)
-        verdicts = [
-            {"n": number, "support": level, "reason": ""} for number, level in enumerate(levels, 1)
-        ]
-        return json.dumps({"verdicts": verdicts})
 
 
 def read_claims(reply: str) -> tuple[str, ...]:

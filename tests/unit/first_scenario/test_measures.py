@@ -57,6 +57,15 @@ def test_answers_with_gold_of_a_search_that_was_not_recorded_measure_nothing() -
     assert measures(row).asks == ("retrieved_ids",)
 
 
+def test_nuggets_are_looked_for_by_a_judge() -> None:
+    """G7: a comment beside what needs no model."""
+    alone = measures({"question": "Who?", "nuggets": ["the shop", "the sender"]})
+    assert (alone.metrics, alone.asks, alone.judged) == (("nugget_recall",), ("answer",), True)
+    beside = measures({**ROW, "generated_answer": "five", "nuggets": ["five days"]})
+    assert beside.metrics == ("em", "f1", "rouge-l")
+    assert beside.later[-1] == (("nugget_recall", "answer_correctness"), A_JUDGE)
+
+
 def test_checks_of_the_rows_are_metrics() -> None:
     """Also without references."""
     row = {"question": "Who pays?", "response": "the shop", "must_include": ["shop"]}

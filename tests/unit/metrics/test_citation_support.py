@@ -198,6 +198,7 @@ def test_what_refuses_or_is_empty_is_not_asked_about(scored: Score) -> None:
     assert refused.calls == []
     assert set(refused.result.scores.values()) == {0.0}
     assert set(refused.result.left_out.values()) == {"answer"}
+    assert set(refused.result.reasons.values()) == {"refused"}
     for answer in ("", " ", "[1]"):
         empty = scored(answer)
         assert empty.calls == []
@@ -291,18 +292,28 @@ TURNS = ({"role": "user", "content": "When?"}, {"role": "assistant", "content": 
 EARLIER = "User: When?\nAssistant: In 1889."
 
 
-def test_the_history_is_asked_about_what_citations_do_not_support(scored: Score) -> None:
+@pytest.mark.parametrize("level", ["none", "partial"])
+def test_the_history_is_asked_about_what_citations_do_not_support(
+    scored: Score, level: str
+) -> None:
     """It changes no value; uncited sentences are no question of citations."""
-    says = {(ONE, EARLIER): "full", (TWO, "1"): "full"}
+    says = {(ONE, "1"): level, (ONE, EARLIER): "full", (TWO, "1"): "full"}
     answer = f"{ONE}[1] {TWO}[1] It stands in Paris."
     found = scored(answer, says, more=HISTORY, history=TURNS)
     assert found.calls == [("1", (ONE, TWO)), (EARLIER, (ONE,))]
     assert found["citation_recall"] == pytest.approx(1 / 3)
-    assert found["support_precision"] == 0.5
+    assert found["support_precision"] == (0.75 if level == "partial" else 0.5)
     for name in ("citation_recall", "support_precision", "citation_precision"):
-        assert found.result.reasons[name].startswith(
-            '"It opened in 1889" cites [1], which does not support it; only the history supports it'
-        )
+        reason = found.result.reasons[name]
+        assert reason.startswith('"It opened in 1889" cites [1], which ')
+        assert "; only the history supports it" in reason
+
+
+def test_a_metric_alone_asks_the_history_as_well(scored: Score) -> None:
+    says = {(ONE, "1"): "partial"}
+    for metric in ALL.split(", "):
+        found = scored(f"{ONE}[1]", says, metric, more=HISTORY, history=TURNS)
+        assert [source for source, _ in found.calls] == ["1", EARLIER]
 
 
 def test_without_evidence_the_history_is_not_asked(scored: Score) -> None:

@@ -228,7 +228,7 @@ def test_a_cell_that_failed_fails_the_metrics_that_want_it() -> None:
 
 def test_more_than_fifty_claims_are_an_error() -> None:
     filled = Table(0, "E" * 51, "E", [""] * 51, [""]).fill(["claim_precision", "claim_recall"])
-    assert "51 claims were found in one text" in str(metric("claim_precision").failure(filled))
+    assert "51 claims were found in the answer" in str(metric("claim_precision").failure(filled))
     assert metric("claim_recall").failure(filled) is None
     assert Table(0, "E" * 50, "E", [""] * 50, [""]).values(["claim_precision"]) == {
         "claim_precision": 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.page import support
+from pytest_rageval.reports.page.assemble import asset
 from pytest_rageval.reports.page.data import page_data
 from pytest_rageval.stats.summary import summarize_scenario
 
@@ -107,3 +109,21 @@ def test_the_details_of_a_table_name_the_documents_that_are_known() -> None:
         {"kind": "contexts", "index": [2]},
         {"kind": "contexts", "index": [1, 2], "docs": ["x.pdf", None]},
     ]
+
+
+def test_both_languages_have_the_same_words_with_the_same_places() -> None:
+    """Each key once, none that the pages have already, and none that no script says."""
+    entry = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
+    parts = [entry.findall(part) for part in asset("support_words.js").split("\n  zh: {\n")]
+    english, chinese = map(dict, parts)
+    assert len(english) == len(parts[0]) > 50
+    places = [
+        {key: set(re.findall(r"\{\w+\}", said)) for key, said in part.items()}
+        for part in (english, chinese)
+    ]
+    assert places[0] == places[1]
+    others = "".join(map(asset, ("words.js", "variant_words.js")))
+    assert not english.keys() & {key for key, _ in entry.findall(others)}
+    code = "".join(map(asset, ("support_table.js", "support_faults.js", "marked_answer.js")))
+    made_up = r"(of|one|importance|source|level|fault)_\w+"
+    assert [key for key in english if f'"{key}"' not in code and not re.match(made_up, key)] == []

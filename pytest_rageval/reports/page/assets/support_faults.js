@@ -78,14 +78,19 @@ function claimFault(found, row) {
   const level = bestOf(row, columns);
   const inPart = contextPlaces(found, evidence.filter((column) => levelOf(row, column) === "partial"));
   if (evidence.length && !inSome.length) {
-    if (!reference.length) return fault(level, 1, () => say("fault_no_context"), columns, inPart);
-    const key = inReference.length ? "fault_no_context_right" : "fault_nowhere";
-    return fault(level, inReference.length ? 3 : 1, () => say(key), columns, inPart);
+    if (inReference.length) return fault(level, 3, () => say("fault_no_context_right"), columns, inPart);
+    const key = reference.length ? "fault_nowhere" : "fault_no_context";
+    return fault(level, 1, () => say(inPartOf(key, level)), columns, inPart);
   }
   if (!reference.length || inReference.length) return null;
-  const key = inSome.length ? "fault_wrong_from" : "fault_wrong";
+  const key = inSome.length ? "fault_wrong_from" : inPartOf("fault_wrong", level);
   const words = () => say(key, { sources: namesOf(found, inSome) });
   return fault(level, 2, words, reference, contextPlaces(found, inSome));
+}
+
+/** The words for what some source has in part. */
+function inPartOf(key, level) {
+  return level === "partial" ? `${key}_partial` : key;
 }
 
 function missingFault(found, row) {
@@ -97,7 +102,7 @@ function missingFault(found, row) {
   const having = fullOf(row, contexts);
   const best = bestOf(row, deciding);
   const rank = row.statement.importance === "okay" ? 3 : best === "partial" ? 2 : 1;
-  if (!answer.length) return fault(best, rank, () => say("fault_no_context"), contexts);
+  if (!answer.length) return fault(best, rank, () => say(inPartOf("fault_no_context", best)), contexts);
   const where = having.length ? "_had" : contexts.length ? "_nowhere" : "";
   const key = `fault_${best === "partial" ? "partly" : "missing"}${where}`;
   return fault(best, rank, () => say(key, { sources: namesOf(found, having) }), answer, contextPlaces(found, having));

@@ -52,24 +52,13 @@ function supportBlock(run, at) {
 }
 
 function supportMatrix(found) {
-  const columns = sourceOrder(found);
+  const columns = [...found.sources.keys()];
   const heads = columns.map((column) => sourceHead(found.sources[column]));
   const known = ORIGINS.filter((origin) => found.rows.some(({ statement }) => statement.of === origin));
   const others = found.rows.some(({ statement }) => !ORIGINS.includes(statement.of)) ? [null] : [];
   const groups = [...known, ...others].map((origin) => originRows(found, columns, origin));
   const made = table(say("support"), [say("statement"), ...heads], groups, { class: "support" });
   return [el("p", { class: "note narrow" }, say("only_asked")), made];
-}
-
-/** The columns: each context, contexts together, then other texts. */
-function sourceOrder({ sources }) {
-  const order = ({ kind, index }) => [SOURCES.indexOf(kind), index.length, ...index];
-  const keys = sources.map(order);
-  const difference = (a, b) => {
-    const at = keys[a].findIndex((part, place) => part !== keys[b][place]);
-    return at < 0 ? a - b : keys[a][at] - (keys[b][at] ?? -1);
-  };
-  return [...sources.keys()].sort(difference);
 }
 
 function sourceHead(source) {

@@ -2,7 +2,7 @@
 
 const FIELDS = [
   "question", "answer", "references", "contexts", "reference_contexts", "retrieved_ids", "reference_ids",
-  "doc_name", "id", "must_include", "must_not_include", "must_match", "must_satisfy", "tags",
+  "doc_name", "id", "must_include", "must_not_include", "must_match", "must_satisfy", "nuggets", "tags",
 ];
 
 function emptyDraft() {

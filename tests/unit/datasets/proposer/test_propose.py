@@ -398,6 +398,17 @@ def test_criteria_in_words_are_for_a_judge(column: str) -> None:
     assert mapped(rows_of({"question": ASKED, "asks": cells}), must_satisfy="asks").has_gold
 
 
+def test_lists_of_nuggets_are_gold() -> None:
+    """G7: by their one name, and only if they are lists; an ``answer`` beside is asked about."""
+    lists = ([{"text": "5 days", "importance": "vital"}], ["6 days"], None)
+    assert of(question=ASKED, nuggets=lists) == {"question": "question", "nuggets": "nuggets"}
+    rows = {"question": ASKED, "nuggets": lists}
+    assert mapped(rows_of(rows)).has_gold
+    answers = ("5 days", "6 days", "7 days")
+    assert "answer" in mapped(rows_of({**rows, "answer": answers})).doubt
+    assert "nuggets" not in of(question=ASKED, nuggets=("chicken", "chicken", "beef"))
+
+
 @pytest.mark.parametrize("cells", [(1, 0, 1), ("1", "0", "1"), (True, False, True)])
 @pytest.mark.parametrize("column", ["answerable", "is_answerable", "response_ok", "answer"])
 def test_a_flag_is_no_answer(column: str, cells: tuple[Any, ...]) -> None:

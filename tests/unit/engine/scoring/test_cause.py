@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -175,3 +176,48 @@ def test_only_low_answers_have_a_cause_and_only_where_it_is_asked_for(info: Info
     missed = info(**given, thresholds={"weighted_score": Bound(min=0.7)})
     assert with_cause(missed, asked, result).cause == "retrieval"
     assert with_cause(info(**given), asked, SampleResult("q", 0)).cause is None
+
+
+def table(*nuggets: tuple[str, str, str | None, str | None]) -> dict[str, Any]:
+    """Return the details of nuggets: importance, text, its levels in answer and contexts."""
+    return {
+        "support": {
+            "statements": [
+                {"text": text, "of": "nugget", "number": at, "cites": [], "importance": importance}
+                for at, (importance, text, *_) in enumerate(nuggets, 1)
+            ],
+            "sources": [{"kind": "answer", "index": []}, {"kind": "contexts", "index": [1, 2]}],
+            "cells": [
+                [None if level is None else [level, ""] for level in levels]
+                for _, _, *levels in nuggets
+            ],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("nuggets", "expected", "reason"),
+    [
+        ([("vital", "a", "none", "full")], "generation",
+         'the answer lacks nuggets: 1 that the contexts have ("a")'),
+        ([("vital", "a", "partial", "partial"), ("vital", "b", "full", "none")], "retrieval",
+         'the answer lacks nuggets: 1 that no context has ("a")'),
+        ([("vital", "a", "none", "full"), ("vital", "b", "none", "none")], "retrieval",
+         'the answer lacks nuggets: 1 that no context has ("b"), 1 that the contexts have ("a")'),
+        ([("vital", "a", "none", "full"), ("okay", "b", "none", "none")], "generation",
+         'the answer lacks nuggets: 1 that the contexts have ("a")'),
+        ([("okay", "b", "none", "none")], "retrieval",
+         'the answer lacks nuggets: 1 that no context has ("b")'),
+        ([("vital", "a", "full", "none")], "retrieval", "no context holds the reference"),
+        ([("vital", "a", "none", None)], "retrieval", "no context holds the reference"),
+        ([("vital", "a", "none", "failed")], "retrieval", "no context holds the reference"),
+    ],
+)  # fmt: skip
+def test_nuggets_that_were_looked_for_in_both_decide(
+    info: Info, nuggets: Any, expected: str, reason: str
+) -> None:
+    """G7: vital ones first; else, as here in the last three, the words of the reference."""
+    made = info(MetricColumn("nugget_recall"), diagnose=BY_WORDS)
+    low = SampleResult("q", 0, scores={"nugget_recall": 0.0}, details=table(*nuggets))
+    found = with_cause(made, sample("Schiller", WRONG), replace(low, weighted_score=0.0))
+    assert (found.cause, found.cause_reason) == (expected, reason)

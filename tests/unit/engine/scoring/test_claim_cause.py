@@ -89,7 +89,7 @@ def test_what_the_judge_failed_at_has_no_cause(info: Info) -> None:
     place = [source["index"] for source in details["sources"]].index([2])
     for cells in details["cells"]:
         cells[place] = ["failed", "no reply"]
-    sample = replace(table.sample, references=("context 1 says",), answer="is it")
+    sample = replace(table.sample, references=("context 1 says otherwise",), answer="is it")
     result = SampleResult("s", 0, details={SUPPORT: details})
     found = find_cause(info(), Diagnosis(), sample, result)
     assert (found.cause, found.reason) == (

@@ -25,7 +25,8 @@ refusals: {refusals}
 metrics: [{metrics}]
 {more}
 dataset:
-  - {{question: q, answer: a, contexts: [c], references: [r], answerable: true}}
+  - {{question: q, answer: a, contexts: [c], references: [r], answerable: true,
+     history: [{{role: assistant, content: before}}]}}
 """
 REFUSED = "The documents do not say."
 LOWER = ("noise_in_relevant", "noise_in_irrelevant", "hallucination", "self_knowledge")
@@ -172,3 +173,27 @@ def test_a_gate_that_losing_contexts_can_meet_is_told(
         gates = gates.replace("q:", "doc_name:")
     said = plan_of(names, more=f"gates: {gates}").info.warnings
     assert any("bound context_claim_recall, too" in warning for warning in said) == is_said
+
+
+@pytest.mark.parametrize("evidence", [True, False])
+def test_earlier_turns_are_evidence_where_the_scenario_says_so(
+    plan_of: PlanOf, evidence: bool
+) -> None:
+    """The judge supports everything by the history, and nothing by a context."""
+    said = {"n": 1, "support": "none", "reason": ""}
+
+    def support(prompt: str) -> Any:
+        is_history = "It was said before" in prompt[prompt.index("<source>") :]
+        return {"verdicts": [FULL if is_history else said]}
+
+    more = f"conversation: {{evidence: {str(evidence).lower()}}}"
+    plan = plan_of(("claim_faithfulness", "hallucination", "context_claim_recall"), more=more)
+    history = ({"role": "assistant", "content": "It was said before"},)
+    found, judge = result_of(plan, {**SAYS_ALL, "support": support}, history=history)
+    assert found.scores == {
+        "claim_faithfulness": float(evidence),
+        "hallucination": float(not evidence),
+        "context_claim_recall": 0.0,
+    }
+    assert judge.schemas.count("support") == 3 + evidence
+    assert ("only the history" in str(found.reasons.get("claim_faithfulness"))) == evidence

@@ -21,10 +21,10 @@ from pytest_rageval.clients.tokens import CachedCall
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache
-from pytest_rageval.engine.scoring.counting_models import ModelUse
+from pytest_rageval.engine.scoring.counting_models import CountingJudge, Known, ModelUse
 from pytest_rageval.engine.scoring.forecast import forecast
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
-from pytest_rageval.engine.scoring.stand_ins import Guesses, learned
+from pytest_rageval.engine.scoring.stand_ins import Guesses, Learned, learned
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.support.metric import SupportMetric
 from pytest_rageval.metrics.support.prompts import (
@@ -428,9 +428,26 @@ def test_what_cannot_be_read_teaches_nothing() -> None:
         CachedCall(kind, (prompt,), 10, 10, reply="no JSON"),
         CachedCall("rubric x", (prompt,), 10, 10, reply='{"claims": ["a"]}'),
     ] * 9
-    assert Guesses("likely", learned(calls, 100)).claims("One. Two is a sentence.", "ab") != []
     assert learned(calls, 100).texts == []
     good = [CachedCall(kind, (prompt,), 10, 10, reply='{"claims": ["a", "b"]}')] * 9
     assert len(learned([*calls, *good], 5).texts) == 5
-    claims = Guesses("likely", learned(good, 100)).claims("A text.", "ab")
-    assert claims == ["a ab.1", "b ab.2"]
+    found = Guesses("likely", learned(good, 100)).replies(schema, prompt, "ab")
+    assert json.loads(next(found)) == {"claims": ["a ab.1", "b ab.2"]}
+    assert len(json.loads(next(found))["claims"]) == 3  # if two are too few for the metric
+
+
+def test_a_reply_that_the_metric_refuses_is_none_of_the_fewest(tmp_path: Path) -> None:
+    """Where four claims are the fewest that it takes, four are the fewest there are."""
+
+    def at_least_four(reply: str) -> None:
+        if len(json.loads(reply)["claims"]) < 4:
+            raise ValueError("too few")
+
+    plan, run = plan_of(tmp_path, [row(random.Random(3), 1)]), run_of(tmp_path, "off")
+    use, cache = ModelUse(plan.models.judge or pytest.fail("no judge")), Cache(run)
+    known = Known(cache, set(), ["fewest"], is_shared=False)
+    judge = CountingJudge(use, known, Guesses("fewest", Learned()))
+    prompt = Message("user", claims_prompt("en", "q?", "A text."))
+    reply = asyncio.run(judge.complete([prompt], schema=claims_schema(), accept=at_least_four))
+    cache.close()
+    assert (len(json.loads(reply.text)["claims"]), use.calls) == (4, 1)
