@@ -76,7 +76,9 @@ def test_a_judge_that_knows_is_asked_once_for_all_metrics(
     scenario(judged, mode="require", gates=dict.fromkeys(METRICS, 1.0))
     if not args:
         forecast = judged.pytest("--rag-dry-run").stdout
-        forecast.fnmatch_lines(["judge     m: about 14 calls (12 to 22 *), 10 of them for control rows, *"])
+        forecast.fnmatch_lines(
+            ["judge     m: about 14 calls (12 to 22 *), 10 of them for control rows, *"]
+        )
         assert judged.asked == []
     result = judged.pytest(*args)
     assert result.ret == pytest.ExitCode.OK
