@@ -30,7 +30,7 @@ CONTEXT = {"thresholds": {"f1": 0.5}, "human": {"file": "l.csv", "of": "f1"}, "c
 VARIANTS = {"variants": {"a": None, "b": {"top_k": 3}}}
 
 NEEDED: Mapping[str, Mapping[str, Any]] = {
-    **dict.fromkeys(("qrels_path", "run_path", "missing_queries"), TREC),
+    **dict.fromkeys(("qrels_path", "run_path", "missing_queries", "queries_path"), TREC),
     "scenario_name": {"dataset": "rows.jsonl", "metrics": ["em"]},
     "best": VARIANTS,
     "tolerate": {"gates": {"pass_rate": 0.5}, "thresholds": {"f1": 0.5}},

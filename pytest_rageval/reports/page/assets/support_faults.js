@@ -24,17 +24,17 @@ const FAULTS = {
 /** The columns of some kinds of sources that were asked of a row. */
 function askedColumns({ sources }, row, ...kinds) {
   return sources.flatMap(({ kind }, column) =>
-    kinds.includes(kind) && levelOf(row, column) !== "unasked" ? [column] : [],
+    kinds.includes(kind) && levelIn(row, column) !== "unasked" ? [column] : [],
   );
 }
 
 /** The best level in some columns; undefined for none. */
 function bestOf(row, columns) {
-  return BEST_FIRST.find((level) => columns.some((column) => levelOf(row, column) === level));
+  return BEST_FIRST.find((level) => columns.some((column) => levelIn(row, column) === level));
 }
 
 function fullOf(row, columns) {
-  return columns.filter((column) => levelOf(row, column) === "full");
+  return columns.filter((column) => levelIn(row, column) === "full");
 }
 
 function namesOf({ sources }, columns) {
@@ -43,7 +43,7 @@ function namesOf({ sources }, columns) {
 
 /** What failed is not known, but where another source supports it. */
 function hasFailed(row, columns) {
-  return bestOf(row, columns) !== "full" && columns.some((column) => levelOf(row, column) === "failed");
+  return bestOf(row, columns) !== "full" && columns.some((column) => levelIn(row, column) === "failed");
 }
 
 function fault(level, rank, words, columns, places = []) {
@@ -74,9 +74,9 @@ function claimFault(found, row) {
     return unknownFault(row, [...evidence, ...reference]);
   }
   const [inSome, inReference] = [fullOf(row, evidence), fullOf(row, reference)];
-  const columns = [...reference, ...evidence].filter((column) => levelOf(row, column) !== "full");
+  const columns = [...reference, ...evidence].filter((column) => levelIn(row, column) !== "full");
   const level = bestOf(row, columns);
-  const inPart = contextPlaces(found, evidence.filter((column) => levelOf(row, column) === "partial"));
+  const inPart = contextPlaces(found, evidence.filter((column) => levelIn(row, column) === "partial"));
   if (evidence.length && !inSome.length) {
     if (inReference.length) return fault(level, 3, () => say("fault_no_context_right"), columns, inPart);
     const key = reference.length ? "fault_nowhere" : "fault_no_context";
@@ -109,7 +109,7 @@ function missingFault(found, row) {
 }
 
 function unknownFault(row, columns) {
-  const failed = columns.filter((column) => levelOf(row, column) === "failed");
+  const failed = columns.filter((column) => levelIn(row, column) === "failed");
   return fault("failed", 0, () => say("fault_unknown"), failed);
 }
 
@@ -167,7 +167,7 @@ function faultItem(run, at, found, row) {
 
 /** What is there in part tells more than what is not there at all. */
 function tellingRank(row, column) {
-  return ["partial", "failed", "none"].indexOf(levelOf(row, column));
+  return ["partial", "failed", "none"].indexOf(levelIn(row, column));
 }
 
 /** What a context says: the passage closest to the statement, and the whole of it folded. */

@@ -23,7 +23,7 @@ function isTableLeft(run, at) {
 }
 
 /** The level of a cell: `unasked` where nothing is known, or a word that this page does not know. */
-function levelOf(row, column) {
+function levelIn(row, column) {
   const level = row.cells[column]?.[0];
   return Object.hasOwn(LEVEL_SIGNS, level ?? "") ? level : "unasked";
 }
@@ -94,7 +94,7 @@ function importanceOf({ importance }) {
 }
 
 function levelCell(row, source, column) {
-  const level = levelOf(row, column);
+  const level = levelIn(row, column);
   const cited = isCited(row, source);
   return el(
     "td",
@@ -122,7 +122,7 @@ function reasonList(found, row, columns) {
         "li",
         {},
         el("span", { class: "note" }, sourceName(found.sources[column]), " "),
-        levelSaid(levelOf(row, column)),
+        levelSaid(levelIn(row, column)),
         say("colon"),
         given(row.cells[column][1]),
       ),
