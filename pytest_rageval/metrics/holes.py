@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pytest_rageval.metrics.base import MetricInfo, NoOptions, Role
 from pytest_rageval.model import Sample
@@ -28,10 +28,15 @@ POOLED: Final = -1
 """The grade of a document that was to be judged, and was not."""
 
 
+def _only_true(value: Any) -> Any:
+    """Return a value, but 1 as a text: it is equal to true."""
+    return value if isinstance(value, bool) else str(value)
+
+
 class FillableOptions(NoOptions):
     """The options of a measure whose holes a judge may fill."""
 
-    filled: Literal[True] | None = Field(
+    filled: Annotated[Literal[True], BeforeValidator(_only_true)] | None = Field(
         None, description="a judge grades the results that nobody judged, as 'fill' says"
     )
 

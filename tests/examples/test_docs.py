@@ -100,6 +100,7 @@ ROW = {
     "must_match": ["[a-z]+ weeks"],
     "answer_checks": [{"contains": "weeks"}],
     "must_satisfy": ["names a time"],
+    "nuggets": ["four weeks"],
     "keywords": ["four"],
 }
 

@@ -86,6 +86,7 @@ ONLY_THE_LOADER: Mapping[str, str] = {
     "has no place in mode": "another key",
     "asks no target": "another key",
     "is given at the top": "another key",
+    "is for 'qrels_path'": "another key",
     "give either": "two keys exclude each other",
     "go together": "another key",
     "is below 'warn'": "two numbers",
