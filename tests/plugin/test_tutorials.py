@@ -51,6 +51,7 @@ TRANSLATED = {
 # Chinese pages that are shorter than the English ones, and told in their own way.
 RETOLD = {
     "docs/how-to/citations-and-refusals.md": "docs/zh/citations-and-refusals.md",
+    "docs/how-to/citations-claims-nuggets.md": "docs/zh/citations-claims-nuggets.md",
     "docs/how-to/coming-from.md": "docs/zh/coming-from.md",
     "docs/how-to/dbgpt-endpoint.md": "docs/zh/dbgpt-endpoint.md",
     "docs/how-to/html-report.md": "docs/zh/html-report.md",

@@ -58,11 +58,16 @@ class LiveRun:
         await asyncio.wait([self._task])
 
     def is_older(self, ran_at: str) -> bool:
-        """Return whether a saved run that began then, in whole seconds, came after this one."""
+        """Return whether a saved run that began then came after this one.
+
+        Runs of 0.1.0 began in whole seconds.
+        """
         points = [one.get("point") for one in self.events if one["event"] == "result"]
         is_own = any(point and point["started_at"] == ran_at for point in points)
-        ended = None if self.ended_at is None else self.ended_at.replace(microsecond=0)
-        return not is_own and ended is not None and datetime.fromisoformat(ran_at) >= ended
+        began, ended = datetime.fromisoformat(ran_at), self.ended_at
+        if ended is not None and not began.microsecond:
+            ended = ended.replace(microsecond=0)
+        return not is_own and ended is not None and began >= ended
 
     async def stop(self) -> None:
         """End the run, and return once no process of it is left."""
