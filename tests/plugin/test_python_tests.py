@@ -104,7 +104,7 @@ def test_a_sample_that_is_never_checked_is_unscored(bot: Project, run: Run) -> N
     result = run("test_bot.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert (
-        "em failed on 3 of 3 samples, for instance: rageval.check was not called"
+        "em, acc failed on 3 of 3 samples, for instance: rageval.check was not called"
         in result.stdout.str()
     )
     assert set(bot.gates().values()) == {"failed"}
@@ -611,7 +611,7 @@ def test_what_is_no_answer_is_an_error_and_never_the_answer_of_the_data(
     python_file(bot, TEST.replace("ask(rag_sample.question)", answer))
     result = run("test_bot.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert f"em failed on 3 of 3 samples, for instance: {said}" in result.stdout.str()
+    assert f"em, acc failed on 3 of 3 samples, for instance: {said}" in result.stdout.str()
     for sample in bot.results()["samples"]:
         assert sample["outcome"] == "error"
         assert sample["answer"] is None
