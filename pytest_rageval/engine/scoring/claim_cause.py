@@ -30,16 +30,14 @@ class _Claim:
         return self.levels.get(source) in ("none", "partial")
 
 
-def cause_of_claims(table: Mapping[str, Any], contexts: int | None) -> tuple[Cause, str] | None:
+def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str] | None:
     """Return the cause of most claims, and how many have which; None where no claim has any.
 
-    ``table`` is the support table of a result, ``contexts`` how many there are, if any were given.
+    ``table`` is the support table of a result, ``contexts`` how many there are.
     What the judge failed at has no cause. Of causes with as many claims, ``retrieval`` comes first,
     then ``unfaithful``: what was not retrieved could not be said.
     """
-    if contexts is None:
-        return None
-    names = [f"contexts[{place}]" for place in range(1, contexts + 1)]
+    names = _names(contexts)
     claims = list(_claims(table))
     missing = [one for one in claims if one.of == "reference_claim" and one.lacks("answer")]
     lost = [one for one in missing if one.found_in(names) == []]
@@ -59,6 +57,19 @@ def cause_of_claims(table: Mapping[str, Any], contexts: int | None) -> tuple[Cau
     return (order[0], _told([parts[cause] for cause in order])) if order else None
 
 
+def makes_all_claims(table: Mapping[str, Any]) -> bool:
+    """Return whether the answer is known to make each claim of the reference."""
+    levels = {one.levels.get("answer") for one in _claims(table) if one.of == "reference_claim"}
+    return levels == {"full"}
+
+
+def is_all_founded(table: Mapping[str, Any], contexts: int) -> bool:
+    """Return whether each claim of the answer is known to be in a context, or an earlier turn."""
+    names = [*_names(contexts), "history"]
+    claims = [one for one in _claims(table) if one.of == "claim"]
+    return bool(claims) and all("full" in map(one.levels.get, names) for one in claims)
+
+
 def _is_made_up(claim: _Claim, contexts: Sequence[str]) -> bool:
     by_history = claim.levels.get("history", "none")
     is_unfounded = claim.found_in(contexts) == [] and by_history not in ("full", "failed")
@@ -72,6 +83,10 @@ def _claims(table: Mapping[str, Any]) -> Iterator[_Claim]:
             name: cell[0] for name, cell in zip(sources, cells, strict=True) if cell is not None
         }
         yield _Claim(statement["of"], levels)
+
+
+def _names(contexts: int) -> list[str]:
+    return [f"contexts[{place}]" for place in range(1, contexts + 1)]
 
 
 def _name(source: Mapping[str, Any]) -> str:
