@@ -27,6 +27,7 @@ from pytest_rageval.text.reply import (
     strip_thinking,
 )
 from pytest_rageval.text.reply_text import to_lines
+from pytest_rageval.text.tags import free_mark, tagged
 from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
@@ -310,21 +311,10 @@ short sentence that names what decided it.
 
 def grade_prompt(language: Language, query: str, document: str) -> str:
     """Return the question how well a document answers a query."""
-    mark = _free_mark(query + document)
-    parts = {
-        name: f"<{name}{mark}>\n{text}\n</{name}{mark}>"
-        for name, text in (("query", query), ("document", document))
-    }
+    texts = {"query": query, "document": document}
+    mark = free_mark(texts.values(), texts)
+    parts = {name: tagged(name + mark, text) for name, text in texts.items()}
     return re.sub(r"\{(query|document)\}", lambda found: parts[found[1]], _TEMPLATES[language])
-
-
-def _free_mark(texts: str) -> str:
-    """Return a suffix that makes the tags differ from all tags in the texts: "" or a number."""
-    pattern = r"(?i)[<＜]\s*[/／]?\s*(?:query|document)(?:-(\d{1,9}))?"
-    taken = {found[1] for found in re.finditer(pattern, texts)}
-    if not taken:
-        return ""
-    return f"-{next(number for number in range(1, len(taken) + 2) if str(number) not in taken)}"
 
 
 @cache

@@ -107,8 +107,8 @@ def _reason(
     options: NuggetOptions, table: SupportTable, nuggets: Sequence[Statement], source: Source
 ) -> str | None:
     """Return which nuggets are missing, and which are there in part; None for none."""
-    missing = [one for one in nuggets if table.level(one, source) == "none"]
-    partly = [one for one in nuggets if table.level(one, source) == "partial"]
+    missing = [nugget for nugget in nuggets if table.level(nugget, source) == "none"]
+    partly = [nugget for nugget in nuggets if table.level(nugget, source) == "partial"]
     of = counted(len(nuggets), "vital nugget" if options.of == "vital" else "nugget")
     worth = "nothing" if options.strict else "half"
     said = [

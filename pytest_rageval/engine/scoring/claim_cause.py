@@ -39,11 +39,13 @@ def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str
     """
     names = _names(contexts)
     claims = list(_claims(table))
-    missing = [one for one in claims if one.of == "reference_claim" and one.lacks("answer")]
-    lost = [one for one in missing if one.found_in(names) == []]
-    unused = [one for one in missing if one.found_in(names)]
-    made_up = [one for one in claims if one.of == "claim" and _is_made_up(one, names)]
-    where = [name for name in names if any(name in (one.found_in(names) or ()) for one in unused)]
+    missing = [claim for claim in claims if claim.of == "reference_claim" and claim.lacks("answer")]
+    lost = [claim for claim in missing if claim.found_in(names) == []]
+    unused = [claim for claim in missing if claim.found_in(names)]
+    made_up = [claim for claim in claims if claim.of == "claim" and _is_made_up(claim, names)]
+    where = [
+        name for name in names if any(name in (claim.found_in(names) or ()) for claim in unused)
+    ]
     parts: dict[Cause, tuple[int, str, str]] = {
         "retrieval": (len(lost), "reference claim", "in no context"),
         "unfaithful": (len(made_up), "answer claim", "in no context and not in the reference"),
@@ -53,21 +55,25 @@ def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str
             f"in {_listed(where)} and not in the answer",
         ),
     }
-    order = sorted((cause for cause in parts if parts[cause][0]), key=lambda one: -parts[one][0])
+    order = sorted(
+        (cause for cause in parts if parts[cause][0]), key=lambda cause: -parts[cause][0]
+    )
     return (order[0], _told([parts[cause] for cause in order])) if order else None
 
 
 def makes_all_claims(table: Mapping[str, Any]) -> bool:
     """Return whether the answer is known to make each claim of the reference."""
-    levels = {one.levels.get("answer") for one in _claims(table) if one.of == "reference_claim"}
+    levels = {
+        claim.levels.get("answer") for claim in _claims(table) if claim.of == "reference_claim"
+    }
     return levels == {"full"}
 
 
 def is_all_founded(table: Mapping[str, Any], contexts: int) -> bool:
     """Return whether each claim of the answer is known to be in a context, or an earlier turn."""
     names = [*_names(contexts), "history"]
-    claims = [one for one in _claims(table) if one.of == "claim"]
-    return bool(claims) and all("full" in map(one.levels.get, names) for one in claims)
+    claims = [claim for claim in _claims(table) if claim.of == "claim"]
+    return bool(claims) and all("full" in map(claim.levels.get, names) for claim in claims)
 
 
 def _is_made_up(claim: _Claim, contexts: Sequence[str]) -> bool:
