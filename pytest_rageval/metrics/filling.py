@@ -175,27 +175,31 @@ async def grade_documents(sample: Sample, filling: Filling, models: Models) -> G
         for name in filling.checked.get(sample.id, ())
         if (text := filling.text_of(sample, name).strip())
     }
-    asked = {**known, **checked}
-    purpose = replace(current_purpose(), metric=FILLED, version=VERSION)
-    with asking(purpose) as tally:
-        replies = await asyncio.gather(
-            *(_grade(sample, text, filling, models) for text in asked.values()),
-            return_exceptions=True,
-        )
-        await tally.settle()
-    for reply in replies:
-        if isinstance(reply, BaseException):
-            raise reply
-    grades = {
-        name: reply
-        for name, reply in zip(asked, replies, strict=True)
-        if not isinstance(reply, BaseException)
-    }
+    grades = await _grade_each(sample, {**known, **checked}, filling, models)
     return Graded(
         {name: grades[name] for name in known},
         {name: grades[name] for name in checked},
         [name for name in holes if name not in known],
     )
+
+
+async def _grade_each(
+    sample: Sample, texts: Mapping[str, str], filling: Filling, models: Models
+) -> dict[str, Grade]:
+    """Return the grade of each text by its name; raises what failed first, once all are asked."""
+    purpose = replace(current_purpose(), metric=FILLED, version=VERSION)
+    with asking(purpose) as tally:
+        replies = await asyncio.gather(
+            *(_grade(sample, text, filling, models) for text in texts.values()),
+            return_exceptions=True,
+        )
+        await tally.settle()
+    grades = {}
+    for name, reply in zip(texts, replies, strict=True):
+        if isinstance(reply, BaseException):
+            raise reply
+        grades[name] = reply
+    return grades
 
 
 async def _grade(sample: Sample, text: str, filling: Filling, models: Models) -> Grade:
