@@ -106,12 +106,17 @@ def _with(found: Measures, more: OfAnswers) -> Measures:
     found = replace(found, of_answers=more, groups=groups[:_SHOWN_GROUPS])
     if not more.metrics:
         return found
+    cites = ("citation_recall",) if "citation_validity" in more.metrics else ()
     if found.judged:
-        later = (*found.later, *([(found.metrics, A_JUDGE)] if found.metrics else []))
+        judged = (*cites, *found.metrics)
+        later = (*found.later, *([(judged, A_JUDGE)] if judged else []))
         return replace(found, metrics=more.metrics, later=later, judged=False)
     weights = found.weights or tuple((name, 1.0) for name in found.metrics)
     weights += tuple((name, 0.0) for name in more.metrics)
-    return replace(found, metrics=(*found.metrics, *more.metrics), weights=weights)
+    later = tuple(
+        ((*cites, *names) if needed == A_JUDGE else names, needed) for names, needed in found.later
+    )
+    return replace(found, metrics=(*found.metrics, *more.metrics), weights=weights, later=later)
 
 
 def _without_answers_own(table: Table, mapped: Mapped) -> Measures:

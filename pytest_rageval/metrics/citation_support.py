@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -37,7 +37,7 @@ from pytest_rageval.stats.wording import counted
 
 _SHOWN: Final = 60
 _LISTED: Final = 3
-Cites = Sequence[Citation]
+Cites: TypeAlias = Sequence[Citation]
 
 
 class NeededOptions(NoOptions):

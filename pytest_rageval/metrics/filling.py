@@ -27,6 +27,7 @@ from pytest_rageval.text.reply import (
     strip_thinking,
 )
 from pytest_rageval.text.reply_text import to_lines
+from pytest_rageval.text.tags import free_mark, tagged
 from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
@@ -174,27 +175,31 @@ async def grade_documents(sample: Sample, filling: Filling, models: Models) -> G
         for name in filling.checked.get(sample.id, ())
         if (text := filling.text_of(sample, name).strip())
     }
-    asked = {**known, **checked}
-    purpose = replace(current_purpose(), metric=FILLED, version=VERSION)
-    with asking(purpose) as tally:
-        replies = await asyncio.gather(
-            *(_grade(sample, text, filling, models) for text in asked.values()),
-            return_exceptions=True,
-        )
-        await tally.settle()
-    for reply in replies:
-        if isinstance(reply, BaseException):
-            raise reply
-    grades = {
-        name: reply
-        for name, reply in zip(asked, replies, strict=True)
-        if not isinstance(reply, BaseException)
-    }
+    grades = await _grade_each(sample, {**known, **checked}, filling, models)
     return Graded(
         {name: grades[name] for name in known},
         {name: grades[name] for name in checked},
         [name for name in holes if name not in known],
     )
+
+
+async def _grade_each(
+    sample: Sample, texts: Mapping[str, str], filling: Filling, models: Models
+) -> dict[str, Grade]:
+    """Return the grade of each text by its name; raises what failed first, once all are asked."""
+    purpose = replace(current_purpose(), metric=FILLED, version=VERSION)
+    with asking(purpose) as tally:
+        replies = await asyncio.gather(
+            *(_grade(sample, text, filling, models) for text in texts.values()),
+            return_exceptions=True,
+        )
+        await tally.settle()
+    grades = {}
+    for name, reply in zip(texts, replies, strict=True):
+        if isinstance(reply, BaseException):
+            raise reply
+        grades[name] = reply
+    return grades
 
 
 async def _grade(sample: Sample, text: str, filling: Filling, models: Models) -> Grade:
@@ -310,21 +315,10 @@ short sentence that names what decided it.
 
 def grade_prompt(language: Language, query: str, document: str) -> str:
     """Return the question how well a document answers a query."""
-    mark = _free_mark(query + document)
-    parts = {
-        name: f"<{name}{mark}>\n{text}\n</{name}{mark}>"
-        for name, text in (("query", query), ("document", document))
-    }
+    texts = {"query": query, "document": document}
+    mark = free_mark(texts.values(), texts)
+    parts = {name: tagged(name + mark, text) for name, text in texts.items()}
     return re.sub(r"\{(query|document)\}", lambda found: parts[found[1]], _TEMPLATES[language])
-
-
-def _free_mark(texts: str) -> str:
-    """Return a suffix that makes the tags differ from all tags in the texts: "" or a number."""
-    pattern = r"(?i)[<＜]\s*[/／]?\s*(?:query|document)(?:-(\d{1,9}))?"
-    taken = {found[1] for found in re.finditer(pattern, texts)}
-    if not taken:
-        return ""
-    return f"-{next(number for number in range(1, len(taken) + 2) if str(number) not in taken)}"
 
 
 @cache

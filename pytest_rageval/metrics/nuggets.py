@@ -24,6 +24,7 @@ from pytest_rageval.metrics.support.table import (
     context,
 )
 from pytest_rageval.model import Score
+from pytest_rageval.stats.wording import counted
 
 Of = Literal["vital", "all", "weighted"]
 
@@ -106,15 +107,16 @@ def _reason(
     options: NuggetOptions, table: SupportTable, nuggets: Sequence[Statement], source: Source
 ) -> str | None:
     """Return which nuggets are missing, and which are there in part; None for none."""
-    missing = [one for one in nuggets if table.level(one, source) == "none"]
-    partly = [one for one in nuggets if table.level(one, source) == "partial"]
+    missing = [nugget for nugget in nuggets if table.level(nugget, source) == "none"]
+    partly = [nugget for nugget in nuggets if table.level(nugget, source) == "partial"]
+    of = counted(len(nuggets), "vital nugget" if options.of == "vital" else "nugget")
+    worth = "nothing" if options.strict else "half"
     said = [
-        f"{words} {_quoted(found)}"
-        for words, found in (("missing", missing), ("in part", partly))
-        if found
+        f"{len(some)} of {of} {words}: {_quoted(some)}"
+        for words, some in (("missing", missing), (f"in part, which counts {worth}", partly))
+        if some
     ]
-    strictness = "strict" if options.strict else "a part counts half"
-    return f"{'; '.join(said)} ({options.of}, {strictness})" if said else None
+    return "; ".join(said) or None
 
 
 def _quoted(nuggets: Sequence[Statement]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -21,6 +21,7 @@ from pytest_rageval.metrics.base import (
     Role,
 )
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.tags import free_mark, tagged
 from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
@@ -317,8 +318,11 @@ def fill_prompt(template: str, sample: Sample, levels: str, language: Language) 
         "answer": [sample.answer or ""],
         "reference": list(sample.references or ()),
     }
-    mark = _free_mark(text for part in texts.values() for text in part)
-    parts = {name: _tagged(_TAGS[name] + mark, part) for name, part in texts.items()}
+    mark = free_mark((text for part in texts.values() for text in part), _TAGS.values())
+    parts = {
+        name: "\n".join(tagged(_TAGS[name] + mark, text) for text in part)
+        for name, part in texts.items()
+    }
     parts["context"] = parts["context"] or NO_CONTEXT[language]
     parts["levels"] = levels
     return PLACEHOLDER.sub(lambda match: parts[match[1]], template)
@@ -327,21 +331,6 @@ def fill_prompt(template: str, sample: Sample, levels: str, language: Language) 
 def list_levels(levels: Mapping[float, str]) -> str:
     """Return the levels of a rubric from the lowest to the highest, a line for each."""
     return "\n".join(f"{level:g}: {levels[level]}" for level in sorted(levels))
-
-
-def _tagged(tag: str, texts: Sequence[str]) -> str:
-    return "\n".join(f"<{tag}>\n{text}\n</{tag}>" for text in texts)
-
-
-def _free_mark(texts: Iterable[str]) -> str:
-    """Return a suffix that makes the tags differ from all tags in the texts: "" or a number."""
-    names = "|".join(_TAGS.values())
-    pattern = re.compile(rf"[<＜]\s*[/／]?\s*(?:{names})(?:-(\d{{1,9}}))?", re.IGNORECASE)
-    taken = {match[1] for text in texts for match in pattern.finditer(text)}
-    if not taken:
-        return ""
-    numbers = {int(number) for number in taken if number}
-    return f"-{next(number for number in range(1, len(numbers) + 2) if number not in numbers)}"
 
 
 NO_CONTEXT: Final[Mapping[Language, str]] = {

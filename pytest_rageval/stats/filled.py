@@ -38,8 +38,8 @@ class FillCheck:
         if self.pairs < FEWEST_PAIRS:
             return (
                 f"the judge is not checked: it graded {self.pairs} documents that people judged, "
-                f"and {FEWEST_PAIRS} are the least; raise fill.check, and see that judged "
-                "documents have texts (corpus)"
+                f"and {FEWEST_PAIRS} are the least; raise fill.check, give judged documents texts "
+                "(corpus), or have people judge more"
             )
         if self.kappa is None:
             return (

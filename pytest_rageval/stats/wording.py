@@ -34,10 +34,10 @@ _CAUSE_WIDTH: Final = 160
 def figure(value: float | None) -> str:
     """Return a score, a mean, or a dash.
 
-    >>> figure(0.75), figure(None)
-    ('0.7500', '-')
+    >>> figure(0.75), figure(None), figure(-1e-9)
+    ('0.7500', '-', '0.0000')
     """
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:z.4f}"
 
 
 def change(value: float | None) -> str:

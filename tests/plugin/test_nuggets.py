@@ -73,10 +73,11 @@ def test_what_is_missing_is_named_with_its_cause(
         runs().stdout.fnmatch_lines(
             [
                 "  nugget_recall 0.6250 is below 0.7000",
-                '*why: nugget_recall 0.0000 < 0.7000: missing "30 days", "original packaging" '
-                "(vital, strict)",
+                '*why: nugget_recall 0.0000 < 0.7000: 2 of 2 vital nuggets missing: "30 days", '
+                '"original packaging"',
                 '*retrieval: the answer lacks nuggets: 2 that no context has ("30 days")',
-                '*why: nugget_recall 0.5000 < 0.7000: missing "original packaging" (vital, strict)',
+                '*why: nugget_recall 0.5000 < 0.7000: 1 of 2 vital nuggets missing: "original '
+                'packaging"',
                 "nugget_recall *0.6250 * 4/4*",
                 "nugget_recall.contexts *0.7500 * 4/4*",
                 "all_score *0.5000 * 4/4*",

@@ -63,7 +63,7 @@ def find_cause(
     where one is named and has a score, else the words do. But where a reference stands in the
     contexts, the cause is never ``retrieval``.
     """
-    known = _of_row(sample) or _of_claims(sample, result)
+    known = _of_row(sample) or _of_claims(info, sample, result)
     if known is not None:
         return known
     found = _retrieved(info, diagnosis, sample, result)
@@ -78,7 +78,7 @@ def find_cause(
     unfaithful = _unfaithful(info, diagnosis.generation, sample, result)
     if unfaithful:
         return Found("unfaithful", f"{found.reason}, {unfaithful}")
-    if holds([sample.answer], _wanted(sample)):
+    if holds([sample.answer], _wanted(sample)) or _makes_all_claims(result):
         low = _lowest(info, result)
         return Found("generation", f"{found.reason}, and so does the answer: {low} is low")
     return Found("generation", f"{found.reason}, and the answer missed it")
@@ -90,19 +90,31 @@ def _of_row(sample: Sample) -> Found | None:
     return None
 
 
-def _of_claims(sample: Sample, result: SampleResult) -> Found | None:
+def _of_claims(info: ScenarioInfo, sample: Sample, result: SampleResult) -> Found | None:
     """Return the cause of most claims; None where the support table shows none."""
-    table = result.details.get(SUPPORT)
-    if not table:
+    table, contexts = result.details.get(SUPPORT), sample.contexts
+    if not table or contexts is None:
         return None
     # Not at the top: most scenarios have no metric of a support table.
-    from pytest_rageval.engine.scoring.claim_cause import cause_of_claims
+    from pytest_rageval.engine.scoring import claim_cause
 
-    contexts = sample.contexts
-    found = cause_of_claims(table, None if contexts is None else len(contexts))
-    if found is None or (found[0] == "retrieval" and _holds_claims(sample)):
-        return None
-    return Found(*found)
+    found = claim_cause.cause_of_claims(table, len(contexts))
+    if found is not None:
+        return None if found[0] == "retrieval" and _holds_claims(sample) else Found(*found)
+    if _makes_all_claims(result) and claim_cause.is_all_founded(table, len(contexts)):
+        said = "no claim is missing, and each is in the contexts"
+        return Found("generation", f"{said}: {_lowest(info, result)} is low")
+    return None
+
+
+def _makes_all_claims(result: SampleResult) -> bool:
+    """Return whether a judge has found each claim of the reference in the answer."""
+    table = result.details.get(SUPPORT)
+    if not table:
+        return False
+    from pytest_rageval.engine.scoring.claim_cause import makes_all_claims
+
+    return makes_all_claims(table)
 
 
 def _holds_claims(sample: Sample) -> bool:

@@ -30,22 +30,22 @@ class _Claim:
         return self.levels.get(source) in ("none", "partial")
 
 
-def cause_of_claims(table: Mapping[str, Any], contexts: int | None) -> tuple[Cause, str] | None:
+def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str] | None:
     """Return the cause of most claims, and how many have which; None where no claim has any.
 
-    ``table`` is the support table of a result, ``contexts`` how many there are, if any were given.
+    ``table`` is the support table of a result, ``contexts`` how many there are.
     What the judge failed at has no cause. Of causes with as many claims, ``retrieval`` comes first,
     then ``unfaithful``: what was not retrieved could not be said.
     """
-    if contexts is None:
-        return None
-    names = [f"contexts[{place}]" for place in range(1, contexts + 1)]
+    names = _names(contexts)
     claims = list(_claims(table))
-    missing = [one for one in claims if one.of == "reference_claim" and one.lacks("answer")]
-    lost = [one for one in missing if one.found_in(names) == []]
-    unused = [one for one in missing if one.found_in(names)]
-    made_up = [one for one in claims if one.of == "claim" and _is_made_up(one, names)]
-    where = [name for name in names if any(name in (one.found_in(names) or ()) for one in unused)]
+    missing = [claim for claim in claims if claim.of == "reference_claim" and claim.lacks("answer")]
+    lost = [claim for claim in missing if claim.found_in(names) == []]
+    unused = [claim for claim in missing if claim.found_in(names)]
+    made_up = [claim for claim in claims if claim.of == "claim" and _is_made_up(claim, names)]
+    where = [
+        name for name in names if any(name in (claim.found_in(names) or ()) for claim in unused)
+    ]
     parts: dict[Cause, tuple[int, str, str]] = {
         "retrieval": (len(lost), "reference claim", "in no context"),
         "unfaithful": (len(made_up), "answer claim", "in no context and not in the reference"),
@@ -55,8 +55,25 @@ def cause_of_claims(table: Mapping[str, Any], contexts: int | None) -> tuple[Cau
             f"in {_listed(where)} and not in the answer",
         ),
     }
-    order = sorted((cause for cause in parts if parts[cause][0]), key=lambda one: -parts[one][0])
+    order = sorted(
+        (cause for cause in parts if parts[cause][0]), key=lambda cause: -parts[cause][0]
+    )
     return (order[0], _told([parts[cause] for cause in order])) if order else None
+
+
+def makes_all_claims(table: Mapping[str, Any]) -> bool:
+    """Return whether the answer is known to make each claim of the reference."""
+    levels = {
+        claim.levels.get("answer") for claim in _claims(table) if claim.of == "reference_claim"
+    }
+    return levels == {"full"}
+
+
+def is_all_founded(table: Mapping[str, Any], contexts: int) -> bool:
+    """Return whether each claim of the answer is known to be in a context, or an earlier turn."""
+    names = [*_names(contexts), "history"]
+    claims = [claim for claim in _claims(table) if claim.of == "claim"]
+    return bool(claims) and all("full" in map(claim.levels.get, names) for claim in claims)
 
 
 def _is_made_up(claim: _Claim, contexts: Sequence[str]) -> bool:
@@ -72,6 +89,10 @@ def _claims(table: Mapping[str, Any]) -> Iterator[_Claim]:
             name: cell[0] for name, cell in zip(sources, cells, strict=True) if cell is not None
         }
         yield _Claim(statement["of"], levels)
+
+
+def _names(contexts: int) -> list[str]:
+    return [f"contexts[{place}]" for place in range(1, contexts + 1)]
 
 
 def _name(source: Mapping[str, Any]) -> str:

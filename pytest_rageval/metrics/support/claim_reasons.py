@@ -141,8 +141,8 @@ def of_noise(
         return joined(said, _said("reference", claims.table.reason(claim, REFERENCE)))
 
     some = _counted(noise, claims.of_answer, "answer claim")
-    held = "a context that has" if where == "relevant" else "contexts without"
-    return _listed(f"{some} not in the reference, but in {held} a claim of it", noise, notes)
+    held = "a relevant" if where == "relevant" else "an irrelevant"
+    return _listed(f"{some} not in the reference, but in {held} context", noise, notes)
 
 
 def of_unsupported(claims: Claims, some: Sequence[Statement], said: str) -> str:

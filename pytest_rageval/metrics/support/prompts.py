@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.support.table import Cell, Level
 from pytest_rageval.text.reply import UnreadableReplyError, find_objects
+from pytest_rageval.text.tags import free_mark, tagged
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ReplySchema
@@ -107,7 +108,7 @@ def cells_prompt(
 
     What stays the same comes first, so that servers can keep it: the levels, then the source.
     """
-    mark = _free_mark([question, *sources, *statements])
+    mark = free_mark([question, *sources, *statements], _TAGS)
     numbered = "\n".join(
         f'<statement{mark} n="{number}">\n{text}\n</statement{mark}>'
         for number, text in enumerate(statements, 1)
@@ -118,7 +119,8 @@ def cells_prompt(
 
 def claims_prompt(language: Language, question: str, text: str) -> str:
     """Return the question which claims a text makes."""
-    return _filled(CLAIMS[language], _parts(question, [text], _free_mark([question, text])))
+    mark = free_mark([question, text], _TAGS)
+    return _filled(CLAIMS[language], _parts(question, [text], mark))
 
 
 def asked_in(prompt: str) -> tuple[list[str], int]:
@@ -130,28 +132,14 @@ def asked_in(prompt: str) -> tuple[list[str], int]:
 
 
 def _parts(question: str, sources: Sequence[str], mark: str) -> dict[str, str]:
-    asked = _tagged("question", mark, question) + "\n\n" if question.strip() else ""
-    texts = "\n".join(_tagged("source", mark, text) for text in sources)
+    asked = tagged("question" + mark, question) + "\n\n" if question.strip() else ""
+    texts = "\n".join(tagged("source" + mark, text) for text in sources)
     return {"question": asked, "source": texts}
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
     pattern = rf"\{{({'|'.join(parts)})\}}"
     return re.sub(pattern, lambda found: parts[found[1]], template)
-
-
-def _tagged(tag: str, mark: str, text: str) -> str:
-    return f"<{tag}{mark}>\n{text}\n</{tag}{mark}>"
-
-
-def _free_mark(texts: Iterable[str]) -> str:
-    """Return a suffix that makes the tags differ from all tags in the texts: "" or a number."""
-    names = "|".join(_TAGS)
-    pattern = re.compile(rf"[<＜]\s*[/／]?\s*(?:{names})(?:-(\d{{1,9}}))?", re.IGNORECASE)
-    taken = {match[1] for text in texts for match in pattern.finditer(text)}
-    if not taken:
-        return ""
-    return f"-{next(number for number in range(1, len(taken) + 2) if str(number) not in taken)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,22 +156,24 @@ class SupportTable:
         not asked it is None.
         """
         # Which reply came first must not show.
-        statements = [one for origin in get_args(Origin) for one in self.of(origin)]
+        statements = [statement for origin in get_args(Origin) for statement in self.of(origin)]
         sources = sorted({source for _, source in self._asked()}, key=_place)
         return {
             "statements": [
                 {
-                    "text": one.text,
-                    "of": one.of,
-                    "number": one.number,
-                    "cites": list(one.cited_places),
+                    "text": statement.text,
+                    "of": statement.of,
+                    "number": statement.number,
+                    "cites": list(statement.cited_places),
                 }
-                | ({"lost": list(one.lost)} if one.lost else {})
-                | ({"importance": one.importance} if one.importance else {})
-                for one in statements
+                | ({"lost": list(statement.lost)} if statement.lost else {})
+                | ({"importance": statement.importance} if statement.importance else {})
+                for statement in statements
             ],
             "sources": [self._shown_source(source) for source in sources],
-            "cells": [[self._shown((one, source)) for source in sources] for one in statements],
+            "cells": [
+                [self._shown((statement, source)) for source in sources] for statement in statements
+            ],
         }
 
     def _shown_source(self, source: Source) -> dict[str, Any]:

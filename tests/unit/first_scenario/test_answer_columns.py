@@ -98,6 +98,18 @@ def test_citations(tmp_path: Path, answer: str) -> None:
     assert "citations" not in data
 
 
+@pytest.mark.parametrize("with_references", [True, False])
+def test_a_judge_is_offered_that_reads_what_answers_cite(
+    tmp_path: Path, with_references: bool
+) -> None:
+    data = rows(CITED, CITED)
+    if not with_references:
+        for row in data:
+            row.pop("reference")
+    found, _ = proposed(tmp_path, data)
+    assert "# Also: citation_recall, faithfulness" in found.text
+
+
 def test_an_open_base_is_asked(tmp_path: Path) -> None:
     """Two answers cite [0], and none [2], of two contexts."""
     found, data = proposed(tmp_path, rows("The shop pays [0].", "The shop does [0][1]."))

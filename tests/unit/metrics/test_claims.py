@@ -176,7 +176,7 @@ def test_earlier_turns_support_an_answer_and_are_not_retrieved() -> None:
          "(in contexts[1]; answer: it contradicts the source)"),
         ("noise_in_relevant", None),
         ("noise_in_irrelevant",
-         '1 of 3 answer claims not in the reference, but in contexts without a claim of it: '
+         '1 of 3 answer claims not in the reference, but in an irrelevant context: '
          '"claim 2 of the answer" (in contexts[2])'),
         ("hallucination",
          '"claim 3 of the answer" (reference: it contradicts the source) is in no context and '

@@ -85,9 +85,12 @@ def test_each_name_is_the_same_table_read_in_its_way(
         "strict_weighted_score": pytest.approx(1 / 2.5),
     }
     assert len(judge.prompts) == 2
-    assert found.reasons["nugget_recall"] == 'in part "original packaging" (vital, strict)'
+    assert found.reasons["nugget_recall"] == (
+        '1 of 2 vital nuggets in part, which counts nothing: "original packaging"'
+    )
     assert found.reasons["all_score"] == (
-        'missing "free"; in part "original packaging" (all, a part counts half)'
+        '1 of 3 nuggets missing: "free"; '
+        '1 of 3 nuggets in part, which counts half: "original packaging"'
     )
     assert "nugget_recall.contexts" not in found.reasons
     table = found.details[SUPPORT]
@@ -103,9 +106,9 @@ def test_ten_nuggets_are_asked_for_at_a_time(scored: Callable[..., SampleResult]
     assert found.scores["nugget_recall"] == pytest.approx(10 / 11)
     sizes = sorted(prompt.count("</statement>") for prompt in judge.prompts)
     assert sizes == [1, 1, 10, 10]
-    assert found.reasons["nugget_recall"] == 'missing "fact 10" (vital, strict)'
+    assert found.reasons["nugget_recall"] == '1 of 11 vital nuggets missing: "fact 10"'
     assert found.reasons["nugget_recall.contexts"] == (
-        'missing "fact 0", "fact 1", "fact 2" and 8 more (vital, strict)'
+        '11 of 11 vital nuggets missing: "fact 0", "fact 1", "fact 2" and 8 more'
     )
 
 

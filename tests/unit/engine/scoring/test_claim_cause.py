@@ -10,7 +10,14 @@ import pytest
 from claim_tables import ALL, Table
 
 from pytest_rageval.engine.scoring.cause import find_cause
-from pytest_rageval.model import SUPPORT, Diagnosis, Sample, SampleResult, ScenarioInfo
+from pytest_rageval.model import (
+    SUPPORT,
+    Diagnosis,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+)
 
 Info = Callable[..., ScenarioInfo]
 
@@ -76,10 +83,11 @@ def test_words_decide_where_the_contexts_or_the_answer_were_not_asked(
     assert cause(info(), table, names, sample)[0] == "generation"
 
 
-def test_without_a_missing_or_made_up_claim_words_decide(info: Info) -> None:
+def test_words_decide_where_no_claim_is_missing_and_contexts_were_not_asked(info: Info) -> None:
     table = Table(1, "E", "E", ["E"], ["E"])
     sample = replace(table.sample, references=("nowhere to be found",))
-    assert cause(info(), table, sample=sample) == ("retrieval", "no context holds the reference")
+    found = cause(info(), table, ("claim_recall",), sample)
+    assert found == ("retrieval", "no context holds the reference")
 
 
 def test_what_the_judge_failed_at_has_no_cause(info: Info) -> None:
@@ -94,6 +102,25 @@ def test_what_the_judge_failed_at_has_no_cause(info: Info) -> None:
     found = find_cause(info(), Diagnosis(), sample, result)
     assert (found.cause, found.reason) == (
         "generation", "the contexts hold the reference, and the answer missed it"
+    )  # fmt: skip
+
+
+def test_an_answer_whose_claims_are_all_right_missed_nothing(info: Info) -> None:
+    """Its citations may be wrong. A claim is one fact, in words of the judge's own."""
+    table = Table(1, "E", "EE", ["E"], ["E", "E"])
+    expected = "no claim is missing, and each is in the contexts: citation_recall is low"
+    columns = (MetricColumn("claim_recall"), MetricColumn("citation_recall"))
+    scores = {"claim_recall": 1.0, "citation_recall": 0.0}
+    assert cause(info(*columns), table, **scores) == ("generation", expected)
+
+
+def test_an_answer_with_each_claim_of_the_reference_did_not_miss_it(info: Info) -> None:
+    """Whatever else it says: its own claims were not asked for."""
+    table = Table(1, "E", "E", ["E"], ["E"])
+    sample = replace(table.sample, references=("context 1 says",), answer="is it")
+    found = cause(info(), table, ("claim_recall",), sample, claim_recall=1.0)
+    assert found == (
+        "generation", "the contexts hold the reference, and so does the answer: its score is low"
     )  # fmt: skip
 
 
