@@ -31,6 +31,7 @@ from pytest_rageval.metrics.support.table import (
     SupportRow,
     SupportTable,
 )
+from pytest_rageval.model import Sample
 from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
@@ -153,10 +154,15 @@ def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
     )
 
 
+def _first_reference(sample: Sample) -> str:
+    """Return the first reference that is not blank: by a blank one the row would be left out."""
+    return next(filter(str.strip, sample.references or ()), "")
+
+
 async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> None:
     """Ask for the claims of the answer, or of the first reference; a blank text has none."""
     row, of_answer = table.row, origin == "claim"
-    text = row.answer if of_answer else next(iter(row.sample.references or ()), "")
+    text = row.answer if of_answer else _first_reference(row.sample)
     if not text.strip():
         table.statements[origin] = ()
         return
@@ -197,5 +203,5 @@ def _language(row: SupportRow, models: Models, *, sees_answer: bool) -> Language
     if models.language != "auto":
         return "zh" if models.language.lower().startswith("zh") else "en"
     sample = row.sample
-    seen = (sample.answer or "") if sees_answer else next(iter(sample.references or ()), "")
+    seen = (sample.answer or "") if sees_answer else _first_reference(sample)
     return "zh" if has_cjk((sample.question or "") + seen) else "en"
