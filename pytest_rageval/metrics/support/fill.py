@@ -84,14 +84,12 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
     source, statements = keys[0][1], [statement for statement, _ in keys]
     sees_answer = source.kind == "answer" or statements[0].of in ("claim", "sentence")
     language = _language(table.row, models, sees_answer=sees_answer)
-    prompt = cells_prompt(
-        language,
-        table.row.sample.question or "",
-        source_texts(table.row, source),
-        [statement.text for statement in statements],
-    )
+    question, texts = table.row.sample.question or "", source_texts(table.row, source)
+    asked = [statement.text for statement in statements]
+    prompt = cells_prompt(language, question, texts, asked)
+    read = CellsReply(len(keys), "\n".join([question, *texts, *asked]))
     try:
-        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys)))
+        cells = await _reply(models, prompt, cells_schema(), read)
     except ClientError as error:
         table.failed.update(dict.fromkeys(keys, error))
     else:
@@ -167,9 +165,10 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
         table.statements[origin] = ()
         return
     language = _language(row, models, sees_answer=of_answer)
-    prompt = claims_prompt(language, row.sample.question or "", text)
+    question = row.sample.question or ""
+    prompt = claims_prompt(language, question, text)
     try:
-        read = ClaimsReply(text, may_be_empty=of_answer)
+        read = ClaimsReply(text, of_answer, question)
         claims = await _reply(models, prompt, claims_schema(), read)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
