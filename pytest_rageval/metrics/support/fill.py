@@ -90,7 +90,7 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
     read = CellsReply(len(keys), "\n".join([question, *texts, *asked]))
     try:
         cells = await _reply(models, prompt, cells_schema(), read)
-    except ClientError as error:
+    except Exception as error:  # noqa: BLE001  (a client of the user's own raises anything)
         table.failed.update(dict.fromkeys(keys, error))
     else:
         table.cells.update(zip(keys, cells, strict=True))
@@ -175,7 +175,7 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
                 f"{len(claims)} claims were found in the {'answer' if of_answer else 'reference'}, "
                 f"and at most {MOST_CLAIMS} are checked: cut it, or leave out the metrics of claims"
             )
-    except ClientError as error:
+    except Exception as error:  # noqa: BLE001  (as above)
         table.failed[origin] = error
     else:
         table.statements[origin] = tuple(

@@ -107,6 +107,20 @@ def test_a_blank_reference_is_not_the_first_one() -> None:
     assert table.values() == plain.values()
 
 
+@pytest.mark.parametrize("schema", ["claims", "support"])
+def test_whatever_a_client_raises_fails_the_metrics_alone(schema: str) -> None:
+    """A client of the user's own; else the sample loses its scores by other metrics too."""
+
+    def broken(_: str) -> Any:
+        raise RuntimeError("no route")
+
+    table = a_table()
+    says = {"claims": table.say_claims, "support": table.say_cells, schema: broken}
+    table.judge = ScriptedJudge(says)
+    failure = metric("claim_recall").failure(table.fill(["claim_recall"]))
+    assert repr(failure) == "RuntimeError('no route')"
+
+
 def _past_blank_parts(table: Table) -> Callable[[str], Any]:
     blank = "<source>\n\n</source>\n<source>\n \n\n</source>\n"
     return lambda prompt: table.say_cells(prompt.replace(blank, ""))
