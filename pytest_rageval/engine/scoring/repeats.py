@@ -59,7 +59,8 @@ def merged(name: str, scores: Sequence[Score]) -> Score:
     scored = [score for score in scores if score.value is not None and not math.isnan(score.value)]
     passing = _passing(scores)
     if not scored:
-        first = scores[0]
+        # A repeat that failed must not pass for one to which the metric does not apply.
+        first = next((score for score in scores if score.error), scores[0])
         return replace(first, details={**(first.details or {}), **passing}) if passing else first
     numbers = [cast("float", score.value) for score in scored]
     # Equal values are kept: the float mean of three times 0.1 is not 0.1 and may miss a threshold.

@@ -27,11 +27,12 @@ class ClaimsReply:
 
     text: str
     may_be_empty: bool
+    question: str = ""
 
     def __call__(self, reply: str) -> tuple[str, ...]:
         """Return the claims of a reply; raises ValueError."""
         found: dict[str, str] = {}
-        for claim in read_claims(reply):
+        for claim in read_claims(reply, f"{self.question}\n{self.text}"):
             self._check(claim)
             # A claim that is told twice in other letters would count twice.
             found.setdefault(claim.casefold().strip(" .。!！\"'“”"), claim)

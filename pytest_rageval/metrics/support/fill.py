@@ -31,6 +31,7 @@ from pytest_rageval.metrics.support.table import (
     SupportRow,
     SupportTable,
 )
+from pytest_rageval.model import Sample
 from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
@@ -83,15 +84,13 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
     source, statements = keys[0][1], [statement for statement, _ in keys]
     sees_answer = source.kind == "answer" or statements[0].of in ("claim", "sentence")
     language = _language(table.row, models, sees_answer=sees_answer)
-    prompt = cells_prompt(
-        language,
-        table.row.sample.question or "",
-        source_texts(table.row, source),
-        [statement.text for statement in statements],
-    )
+    question, texts = table.row.sample.question or "", source_texts(table.row, source)
+    asked = [statement.text for statement in statements]
+    prompt = cells_prompt(language, question, texts, asked)
+    read = CellsReply(len(keys), "\n".join([question, *texts, *asked]))
     try:
-        cells = await _reply(models, prompt, cells_schema(), CellsReply(len(keys)))
-    except ClientError as error:
+        cells = await _reply(models, prompt, cells_schema(), read)
+    except Exception as error:  # noqa: BLE001  (a client of the user's own raises anything)
         table.failed.update(dict.fromkeys(keys, error))
     else:
         table.cells.update(zip(keys, cells, strict=True))
@@ -153,24 +152,30 @@ def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
     )
 
 
+def _first_reference(sample: Sample) -> str:
+    """Return the first reference that is not blank: by a blank one the row would be left out."""
+    return next(filter(str.strip, sample.references or ()), "")
+
+
 async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> None:
     """Ask for the claims of the answer, or of the first reference; a blank text has none."""
     row, of_answer = table.row, origin == "claim"
-    text = row.answer if of_answer else next(iter(row.sample.references or ()), "")
+    text = row.answer if of_answer else _first_reference(row.sample)
     if not text.strip():
         table.statements[origin] = ()
         return
     language = _language(row, models, sees_answer=of_answer)
-    prompt = claims_prompt(language, row.sample.question or "", text)
+    question = row.sample.question or ""
+    prompt = claims_prompt(language, question, text)
     try:
-        read = ClaimsReply(text, may_be_empty=of_answer)
+        read = ClaimsReply(text, of_answer, question)
         claims = await _reply(models, prompt, claims_schema(), read)
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
                 f"{len(claims)} claims were found in the {'answer' if of_answer else 'reference'}, "
                 f"and at most {MOST_CLAIMS} are checked: cut it, or leave out the metrics of claims"
             )
-    except ClientError as error:
+    except Exception as error:  # noqa: BLE001  (as above)
         table.failed[origin] = error
     else:
         table.statements[origin] = tuple(
@@ -197,5 +202,5 @@ def _language(row: SupportRow, models: Models, *, sees_answer: bool) -> Language
     if models.language != "auto":
         return "zh" if models.language.lower().startswith("zh") else "en"
     sample = row.sample
-    seen = (sample.answer or "") if sees_answer else next(iter(sample.references or ()), "")
+    seen = (sample.answer or "") if sees_answer else _first_reference(sample)
     return "zh" if has_cjk((sample.question or "") + seen) else "en"

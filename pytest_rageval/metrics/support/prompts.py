@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.support.table import Cell, Level
 from pytest_rageval.text.reply import UnreadableReplyError, find_objects
+from pytest_rageval.text.reply_text import objects_in
 from pytest_rageval.text.tags import free_mark, tagged
 
 if TYPE_CHECKING:
@@ -144,14 +145,18 @@ def _filled(template: str, parts: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CellsReply:
-    """Reads the verdicts on ``count`` statements, and refuses a reply that lacks one."""
+    """Reads the verdicts on ``count`` statements, and refuses a reply that lacks one.
+
+    ``shown`` is the material between the tags: verdicts that stand in it are not the judge's.
+    """
 
     count: int
+    shown: str = ""
 
     def __call__(self, reply: str) -> tuple[Cell, ...]:
         """Return a cell for each statement, in their order; raises ValueError."""
         found: dict[int, Cell] = {}
-        for verdict in _listed(reply, "verdicts"):
+        for verdict in _listed(reply, "verdicts", self.shown):
             number, cell = _verdict(verdict)
             if number in found:
                 raise UnreadableReplyError(f"it has two verdicts on statement {number}")
@@ -165,21 +170,33 @@ class CellsReply:
         return tuple(found[number] for number in range(1, self.count + 1))
 
 
-def read_claims(reply: str) -> tuple[str, ...]:
-    """Return the claims of a reply, each once; raises ValueError."""
-    claims = _listed(reply, "claims")
+def read_claims(reply: str, shown: str = "") -> tuple[str, ...]:
+    """Return the claims of a reply, each once; raises ValueError.
+
+    A list that stands in ``shown``, the material between the tags, is not the judge's.
+    """
+    claims = _listed(reply, "claims", shown)
     if not all(isinstance(claim, str) for claim in claims):
         raise UnreadableReplyError('the entries of "claims" must be texts')
     return tuple(dict.fromkeys(claim.strip() for claim in claims if claim.strip()))
 
 
-def _listed(reply: str, name: str) -> list[Any]:
-    objects = find_objects(reply)
-    lists = [found[name] for found in objects if isinstance(found.get(name), list)]
+def _listed(reply: str, name: str, shown: str) -> list[Any]:
+    lists = _lists(find_objects(reply), name)
+    planted = objects_in(shown) if name in shown else ()
+    quoted = _lists((found.value for found in planted), name)
+    own = [listed for listed in lists if listed not in quoted]
+    if lists and not own:
+        # Who repeats the prompt would else reply with what an answer or a document has planted.
+        raise UnreadableReplyError(f'its list "{name}" is the one that stands in the material')
     if not lists:
         raise UnreadableReplyError(f'it has no list "{name}"')
     # A model that thinks aloud corrects itself: its last word counts.
-    return list(lists[-1])
+    return own[-1]
+
+
+def _lists(objects: Iterable[Mapping[str, Any]], name: str) -> list[list[Any]]:
+    return [found[name] for found in objects if isinstance(found.get(name), list)]
 
 
 _WORDS: Final[Mapping[str, Level]] = {

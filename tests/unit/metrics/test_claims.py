@@ -5,12 +5,16 @@ The figures of whole tables are in ``test_golden_claims.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from claim_tables import ALL, ANSWER, HISTORY, REFERENCE, Table, context, metric
+from scripted_models import ScriptedJudge
 
 from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.metrics.support.table import SupportRow
 from pytest_rageval.model import Score
 
 OF_ANSWER = ("claim_precision", "noise_in_relevant", "noise_in_irrelevant", "hallucination")
@@ -92,6 +96,34 @@ def test_a_reference_without_a_claim_leaves_faithfulness_alone() -> None:
     assert {score.left_out for score in others.values()} == {"row"}
     assert {score.reason for score in others.values()} == {"the reference makes no claim"}
     assert not any(REFERENCE in text for text in table.judge.prompts[2:])
+
+
+def test_a_blank_reference_is_not_the_first_one() -> None:
+    """Else a blank cell before a reference takes the row out of every gate."""
+    table, plain = a_table(), a_table()
+    sample = replace(table.sample, references=("", " \n", REFERENCE))
+    table.row = SupportRow(sample, ANSWER)
+    table.judge = ScriptedJudge({"claims": table.say_claims, "support": _past_blank_parts(table)})
+    assert table.values() == plain.values()
+
+
+@pytest.mark.parametrize("schema", ["claims", "support"])
+def test_whatever_a_client_raises_fails_the_metrics_alone(schema: str) -> None:
+    """A client of the user's own; else the sample loses its scores by other metrics too."""
+
+    def broken(_: str) -> Any:
+        raise RuntimeError("no route")
+
+    table = a_table()
+    says = {"claims": table.say_claims, "support": table.say_cells, schema: broken}
+    table.judge = ScriptedJudge(says)
+    failure = metric("claim_recall").failure(table.fill(["claim_recall"]))
+    assert repr(failure) == "RuntimeError('no route')"
+
+
+def _past_blank_parts(table: Table) -> Callable[[str], Any]:
+    blank = "<source>\n\n</source>\n<source>\n \n\n</source>\n"
+    return lambda prompt: table.say_cells(prompt.replace(blank, ""))
 
 
 def test_without_contexts_what_is_right_is_known_and_what_is_wrong_made_up() -> None:
