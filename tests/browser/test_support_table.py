@@ -195,6 +195,26 @@ def test_of_citations_those_are_named_that_do_not_exist_or_were_asked(
     ]
 
 
+def test_a_context_is_not_called_by_the_number_that_the_answer_has_for_another(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """Numbers in the answer begin at 0: its [1] is the second context."""
+    table = {
+        "statements": [statement("sentence", 1, "Returns are free.", 1)],
+        "sources": [source("contexts", 1, docs=["hours.pdf"]), source("contexts", 1, 2)],
+        "cells": [[no("It gives hours only."), None]],
+        "cited_by_place": False,
+    }
+    answer = "Returns are free [0]. The store opens at 9 [1]."
+    page = open_report(made(weigh, [answered(0, table, answer=answer)]))
+    first = page.locator("#worst .faults > li").first
+    assert texts(page, "#worst .faults .badge") == ["✕ contexts[1] does not support it"]
+    assert first.locator("h4").inner_text() == "contexts[1] hours.pdf says"
+    page.evaluate(OPEN_FOLDS)
+    heads = ["Statement", "contexts[1] hours.pdf", "contexts[1, 2]"]
+    assert texts(page, "#worst table.support thead th") == heads
+
+
 def test_of_equal_sentences_the_one_without_support_is_marked(
     open_report: Any, weigh: Weigh
 ) -> None:

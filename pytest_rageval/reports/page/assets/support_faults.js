@@ -65,7 +65,8 @@ function sentenceFault(found, row) {
   if (best === undefined || best === "full") return null;
   // Of many citations, only the first may have been asked.
   const seen = cites.filter((place) => deciding.some((column) => found.sources[column].index.includes(place)));
-  const words = () => say(`fault_cited_${best}`, { sources: `[${seen.join(", ")}]` });
+  const sources = sourceName({ ...found.sources[deciding[0]], index: seen });
+  const words = () => say(`fault_cited_${best}`, { sources });
   return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, seen.slice(0, MOST_TEXTS));
 }
 
@@ -181,7 +182,8 @@ function sourceText(run, at, found, place, statement) {
   const text = held === undefined ? textAt(run, number) : typeof held === "string" ? held : held[0];
   const whole = () => (held === undefined ? longText(run, number) : wholeOf(held));
   const docs = found.sources.find(({ index }) => index.length === 1 && index[0] === place) ?? {};
-  const name = `[${place}]${documentsOf(docs) && ` ${documentsOf(docs)}`}`;
+  const called = sourceName({ ...found.sources[0], index: [place] });
+  const name = `${called}${documentsOf(docs) && ` ${documentsOf(docs)}`}`;
   const passage = closestPassage(text, statement);
   const fill = ({ target }) => {
     if (target.open && target.childElementCount === 1) target.append(...[whole()].flat());
