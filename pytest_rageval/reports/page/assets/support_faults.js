@@ -228,7 +228,7 @@ function unsupportedParts(run, at, text) {
   const isOutside = ({ from }) =>
     !markers.some(({ 0: marker, index }) => from >= index && from < index + marker.length);
   const words = wordsOf(text).filter(isOutside);
-  const places = placesOf(words, found.rows);
+  const places = spansInAnswer(words, found.rows);
   const spans = wrong.map((row) => places.get(row)).filter(Boolean);
   if (!spans.length) return null;
   const parts = [];
@@ -251,13 +251,13 @@ function isUnsupported(found, row) {
 }
 
 /** By row where it stands in the answer: sentences one after another, as equal ones may be in it. */
-function placesOf(words, rows) {
+function spansInAnswer(words, rows) {
   const places = new Map();
   let next = 0;
   for (const row of rows) {
     const isSentence = row.statement.of === "sentence";
     const wanted = wordsOf(row.statement.text);
-    const at = placeOf(words, wanted, isSentence ? next : 0);
+    const at = firstPlaceOf(words, wanted, isSentence ? next : 0);
     if (at < 0) continue;
     places.set(row, [words[at].from, words[at + wanted.length - 1].to]);
     if (isSentence) next = at + wanted.length;
@@ -266,7 +266,7 @@ function placesOf(words, rows) {
 }
 
 /** At which word, from `start` on, some words stand in a row among others; -1 where they do not. */
-function placeOf(words, wanted, start) {
+function firstPlaceOf(words, wanted, start) {
   if (!wanted.length) return -1;
   const isAt = (at) => wanted.every(({ key }, by) => words[at + by]?.key === key);
   return words.findIndex((_, at) => at >= start && isAt(at));
