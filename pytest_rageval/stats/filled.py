@@ -25,7 +25,7 @@ FEWEST_PAIRS: Final = 20
 class FillCheck:
     """How the judge grades documents that people judged: ``pairs`` of them, ``unread`` besides.
 
-    ``kappa`` has quadratic weights; None where people give one grade only.
+    ``kappa`` has quadratic weights; None where people find all of them relevant, or none.
     """
 
     pairs: int
@@ -43,9 +43,9 @@ class FillCheck:
             )
         if self.kappa is None:
             return (
-                f"the judge cannot be checked: people gave the same grade to all {self.pairs} "
-                "documents that it graded, too; have others judged (not relevant ones are grade "
-                "0), or raise fill.check"
+                f"the judge cannot be checked: of the {self.pairs} documents that it graded, too, "
+                "people found all relevant, or none; have others judged (not relevant ones are "
+                "grade 0), or raise fill.check"
             )
         if self.kappa < LEAST_KAPPA:
             return (
@@ -69,8 +69,8 @@ def check_of(samples: Iterable[SampleResult]) -> FillCheck:
 
 
 def _kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
-    if len({people for people, _ in pairs}) < 2:
-        return None  # whatever the judge says, it would be no better than chance
+    if len({people > 0 for people, _ in pairs}) < 2:
+        return None  # whether it tells the one from the other, as of holes it must, nobody knows
     size = max((grade for pair in pairs for grade in pair), default=0) + 1
     table = [[0] * size for _ in range(size)]
     for people, judge in pairs:

@@ -150,6 +150,101 @@ def test_what_failed_is_not_known_rather_than_wrong(open_report: Any, weigh: Wei
     assert page.locator("#worst mark.unsupported").count() == 0
 
 
+def test_failed_contexts_are_not_said_to_lack_what_is_missing(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """Nor does a context that failed hide one that has it."""
+    failed = ["failed", "the judge did not answer"]
+    table = {
+        "statements": [
+            statement("reference_claim", 1, "Refunds take 7 days."),
+            statement("reference_claim", 2, "Labels are free."),
+            statement("reference_claim", 3, "Food stays."),
+        ],
+        "sources": [source("contexts", 1), source("contexts", 2), source("answer")],
+        "cells": [
+            [failed, no("Nothing."), no("Nothing.")],
+            [failed, FULL, no("Nothing.")],
+            [no("Nothing."), no("Nothing."), no("Nothing.")],
+        ],
+    }
+    page = open_report(made(weigh, [answered(0, table)]))
+    assert texts(page, "#worst .faults .badge") == [
+        "✕ missing in the answer",
+        "✕ missing in the answer, though [2] has it",
+        "✕ missing in the answer, and in no context",
+    ]
+
+
+def test_of_citations_those_are_named_that_do_not_exist_or_were_asked(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """What [1] says does not matter beside [9]; of [2] and [3] only [2] was asked."""
+    table = {
+        "statements": [
+            statement("sentence", 1, "The store opens at 9.", 1, lost=["9"]),
+            statement("sentence", 2, "Returns are free.", 2, 3),
+        ],
+        "sources": [source("contexts", 1), source("contexts", 2)],
+        "cells": [[FULL, None], [None, no("No fee is named.")]],
+    }
+    page = open_report(made(weigh, [answered(0, table)]))
+    assert texts(page, "#worst .faults .badge") == [
+        "✕ cites [9], which does not exist",
+        "✕ [2] does not support it",
+    ]
+
+
+def test_a_context_is_not_called_by_the_number_that_the_answer_has_for_another(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """Numbers in the answer begin at 0: its [1] is the second context."""
+    table = {
+        "statements": [statement("sentence", 1, "Returns are free.", 1)],
+        "sources": [source("contexts", 1, docs=["hours.pdf"]), source("contexts", 1, 2)],
+        "cells": [[no("It gives hours only."), None]],
+        "cited_by_place": False,
+    }
+    answer = "Returns are free [0]. The store opens at 9 [1]."
+    page = open_report(made(weigh, [answered(0, table, answer=answer)]))
+    first = page.locator("#worst .faults > li").first
+    assert texts(page, "#worst .faults .badge") == ["✕ contexts[1] does not support it"]
+    assert first.locator("h4").inner_text() == "contexts[1] hours.pdf says"
+    page.evaluate(OPEN_FOLDS)
+    heads = ["Statement", "contexts[1] hours.pdf", "contexts[1, 2]"]
+    assert texts(page, "#worst table.support thead th") == heads
+
+
+def test_of_equal_sentences_the_one_without_support_is_marked(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """A claim that was held against the reference alone says nothing of the answer's sources."""
+    table = {
+        "statements": [
+            statement("sentence", 1, "Returns are free today.", 1),
+            statement("sentence", 2, "Returns are free.", 2),
+            statement("claim", 1, "The store opens at 9."),
+        ],
+        "sources": [source("contexts", 1), source("contexts", 2), source("reference")],
+        "cells": [[FULL, None, None], [None, no("It asks a fee."), None], [None, None, no("No.")]],
+    }
+    answer = "Returns are free today [1]. Returns are free [2]. The store opens at 9."
+    page = open_report(made(weigh, [answered(0, table, answer=answer)]))
+    parts = (
+        page.locator("#worst .pair")
+        .first.locator("div")
+        .first.locator(".text")
+        .evaluate(
+            "(text) => [...text.childNodes].map((part) => `${part.nodeName}: ${part.textContent}`)"
+        )
+    )
+    assert parts == [
+        "#text: Returns are free today [1]. ",
+        "MARK: Returns are free",
+        "#text:  [2]. The store opens at 9.",
+    ]
+
+
 def large() -> dict[str, Any]:
     """50 statements by 20 sources."""
     long_name = "returns-and-refunds-policy-of-all-stores-2026-final-version.pdf"

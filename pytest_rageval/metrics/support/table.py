@@ -153,7 +153,8 @@ class SupportTable:
         """Return the table in JSON's types: a row of ``cells`` for each statement.
 
         A cell is [level, reason]; of one that failed the level is ``failed``, and of one that was
-        not asked it is None.
+        not asked it is None. ``cited_by_place`` is false where answers cite contexts otherwise than
+        by their places from 1, so that ``[1]`` may be another one.
         """
         # Which reply came first must not show.
         statements = [statement for origin in get_args(Origin) for statement in self.of(origin)]
@@ -174,7 +175,15 @@ class SupportTable:
             "cells": [
                 [self._shown((statement, source)) for source in sources] for statement in statements
             ],
+            **({} if self._is_cited_by_place else {"cited_by_place": False}),
         }
+
+    @property
+    def _is_cited_by_place(self) -> bool:
+        reading = self.row.reading
+        if reading is None or not self.of("sentence"):
+            return True
+        return (reading.of, reading.base) == ("contexts", 1)
 
     def _shown_source(self, source: Source) -> dict[str, Any]:
         """Return a source, with the documents of its contexts where one is known."""

@@ -106,6 +106,7 @@ def table_of(sample: SampleResult) -> dict[str, Any] | None:
                 ]
                 for row in found["cells"]
             ],
+            **({"cited_by_place": False} if found.get("cited_by_place") is False else {}),
         }
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         return None

@@ -156,9 +156,9 @@ def _supported(sample: SampleResult, width: int) -> list[Any] | None:
     table = table_of(sample)
     if table is None:
         return None
-    names = list(map(_source_name, table["sources"]))
+    names = [_source_name(source, width) for source in table["sources"]]
     rows = list(zip(table["statements"], table["cells"], strict=False))
-    rows.sort(key=lambda row: all(cell is None or cell[0] == "full" for cell in row[1]))
+    rows.sort(key=lambda row: not row[0]["lost"] and all(map(_is_full, filter(None, row[1]))))
     shown: list[Any] = [_row(*row, names, width) for row in rows[:_STATEMENTS]]
     more = len(rows) - _STATEMENTS
     return [*shown, f"… {more} more"] if more > 0 else shown
@@ -168,20 +168,26 @@ def _row(
     statement: Mapping[str, Any], cells: Sequence[Any], names: Sequence[str], width: int
 ) -> dict[str, Any]:
     said = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell is not None]
+    said.sort(key=lambda one: not _is_full(one[1]))  # what supports it is never among the rest
     return {
         "of": f"{statement['of']} {statement['number']}",
         "text": cut(statement["text"], width),
         "cites": statement["cites"] or None,
+        "cites_nothing_by": statement["lost"] or None,
         **{name: cut(": ".join(filter(None, cell)), width) for name, cell in said[:_SOURCES]},
         "more": len(said[_SOURCES:]) or None,
     }
 
 
-def _source_name(source: Mapping[str, Any]) -> str:
+def _is_full(cell: Sequence[str]) -> bool:
+    return cell[0] == "full"
+
+
+def _source_name(source: Mapping[str, Any], width: int) -> str:
     """Return what messages call a source, such as ``contexts[1, 3]``, with its documents."""
     name = f"{source['kind']}[{', '.join(map(str, source['index']))}]".removesuffix("[]")
     docs = ", ".join(dict.fromkeys(filter(None, source.get("docs", ()))))
-    return f"{name} {docs}" if docs else name
+    return f"{name} {cut(docs, width)}" if docs else name
 
 
 def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:

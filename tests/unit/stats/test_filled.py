@@ -63,8 +63,11 @@ def test_spam_counts_as_not_relevant() -> None:
         (GOOD, ""),
         (CARELESS, "kappa with people is 0.00 on 25 documents, and 0.40 is the least"),
         (GOOD[:19], "graded 19 documents that people judged, and 20 are the least"),
-        ([(1, 1)] * 30, "people gave the same grade to all 30"),
-        ([(1, 0), (1, 1)] * 15, "people gave the same grade to all 30"),
+        ([(1, 1)] * 30, "of the 30 documents that it graded, too, people found all relevant"),
+        ([(1, 0), (1, 1)] * 15, "people found all relevant, or none"),
+        # It tells good from better, and may take every hole for good.
+        ([(1, 1), (2, 2)] * 15, "people found all relevant, or none"),
+        ([(0, 0), (-2, 0)] * 15, "people found all relevant, or none"),
         ([], "graded 0 documents"),
     ],
 )

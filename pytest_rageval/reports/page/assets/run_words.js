@@ -263,8 +263,27 @@ function missingSaid(text) {
   return MISSING_WORDS.reduce((said, [english, chinese]) => said.replace(english, chinese), text);
 }
 
-/** The English of pytest_rageval/engine/scoring/cause.py. */
+const LACKING =
+  /^the answer lacks nuggets: (?:(\d+) that no context has \((".*?")\)(?:, |$))?(?:(\d+) that the contexts have \((".*")\))?$/s;
+
+/** How many nuggets an answer lacks that no context has, and that the contexts have. */
+function lackingSaid(_, gone, firstGone, held, firstHeld) {
+  const parts = [
+    gone && `${gone} 个上下文中没有（${firstGone}）`,
+    held && `${held} 个上下文中有（${firstHeld}）`,
+  ];
+  return `回答缺少要点：${parts.filter(Boolean).join("，")}`;
+}
+
+/** The English of pytest_rageval/engine/scoring/cause.py, and of claim_cause.py beside it. */
 const CAUSE_WORDS = [
+  [LACKING, lackingSaid],
+  [/^the documents hold no answer, and the answer gives one$/, "文档中没有答案，回答却给出了一个"],
+  [/(\d+) answer claims? (?:is|are) in no context and not in the reference(?=$|, )/, "回答的 $1 项主张在上下文和参考答案中都没有"],
+  [/(^|, )(\d+) (?:reference claims? )?(?:is|are) in no context(?=$|, )/, "$1参考答案的 $2 项主张在上下文中没有"],
+  [/(^|, )(\d+) (?:reference claims? )?(?:is|are) in (contexts\[.*) and not in the answer(?=$|, )/, "$1参考答案的 $2 项主张在 $3 中有，回答中却没有"],
+  [/ and (\d+) more(?= 中有，)/, " 等（另有 $1 个）"],
+  [/(?<=没有), (?=参考答案的 |回答的 )/g, "，"],
   [/^the contexts hold the reference(?=$|, )/, "上下文中有参考答案"],
   [/^no context holds the reference$/, "上下文中没有参考答案"],
   [/^no contexts$/, "没有上下文"],

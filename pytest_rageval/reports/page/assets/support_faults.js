@@ -52,19 +52,22 @@ function fault(level, rank, words, columns, places = []) {
 
 function sentenceFault(found, row) {
   const { cites, lost = [] } = row.statement;
-  if (!cites.length) {
-    if (!lost.length) return fault("none", 4, () => say("fault_uncited"), []);
+  // Of these no source was asked, or only some: no others make up for what does not exist.
+  if (lost.length) {
     const named = () => lost.map((one) => `[${one}]`).join(say("comma"));
     return fault("none", 1, () => sayGiven("fault_lost", { lost: named() }), []);
   }
+  if (!cites.length) return fault("none", 4, () => say("fault_uncited"), []);
   const asked = askedColumns(found, row, "contexts").filter((column) => isCited(row, found.sources[column]));
   const together = asked.filter((column) => found.sources[column].index.length === cites.length);
   const deciding = together.length ? together : asked;
   const best = hasFailed(row, deciding) ? "failed" : bestOf(row, deciding);
   if (best === undefined || best === "full") return null;
-  const sources = [`[${cites.join(", ")}]`];
+  // Of many citations, only the first may have been asked.
+  const seen = cites.filter((place) => deciding.some((column) => found.sources[column].index.includes(place)));
+  const sources = sourceName({ ...found.sources[deciding[0]], index: seen });
   const words = () => say(`fault_cited_${best}`, { sources });
-  return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, cites.slice(0, MOST_TEXTS));
+  return fault(best, { failed: 0, none: 1, partial: 2 }[best], words, asked, seen.slice(0, MOST_TEXTS));
 }
 
 function claimFault(found, row) {
@@ -103,7 +106,8 @@ function missingFault(found, row) {
   const best = bestOf(row, deciding);
   const rank = row.statement.importance === "okay" ? 3 : best === "partial" ? 2 : 1;
   if (!answer.length) return fault(best, rank, () => say(inPartOf("fault_no_context", best)), contexts);
-  const where = having.length ? "_had" : contexts.length ? "_nowhere" : "";
+  const isNowhere = contexts.length && !having.length && !hasFailed(row, contexts);
+  const where = having.length ? "_had" : isNowhere ? "_nowhere" : "";
   const key = `fault_${best === "partial" ? "partly" : "missing"}${where}`;
   return fault(best, rank, () => say(key, { sources: namesOf(found, having) }), answer, contextPlaces(found, having));
 }
@@ -178,7 +182,8 @@ function sourceText(run, at, found, place, statement) {
   const text = held === undefined ? textAt(run, number) : typeof held === "string" ? held : held[0];
   const whole = () => (held === undefined ? longText(run, number) : wholeOf(held));
   const docs = found.sources.find(({ index }) => index.length === 1 && index[0] === place) ?? {};
-  const name = `[${place}]${documentsOf(docs) && ` ${documentsOf(docs)}`}`;
+  const called = sourceName({ ...found.sources[0], index: [place] });
+  const name = `${called}${documentsOf(docs) && ` ${documentsOf(docs)}`}`;
   const passage = closestPassage(text, statement);
   const fill = ({ target }) => {
     if (target.open && target.childElementCount === 1) target.append(...[whole()].flat());
@@ -216,13 +221,15 @@ function closestPassage(text, other) {
  * is found in it. Citations in it do not count as words.
  */
 function unsupportedParts(run, at, text) {
-  const wrong = (supportOf(run, at)?.rows ?? []).filter(isUnsupported);
+  const found = supportOf(run, at);
+  const wrong = (found?.rows ?? []).filter((row) => isUnsupported(found, row));
   if (!wrong.length) return null;
   const markers = [...text.matchAll(/\[[^\]\n]{1,60}\]|【[^】\n]{1,60}】/gu)];
   const isOutside = ({ from }) =>
     !markers.some(({ 0: marker, index }) => from >= index && from < index + marker.length);
   const words = wordsOf(text).filter(isOutside);
-  const spans = wrong.map(({ statement }) => spanOf(words, wordsOf(statement.text))).filter(Boolean);
+  const places = spansInAnswer(words, found.rows);
+  const spans = wrong.map((row) => places.get(row)).filter(Boolean);
   if (!spans.length) return null;
   const parts = [];
   let shown = 0;
@@ -235,16 +242,32 @@ function unsupportedParts(run, at, text) {
 }
 
 /** Whether it is a sentence that its citation does not support, or a claim that nothing supports. */
-function isUnsupported(row) {
+function isUnsupported(found, row) {
   const { fault: wrong, statement, cells } = row;
   if (!wrong?.columns.length || wrong.level === "failed") return false;
-  return statement.of === "sentence" || (statement.of === "claim" && !fullOf(row, [...cells.keys()]).length);
+  if (statement.of === "sentence") return true;
+  const isAsked = askedColumns(found, row, "contexts", "history").length > 0;
+  return statement.of === "claim" && isAsked && !fullOf(row, [...cells.keys()]).length;
 }
 
-/** From where to where some words stand in a row among others; null where they do not. */
-function spanOf(words, wanted) {
-  if (!wanted.length) return null;
-  const isAt = (start) => wanted.every(({ key }, by) => words[start + by]?.key === key);
-  const start = words.findIndex((_, at) => isAt(at));
-  return start < 0 ? null : [words[start].from, words[start + wanted.length - 1].to];
+/** By row where it stands in the answer: sentences one after another, as equal ones may be in it. */
+function spansInAnswer(words, rows) {
+  const places = new Map();
+  let next = 0;
+  for (const row of rows) {
+    const isSentence = row.statement.of === "sentence";
+    const wanted = wordsOf(row.statement.text);
+    const at = firstPlaceOf(words, wanted, isSentence ? next : 0);
+    if (at < 0) continue;
+    places.set(row, [words[at].from, words[at + wanted.length - 1].to]);
+    if (isSentence) next = at + wanted.length;
+  }
+  return places;
+}
+
+/** At which word, from `start` on, some words stand in a row among others; -1 where they do not. */
+function firstPlaceOf(words, wanted, start) {
+  if (!wanted.length) return -1;
+  const isAt = (at) => wanted.every(({ key }, by) => words[at + by]?.key === key);
+  return words.findIndex((_, at) => at >= start && isAt(at));
 }

@@ -4,12 +4,17 @@ const ORIGINS = ["sentence", "claim", "reference_claim", "nugget"];
 const SOURCES = ["contexts", "reference", "answer", "history"];
 const LEVEL_SIGNS = { full: "✓", partial: "½", none: "✕", failed: "⚠", unasked: "–" };
 
-/** The table of a sample: {sources, rows: [{statement, cells, fault}]}; null where there is none. */
+/**
+ * The table of a sample: {sources, rows: [{statement, cells, fault}]}; null where there is none. A
+ * source knows how places are named: as `[2]`, or in full where answers mean something else by that.
+ */
 function supportOf(run, at) {
   run.support ??= new Map(run.data.support.tables);
   const found = run.support.get(at);
   if (!found) return null;
   if (!found.rows) {
+    const byPlace = found.cited_by_place !== false;
+    for (const source of found.sources) source.named = byPlace ? "" : "contexts";
     const row = (statement, at) => ({ statement, cells: found.cells[at] ?? [] });
     found.rows = found.statements.map(row);
     for (const made of found.rows) made.fault = faultOf(found, made);
@@ -28,9 +33,9 @@ function levelIn(row, column) {
   return Object.hasOwn(LEVEL_SIGNS, level ?? "") ? level : "unasked";
 }
 
-/** What a source is called, as answers cite it: `[2]`, `[1, 3]`, or a word. */
-function sourceName({ kind, index }) {
-  if (index.length) return `[${index.join(", ")}]`;
+/** What a source is called, as answers cite it: `[2]`, `[1, 3]`, or a word; else `contexts[2]`. */
+function sourceName({ kind, index, named }) {
+  if (index.length) return `${named}[${index.join(", ")}]`;
   return SOURCES.includes(kind) ? say(`source_${kind}`) : kind;
 }
 

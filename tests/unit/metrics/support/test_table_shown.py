@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pytest_rageval.metrics.base import AnswerReading
 from pytest_rageval.metrics.support.table import (
     ANSWER,
     REFERENCE,
@@ -56,3 +59,20 @@ def test_the_table_is_shown_in_one_order_whichever_reply_came_first() -> None:
     }
     assert shown(is_late=False) == found
     assert shown(is_late=True) == found
+
+
+@pytest.mark.parametrize(
+    ("reading", "is_said"),
+    [
+        (AnswerReading("answered"), False),
+        (AnswerReading("answered", base=0), True),
+        (AnswerReading("answered", of="ids"), True),
+    ],
+)
+def test_it_says_where_a_number_in_an_answer_is_not_the_place_of_a_context(
+    reading: AnswerReading, is_said: bool
+) -> None:
+    table = SupportTable(SupportRow(Sample("s"), "", reading), {"sentence": (SENTENCE,)})
+    assert (table.details().get("cited_by_place") is False) == is_said
+    table.statements = {"claim": CLAIMS}
+    assert "cited_by_place" not in table.details()

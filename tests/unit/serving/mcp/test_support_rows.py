@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support_rows import answered, no, source, statement
+from support_rows import FULL, answered, no, source, statement
 
 from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.model import MetricColumn, RunInfo, ScenarioInfo
@@ -53,3 +53,30 @@ def test_a_large_table_does_not_make_the_answer_too_long(tmp_path: Path) -> None
     rows = json.loads(text)["support"]
     assert rows[-1] == "… 38 more"
     assert rows[0]["more"] == 14
+
+
+def test_what_supports_a_statement_and_what_it_cites_in_vain_is_shown(tmp_path: Path) -> None:
+    """The last of twenty contexts supports the claim, and [9] of a sentence does not exist."""
+    table = {
+        "statements": [
+            statement("claim", 1, "The store opens at 9."),
+            statement("sentence", 1, "It opens at 9.", 1, lost=["9"]),
+        ],
+        "sources": [source("contexts", at + 1) for at in range(20)],
+        "cells": [[*[no("Nothing.")] * 19, FULL], [FULL, *[None] * 19]],
+    }
+    claim, sentence = json.loads(explained(tmp_path, table=table))["support"]
+    assert claim["contexts[20]"] == "full"
+    assert claim["more"] == 14
+    assert sentence["cites_nothing_by"] == ["9"]
+
+
+def test_names_of_many_documents_do_not_make_the_answer_too_long(tmp_path: Path) -> None:
+    places = range(1, 61)
+    docs = [f"policy-of-store-{at}-{'x' * 150}.pdf" for at in places]
+    table = {
+        "statements": [statement("nugget", at, f"Nugget {at}.") for at in range(1, 13)],
+        "sources": [source("contexts", *places, docs=docs)],
+        "cells": [[no("Nothing.")]] * 12,
+    }
+    assert estimate_tokens(explained(tmp_path, table=table)) <= MOST_TOKENS
