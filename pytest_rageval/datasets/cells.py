@@ -318,9 +318,14 @@ def parse_contexts(value: Any) -> tuple[str, ...]:
     return tuple(text for text, _ in _passages(value))
 
 
-def contexts_and_docs(value: Any) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
-    """Return the texts of the contexts, and their documents if any of them names one."""
-    passages = _passages(value)
+def contexts_and_docs(
+    value: Any, *, keeps_places: bool = False
+) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
+    """Return the texts of the contexts, and their documents if any of them names one.
+
+    Blank ones are left out, unless their places count: ``[2]`` must not become another one.
+    """
+    passages = _passages(value, keeps_places=keeps_places)
     docs = tuple(doc for _, doc in passages)
     named = not docs or any(doc is not None for doc in docs)
     return tuple(text for text, _ in passages), docs if named else None
@@ -336,21 +341,30 @@ def passage_document(passage: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _passages(value: Any) -> list[tuple[str, str | None]]:
-    """Return the text and the document of each context that is not blank."""
+_BLANK: Final = ("", None)
+
+
+def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str | None]]:
+    """Return the text and the document of each context that is not blank.
+
+    Where places count, those of a list that has any text keep theirs.
+    """
     if isinstance(value, str):
         if is_nan(value):
             return []
         spelled = list_in_text(value)
+        keeps_places &= spelled is not None
         value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
     elif not isinstance(value, list | tuple):
         value = _numbered(value) or [value]
     if value and not isinstance(value[0], str) and all(map(_is_titled, value)):
         found = [(_joined(sentences), title) for title, sentences in value]
     else:
-        found = [passage for part in value for passage in _in_part(part)]
+        lost = (_BLANK,) if keeps_places else ()
+        found = [passage for part in value for passage in _in_part(part) or lost]
     stripped = [(text.strip(), doc) for text, doc in found]
-    return [(text, doc) for text, doc in stripped if text]
+    whole = [(text, doc) for text, doc in stripped if text]
+    return stripped if keeps_places and whole else whole
 
 
 def _numbered(value: Any) -> list[Any]:

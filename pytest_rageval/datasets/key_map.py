@@ -128,7 +128,8 @@ class KeyMap:
                 values["question"] = _without_role(values["question"])
             layout.read_cells(values, self._split, tabular=row.tabular)
             values = self._with_answer_fields(values, layout, row)
-            return _sample(sample_id, index, row, values, metadata)
+            keeps_places = "citations" in self._of_answers
+            return _sample(sample_id, index, row, values, metadata, keeps_places=keeps_places)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
 
@@ -335,7 +336,13 @@ def _is_filled(value: Any) -> bool:
 
 
 def _sample(
-    sample_id: str, index: int, row: Row, values: dict[str, Any], metadata: Mapping[str, Any]
+    sample_id: str,
+    index: int,
+    row: Row,
+    values: dict[str, Any],
+    metadata: Mapping[str, Any],
+    *,
+    keeps_places: bool,
 ) -> Sample:
     if row.flaw:
         raise BadValueError(row.flaw)
@@ -345,7 +352,8 @@ def _sample(
         if name in _CONTEXTS and is_nan(value):
             continue
         if name == "contexts":
-            found["contexts"], found["context_docs"] = contexts_and_docs(value)
+            texts, docs = contexts_and_docs(value, keeps_places=keeps_places)
+            found["contexts"], found["context_docs"] = texts, docs
         elif name == "references":
             found["references"], found["reference_groups"] = read_references(value)
         elif name in _READ:

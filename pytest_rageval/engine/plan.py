@@ -178,6 +178,8 @@ class TargetPlan(Value, frozen=True):
     limits_itself: bool = False
     preload: Callable[[], None] | None = None
     top_k: int | None = None
+    keeps_places: bool = False
+    """Whether a blank context stays among others, for answers cite contexts by their places."""
     cache_answers: bool = False
     identity: Mapping[str, Any] = field(default_factory=dict)
     fields: frozenset[str] | None = None

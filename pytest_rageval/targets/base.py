@@ -32,9 +32,10 @@ class TargetError(RagevalError):
 class Answer:
     """What the system under test answered to a sample; what it did not say is None.
 
-    ``context_docs`` names the document of each context. ``extra`` is whatever else it returned,
-    JSON-plain: it is shown in results.json, and nothing is computed from it. ``latency_s`` is set
-    by a target that keeps limits itself: its caller would measure the waiting too.
+    ``context_docs`` names the document of each context; one may be blank beside others. ``extra``
+    is whatever else it returned, JSON-plain: it is shown in results.json, and nothing is computed
+    from it. ``latency_s`` is set by a target that keeps limits itself: its caller would measure the
+    waiting too.
     """
 
     text: str | None = None
@@ -346,11 +347,13 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
     parts = [_context(part, at) for at, part in enumerate(value)]
     if docs_given is not None:
         parts = _with_docs(parts, docs_given)
-    # As in a data set, so that saved answers get the same scores.
-    parts = [(text.strip(), doc, name) for text, doc, name in parts if text.strip()]
+    parts = [(text.strip(), doc, name) for text, doc, name in parts]
+    filled = [part for part in parts if part[0]]
+    # Blank ones beside others keep their places, for citations; ``with_texts`` leaves them out.
+    parts = parts if filled else []
     docs = tuple(doc for _, doc, _ in parts)
-    ids = [name for _, _, name in parts if name is not None]
-    whole = len(ids) == len(parts) and bool(parts)
+    ids = [name for _, _, name in filled if name is not None]
+    whole = len(ids) == len(filled) and bool(filled)
     return (
         tuple(text for text, _, _ in parts),
         docs if not docs or any(doc is not None for doc in docs) else None,

@@ -163,6 +163,7 @@ def _plan(
         limits_itself=definition.limits_itself,
         preload=definition.preload,
         top_k=binding.scenario.top_k,
+        keeps_places="citations" in read_of_answers(binding),
         cache_answers=spec.cache_answers,
         identity={
             "type": definition.name,

@@ -80,7 +80,9 @@ class TargetClient:
         if answer.contexts is None and sample.contexts is not None:
             self._hint = self._plan.contexts_hint
         latency_s = None if answer.is_kept else answer.latency_s
-        return TargetReply(filled(sample, answer, self._plan.top_k), None, latency_s, answer.extra)
+        plan = self._plan
+        shown = filled(sample, answer, plan.top_k, keeps_places=plan.keeps_places)
+        return TargetReply(shown, None, latency_s, answer.extra)
 
     async def aclose(self) -> None:
         """Close the target."""
@@ -135,11 +137,15 @@ class TargetClient:
         return self._target
 
 
-def filled(sample: Sample, answer: Answer, top_k: int | None = None) -> Sample:
+def filled(
+    sample: Sample, answer: Answer, top_k: int | None = None, *, keeps_places: bool = False
+) -> Sample:
     """Return the sample with what was answered in place of what the data held.
 
     Fields that the answer does not have stay: the target may have been shown those contexts.
     """
+    if not keeps_places:
+        answer = with_texts(answer)
     said: dict[str, Any] = {
         name: found[:top_k]
         for name in ("contexts", "context_docs", "retrieved_ids")
@@ -150,3 +156,14 @@ def filled(sample: Sample, answer: Answer, top_k: int | None = None) -> Sample:
     if answer.text is not None:
         said["answer"] = answer.text
     return replace(sample, **said)
+
+
+def with_texts(answer: Answer) -> Answer:
+    """Return the answer without blank contexts, as in a data set: saved answers score the same."""
+    contexts, docs = answer.contexts, answer.context_docs
+    if contexts is None or all(contexts):
+        return answer
+    kept = [at for at, text in enumerate(contexts) if text]
+    docs = None if docs is None else tuple(docs[at] for at in kept)
+    named = docs if docs is None or any(doc is not None for doc in docs) else None
+    return replace(answer, contexts=tuple(contexts[at] for at in kept), context_docs=named)

@@ -279,7 +279,9 @@ class _Forecaster:
             kept = self._answers.find(key)
             if kept is not None:
                 self.target.cached += 1
-                answered = filled(sample, kept, plan.target.top_k)
+                answered = filled(
+                    sample, kept, plan.target.top_k, keeps_places=plan.target.keeps_places
+                )
                 if len(self._seen_answers) < _MOST_LEARNED:
                     self._seen_answers.append(answered)
                 return answered

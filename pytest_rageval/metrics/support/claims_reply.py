@@ -9,20 +9,26 @@ from typing import Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.support.prompts import CLAIMS, read_claims
+from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.refusals import kind_of
 from pytest_rageval.text.reply import UnreadableReplyError
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
+from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _LONG: Final = 10
 """Sentences from which on a text is too long for a claim in five of them."""
 _SENTENCES_PER_CLAIM: Final = 5
+_LONG_SENTENCE: Final = {False: 25, True: 40}
+"""Words; in Chinese characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimsReply:
     """Reads the claims of ``text``, each once.
 
-    A judge that leaves out most of a long text could leave out what is wrong in it. Where
-    ``may_be_empty``, no claim at all is a reply: for an answer that is the worst that can be said.
+    A judge that leaves out most of a long text could leave out what is wrong in it, and one that
+    finds nothing in a reference would take its row out of the means. Where ``may_be_empty``, no
+    claim at all is a reply: for an answer that is the worst that can be said.
     """
 
     text: str
@@ -51,17 +57,20 @@ class ClaimsReply:
 
     @property
     def _sentences(self) -> int:
-        return sum(map(counts_as_sentence, split_sentences(self.text)))
-
-    @property
-    def _fewest(self) -> int:
-        """How many claims a text has at least."""
-        count = self._sentences
-        return math.ceil(count / _SENTENCES_PER_CLAIM) if count >= _LONG else 0
+        """How many sentences the text has; as many at least as its length has room for."""
+        found = sum(map(counts_as_sentence, split_sentences(self.text)))
+        long = _LONG_SENTENCE[has_cjk(self.text)]
+        return max(found, len(split_characters(self.text)) // long)
 
     def _check_count(self, claims: Sequence[str]) -> None:
-        if len(claims) < self._fewest and (claims or not self.may_be_empty):
-            raise UnreadableReplyError(
-                f"it has {len(claims)} of the claims of a text of {self._sentences} sentences: "
-                "leave out no fact"
-            )
+        count = self._sentences
+        fewest = math.ceil(count / _SENTENCES_PER_CLAIM) if count >= _LONG else min(count, 1)
+        if len(claims) >= fewest or (self.may_be_empty and not claims):
+            return
+        if not claims and kind_of(self.text) == "refused":
+            return
+        listed = "none" if not claims else f"{len(claims)}"
+        raise UnreadableReplyError(
+            f"it has {listed} of the claims of a text of about {counted(count, 'sentence')}: "
+            "leave out no fact"
+        )

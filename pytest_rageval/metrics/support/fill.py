@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
@@ -22,6 +22,7 @@ from pytest_rageval.metrics.support.prompts import (
     claims_schema,
 )
 from pytest_rageval.metrics.support.table import (
+    Cell,
     Citation,
     Key,
     Measure,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from pytest_rageval.text.citations import CitedSentence
 
 Read = TypeVar("Read")
+
+_BLANK: Final = Cell("none", "it is blank")
+"""Nobody needs to be asked what a text says that has none."""
 
 
 async def fill_table(row: SupportRow, measures: Sequence[Measure], models: Models) -> SupportTable:
@@ -82,9 +86,13 @@ def _calls(keys: Iterable[Key]) -> list[list[Key]]:
 
 async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None:
     source, statements = keys[0][1], [statement for statement, _ in keys]
+    texts = source_texts(table.row, source)
+    if not any(map(str.strip, texts)):
+        table.cells.update(dict.fromkeys(keys, _BLANK))
+        return
     sees_answer = source.kind == "answer" or statements[0].of in ("claim", "sentence")
     language = _language(table.row, models, sees_answer=sees_answer)
-    question, texts = table.row.sample.question or "", source_texts(table.row, source)
+    question = table.row.sample.question or ""
     asked = [statement.text for statement in statements]
     prompt = cells_prompt(language, question, texts, asked)
     read = CellsReply(len(keys), "\n".join([question, *texts, *asked]))

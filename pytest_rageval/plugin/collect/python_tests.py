@@ -158,7 +158,9 @@ class Checker:
         except TargetError as error:
             self._case.refused = f"rageval.check: {error}"
             raise TypeError(self._case.refused) from None
-        return filled(self.sample, found, self._case.plan.top_k)
+        plan = self._case.plan
+        cites = plan.answers is not None and plan.answers.citations is not None
+        return filled(self.sample, found, plan.top_k, keeps_places=cites)
 
     def _score(self, sample: Sample) -> SampleResult:
         plan = self._case.plan

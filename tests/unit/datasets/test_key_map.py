@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.base import Row as DataRow
 from pytest_rageval.datasets.cells import parse_contexts
+from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 
@@ -586,6 +588,20 @@ def test_the_documents_of_contexts(row: Row, value: Any, docs: Any) -> None:
     found = row({"contexts": value})
     assert found.context_docs == docs
     assert docs is None or len(docs) == len(found.contexts)
+
+
+def test_blank_contexts_keep_their_places_where_answers_cite_places() -> None:
+    """[2] of the answer is "b", whatever the first one holds."""
+    given = ["", {"text": "b", "source": "b.pdf"}, None]
+
+    def read(contexts: Any, fields: frozenset[str] = frozenset()) -> Any:
+        fields_of_row = {"answer": "x [2]", "contexts": contexts}
+        return KeyMap({}, of_answers=fields).case(DataRow(1, 1, fields_of_row), 0)
+
+    cited, plain = read(given, frozenset({"citations"})), read(given)
+    assert (cited.contexts, cited.context_docs) == (("", "b", ""), (None, "b.pdf", None))
+    assert (plain.contexts, plain.context_docs) == (("b",), ("b.pdf",))
+    assert read(["", " "], frozenset({"citations"})).contexts == ()
 
 
 def test_contexts_of_one_cell_have_no_documents(samples: Samples) -> None:

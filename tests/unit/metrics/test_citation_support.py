@@ -96,6 +96,15 @@ def test_a_sentence_with_one_citation_needs_one_cell_and_a_source_one_call(score
     assert found.calls == [("1", (ONE, TWO)), ("2", ("It stands in Paris.",))]
 
 
+def test_a_blank_context_supports_nothing_and_is_not_asked_about(scored: Score) -> None:
+    found = scored(f"{ONE}[1] {TWO}[2]", {(TWO, "2"): "full"}, contexts=("", CONTEXTS[1]))
+    assert found.calls == [("2", (TWO,))]
+    assert found["citation_recall"] == 0.5
+    assert found.result.reasons["citation_recall"] == (
+        '"It opened in 1889" cites [1], which does not support it: it is blank'
+    )
+
+
 def test_two_citations_are_asked_about_alone_and_together(scored: Score) -> None:
     """Without the first the rest is the second: that is known."""
     found = scored(f"{ONE}[1][2]", {(ONE, "1,2"): "full"})

@@ -90,6 +90,8 @@ def test_an_answer_without_a_claim_is_left_out_and_finds_nothing() -> None:
 
 def test_a_reference_without_a_claim_leaves_faithfulness_alone() -> None:
     table = a_table(reference_by_answer="", reference_by_context=[])
+    table.row = SupportRow(replace(table.sample, references=("Yes.",)), ANSWER)
+    table.claims["Yes."] = []
     found = table.scores()
     assert found["claim_faithfulness"].value == pytest.approx(2 / 3)
     others = {name: score for name, score in found.items() if name != "claim_faithfulness"}

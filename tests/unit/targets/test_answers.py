@@ -66,7 +66,7 @@ class Document:
         (Model(response="Paris", retrieved_contexts=["a"]), "Paris", ("a",), {}),
         (SimpleNamespace(answer="Paris", contexts=["a"], other=1), "Paris", ("a",), {}),
         ({"contexts": ["a"]}, None, ("a",), {}),
-        (Answer("Paris", (" a ", " "), ("x.md", None)), "Paris", ("a",), {}),
+        (Answer("Paris", (" a ", " "), ("x.md", None)), "Paris", ("a", ""), {}),
         (Found("Paris", ["a"], 3), "Paris", ("a",), {"tokens": 3}),
         (Swapped(["a"], "Paris"), "Paris", ("a",), {}),
         (Pair("Paris", ["a"]), "Paris", ("a",), {}),
@@ -97,7 +97,7 @@ def test_contexts_name_their_documents_and_ids() -> None:
 
 
 def test_contexts_are_read_as_those_of_a_data_set() -> None:
-    """Blank ones are none, and an id that is there twice keeps its better rank."""
+    """Blank ones are left out later, and an id that is there twice keeps its better rank."""
     value = {
         "answer": "x",
         "contexts": [" a\n", "", "b"],
@@ -105,8 +105,8 @@ def test_contexts_are_read_as_those_of_a_data_set() -> None:
         "retrieved_ids": [3, "1", "3"],
     }
     found = answer_of(value)
-    assert found.contexts == ("a", "b")
-    assert found.context_docs == ("1.md", None)
+    assert found.contexts == ("a", "", "b")
+    assert found.context_docs == ("1.md", "2.md", None)
     assert found.retrieved_ids == ("3", "1")
     assert answer_of({"answer": "x", "contexts": []}).context_docs == ()
 

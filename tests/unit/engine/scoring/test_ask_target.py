@@ -19,7 +19,7 @@ from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.engine.scoring.ask_target import TargetClient, TargetReply, filled
 from pytest_rageval.model import Sample
-from pytest_rageval.targets.base import Answer, TargetError
+from pytest_rageval.targets.base import Answer, TargetError, answer_of
 
 SAMPLE = Sample("s", question="q", answer="old", contexts=("o",), context_docs=("o.md",))
 
@@ -119,6 +119,15 @@ def test_top_k_cuts_what_is_answered() -> None:
     found = filled(SAMPLE, answer, 2)
     assert (found.contexts, found.context_docs) == (("1", "2"), (None, "b"))
     assert found.retrieved_ids == ("x", "y")
+
+
+def test_a_blank_context_keeps_its_place_where_places_are_cited() -> None:
+    """[2] is the second one, whatever the first holds."""
+    answer = answer_of({"answer": "a [2]", "contexts": ["", {"text": "b", "source": "b.pdf"}]})
+    plain, placed = filled(SAMPLE, answer), filled(SAMPLE, answer, keeps_places=True)
+    assert (plain.contexts, plain.context_docs) == (("b",), ("b.pdf",))
+    assert (placed.contexts, placed.context_docs) == (("", "b"), (None, "b.pdf"))
+    assert answer_of({"answer": "a", "contexts": ["", " "]}).contexts == ()
 
 
 @pytest.mark.parametrize(

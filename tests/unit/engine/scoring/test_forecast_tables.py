@@ -45,13 +45,13 @@ CLAIMS = ["claim_precision", "claim_recall"]
 
 
 class Planted:
-    """A judge that finds in each sentence of a text none to four claims, by chance.
+    """A judge that finds in each sentence of a text one to four claims, by chance.
 
     Like the real client it looks into the cache, and asks equal questions once; ``calls`` counts
     what it was asked.
     """
 
-    def __init__(self, plan: Plan, run: RunSettings, claims: Sequence[int] = (0, 1, 1, 2, 4)):
+    def __init__(self, plan: Plan, run: RunSettings, claims: Sequence[int] = (1, 1, 1, 2, 4)):
         assert plan.models.judge is not None
         self._settings = plan.models.judge
         self._cache = Cache(run)
@@ -362,7 +362,8 @@ def test_repeats_are_tables_of_their_own(tmp_path: Path) -> None:
     thrice = plan_of(tmp_path, rows, judge={**JUDGE, "repeats": 3})
     assert [3 * calls for calls in ends(look(once, run))] == list(ends(look(thrice, run)))
     asked(once, run)
-    assert ends(look(thrice, run))[0] == 4  # the claims of two texts, twice
+    # Twice the claims of two texts, and whether the answer makes the one of the reference.
+    assert ends(look(thrice, run))[0] == 2 * (2 + 1)
     assert ends(look(once, run)) == (0, 0, 0)
 
 
