@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from pytest_rageval.metrics import is_of_nuggets
 from pytest_rageval.model import (
-    EMPTY_ANSWER,
-    NO_CONTROLS,
-    NOT_ASKED,
-    TARGET,
     TOLERANCE,
     WEIGHTED_SCORE,
     GateResult,
@@ -29,15 +24,12 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.model.value import Band
-from pytest_rageval.stats.answer_kinds import applicable, kinds_of_answers
-from pytest_rageval.stats.summary import replies_text, reply_counts
+from pytest_rageval.reports.missing import Missing, missing_in
 from pytest_rageval.stats.verdict import (
     badness,
-    has_failed,
     is_judged,
     shortfalls,
     shown_errors,
-    unwritten,
 )
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import (
@@ -53,7 +45,6 @@ from pytest_rageval.stats.wording import (
     figure,
     interval,
     judged_text,
-    open_lines,
     p_figure,
     verdict_word,
 )
@@ -142,7 +133,7 @@ class RunView:
     @cached_property
     def missing(self) -> Sequence[Missing]:
         """What is missing in the figures, and which of them are not to be trusted."""
-        return list(_missing(self.result))
+        return list(missing_in(self.result))
 
     @cached_property
     def people(self) -> Sequence[str]:
@@ -233,18 +224,6 @@ class MeanRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """Scores or rows in no figure, ``reason`` for the first; ``is_error``: something failed."""
-
-    text: str
-    reason: str = ""
-    is_error: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.text}, for instance: {self.reason}" if self.reason else self.text
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedMetric:
     """A metric in this run and the baseline, with the verdict."""
 
@@ -310,109 +289,6 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
             labels = f"{found.labels} labelled" if found.mean is None else corrected_figures(found)
             ends, band = (found.ci_low, found.ci_high), result.info.band_of(name, found.mean)
             yield MeanRow(name, found.mean, ends, None, labels, band, is_by_people=True)
-
-
-def _missing(result: ScenarioResult) -> Iterator[Missing]:
-    """Yield what is missing: rows, then answers, then metrics that failed or do not apply.
-
-    If the target is not written yet, that alone: no metric has anything else to say.
-    """
-    yield from _invalid_rows(result)
-    skipped = sum(
-        sample.outcome == "skipped" and not sample.invalid and not sample.is_left_out
-        for sample in result.samples
-    )
-    if skipped:
-        are = "is" if skipped == 1 else "are"
-        yield Missing(f"{skipped} of {len(result.samples)} samples {are} skipped and in no figure")
-    empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
-    if empty:
-        are = "answer is empty and has" if empty == 1 else "answers are empty and have"
-        yield Missing(
-            f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
-            "('empty_answer: null' leaves that to each metric)"
-        )
-    yield from map(Missing, kinds_of_answers(result))
-    yield from control_remarks(result)
-    expected = [sample for sample in result.samples if sample.is_expected]
-    errors = [unwritten(result.info.target, sample) for sample in expected]
-    if errors and all(errors):
-        count = f"{len(errors)} of {len(result.samples)} samples"
-        yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
-        return
-    yield from map(Missing, open_lines(result))
-    yield from _lengths(result)
-    # One failed call may be that of several metrics: it is told once.
-    told: dict[tuple[Missing, str], list[str]] = {}
-    for name, metric in result.metrics.items():
-        for found in _of_metric(result, name, metric):
-            told.setdefault((found, "" if found.reason else name), []).append(name)
-    for (found, _), names in told.items():
-        text = found.text if len(names) == 1 else found.text.replace("* does", "* do", 1)
-        yield replace(found, text=text.replace("*", ", ".join(names), 1))
-
-
-def _lengths(result: ScenarioResult) -> Iterator[Missing]:
-    if any(map(is_of_nuggets, result.info.metrics)):
-        # Not at the top: most scenarios have no nuggets.
-        from pytest_rageval.reports.answer_lengths import lengths_beside_nuggets
-
-        yield from map(Missing, lengths_beside_nuggets(result))
-
-
-def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
-    """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
-    alike: dict[str, list[str]] = {}
-    for name, verdict in result.controls.items():
-        alike.setdefault(verdict.remark(), []).append(name)
-    for names in alike.values():
-        verdict = result.controls[names[0]]
-        if remark := verdict.remark(*names):
-            yield Missing(remark, is_error=verdict.passed is False)
-    if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
-        yield Missing(f"no controls: {', '.join(without)}")
-
-
-def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
-    rows = [sample.invalid for sample in result.samples if sample.invalid is not None]
-    if rows:
-        count = f"{len(rows)} of {len(result.samples)} rows {'is' if len(rows) == 1 else 'are'}"
-        yield Missing(f"{count} invalid and in no figure", rows[0], is_error=True)
-
-
-def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
-    """Yield what is missing of a metric, with ``*`` in place of its name."""
-    if metric.unscored:
-        yield from _unscored(result, name, metric)
-    if left := applicable(result.samples, name):
-        yield Missing(f"*: {left}")
-    if counts := reply_counts(result.samples, name):
-        yield Missing(f"*: {replies_text(counts)}")
-
-
-def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
-    unscored = [
-        sample
-        for sample in result.samples
-        if sample.is_expected and not is_scored(sample.scores.get(name))
-    ]
-    errors = (sample.errors.get(name) or sample.errors.get(TARGET) for sample in unscored)
-    failed = [error for error in errors if error]
-    reasons = [
-        sample.reasons[name]
-        for sample in unscored
-        if name in sample.reasons and not has_failed(sample, name)
-    ]
-    of_all = f"of {metric.n + metric.unscored} samples"
-    unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
-    failed = [error for error in failed if not error.startswith(NOT_ASKED)]
-    if unasked:
-        text = f"the judge was given up: * not asked on {len(unasked)} {of_all}"
-        yield Missing(text, unasked[0], is_error=True)
-    if failed:
-        yield Missing(f"* failed on {len(failed)} {of_all}", failed[0], is_error=True)
-    if reasons:
-        yield Missing(f"* does not apply to {len(reasons)} {of_all}", reasons[0])
 
 
 def _people(result: ScenarioResult) -> Iterator[str]:

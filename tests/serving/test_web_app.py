@@ -314,8 +314,8 @@ def test_all_run_one_after_the_other(tmp_path: Path) -> None:
         assert client.send("DELETE", f"/api/runs/{running}").status == 200
         found = client.get("/api/scenarios")
         assert (found["running"], found["waiting"]) == (None, [])
-        stopped = [one["unfinished"] for one in found["scenarios"] if one["unfinished"]]
-        assert stopped == [{"run": running, "verdict": "stopped"}], found
+        unfinished = [one["unfinished"] for one in found["scenarios"] if one["unfinished"]]
+        assert unfinished == [{"run": running, "verdict": "stopped"}], found
         assert has_run(client, "two", 1)
 
 

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     json_plain,
 )
+from pytest_rageval.reports.missing import control_remarks
 from pytest_rageval.reports.page.assemble import (
     LONGEST,
     MOST_LISTED,
@@ -32,7 +33,7 @@ from pytest_rageval.reports.page.assemble import (
 )
 from pytest_rageval.reports.page.people import people_data
 from pytest_rageval.reports.page.support import has_table, support_data
-from pytest_rageval.reports.run_view import RunView, control_remarks
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.answer_kinds import applicable
 from pytest_rageval.stats.comparison import paired_scores

@@ -1,0 +1,136 @@
+"""What is missing of a run, in words: rows, answers, scores, and judges not to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pytest_rageval.metrics import is_of_nuggets
+from pytest_rageval.model import (
+    EMPTY_ANSWER,
+    NO_CONTROLS,
+    NOT_ASKED,
+    TARGET,
+    MetricSummary,
+    ScenarioResult,
+)
+from pytest_rageval.stats.answer_kinds import applicable, kinds_of_answers
+from pytest_rageval.stats.summary import replies_text, reply_counts
+from pytest_rageval.stats.verdict import has_failed, unwritten
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import open_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Scores or rows in no figure, ``reason`` for the first; ``is_error``: something failed."""
+
+    text: str
+    reason: str = ""
+    is_error: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.text}, for instance: {self.reason}" if self.reason else self.text
+
+
+def missing_in(result: ScenarioResult) -> Iterator[Missing]:
+    """Yield what is missing: rows, then answers, then metrics that failed or do not apply.
+
+    If the target is not written yet, that alone: no metric has anything else to say.
+    """
+    yield from _invalid_rows(result)
+    skipped = sum(
+        sample.outcome == "skipped" and not sample.invalid and not sample.is_left_out
+        for sample in result.samples
+    )
+    if skipped:
+        are = "is" if skipped == 1 else "are"
+        yield Missing(f"{skipped} of {len(result.samples)} samples {are} skipped and in no figure")
+    empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
+    if empty:
+        are = "answer is empty and has" if empty == 1 else "answers are empty and have"
+        yield Missing(
+            f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
+            "('empty_answer: null' leaves that to each metric)"
+        )
+    yield from map(Missing, kinds_of_answers(result))
+    yield from control_remarks(result)
+    expected = [sample for sample in result.samples if sample.is_expected]
+    errors = [unwritten(result.info.target, sample) for sample in expected]
+    if errors and all(errors):
+        count = f"{len(errors)} of {len(result.samples)} samples"
+        yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
+        return
+    yield from map(Missing, open_lines(result))
+    yield from _lengths(result)
+    # One failed call may be that of several metrics: it is told once.
+    told: dict[tuple[Missing, str], list[str]] = {}
+    for name, metric in result.metrics.items():
+        for found in _of_metric(result, name, metric):
+            told.setdefault((found, "" if found.reason else name), []).append(name)
+    for (found, _), names in told.items():
+        text = found.text if len(names) == 1 else found.text.replace("* does", "* do", 1)
+        yield replace(found, text=text.replace("*", ", ".join(names), 1))
+
+
+def _lengths(result: ScenarioResult) -> Iterator[Missing]:
+    if any(map(is_of_nuggets, result.info.metrics)):
+        # Not at the top: most scenarios have no nuggets.
+        from pytest_rageval.reports.answer_lengths import lengths_beside_nuggets
+
+        yield from map(Missing, lengths_beside_nuggets(result))
+
+
+def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
+    """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    alike: dict[str, list[str]] = {}
+    for name, verdict in result.controls.items():
+        alike.setdefault(verdict.remark(), []).append(name)
+    for names in alike.values():
+        verdict = result.controls[names[0]]
+        if remark := verdict.remark(*names):
+            yield Missing(remark, is_error=verdict.passed is False)
+    if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
+        yield Missing(f"no controls: {', '.join(without)}")
+
+
+def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
+    rows = [sample.invalid for sample in result.samples if sample.invalid is not None]
+    if rows:
+        count = f"{len(rows)} of {len(result.samples)} rows {'is' if len(rows) == 1 else 'are'}"
+        yield Missing(f"{count} invalid and in no figure", rows[0], is_error=True)
+
+
+def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+    """Yield what is missing of a metric, with ``*`` in place of its name."""
+    if metric.unscored:
+        yield from _unscored(result, name, metric)
+    if left := applicable(result.samples, name):
+        yield Missing(f"*: {left}")
+    if counts := reply_counts(result.samples, name):
+        yield Missing(f"*: {replies_text(counts)}")
+
+
+def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+    unscored = [
+        sample
+        for sample in result.samples
+        if sample.is_expected and not is_scored(sample.scores.get(name))
+    ]
+    errors = (sample.errors.get(name) or sample.errors.get(TARGET) for sample in unscored)
+    failed = [error for error in errors if error]
+    reasons = [
+        sample.reasons[name]
+        for sample in unscored
+        if name in sample.reasons and not has_failed(sample, name)
+    ]
+    of_all = f"of {metric.n + metric.unscored} samples"
+    unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
+    failed = [error for error in failed if not error.startswith(NOT_ASKED)]
+    if unasked:
+        text = f"the judge was given up: * not asked on {len(unasked)} {of_all}"
+        yield Missing(text, unasked[0], is_error=True)
+    if failed:
+        yield Missing(f"* failed on {len(failed)} {of_all}", failed[0], is_error=True)
+    if reasons:
+        yield Missing(f"* does not apply to {len(reasons)} {of_all}", reasons[0])
