@@ -83,6 +83,9 @@ def _recall(options: NuggetOptions, name: str, table: SupportTable) -> Score:
         if options.of != "vital" or nugget.importance == "vital"
     ]
     source = _source(options, table)
+    if not nuggets:
+        kind = "vital nugget" if options.of == "vital" else "nugget"
+        return Score(name, None, f"the row has no {kind}", left_out="row")
     if source is None:
         return Score(name, 0.0, "nothing was retrieved")
     weights = [_weight(options, nugget) for nugget in nuggets]

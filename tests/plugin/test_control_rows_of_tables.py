@@ -77,7 +77,7 @@ def test_a_judge_that_knows_is_asked_once_for_all_metrics(
     if not args:
         forecast = judged.pytest("--rag-dry-run").stdout
         forecast.fnmatch_lines(
-            ["judge     m: about 14 calls (12 to 22 *), 10 of them for control rows, *"]
+            ["judge     m: about 14 calls (13 to 22 *), 10 of them for control rows, *"]
         )
         assert judged.asked == []
     result = judged.pytest(*args)

@@ -131,7 +131,7 @@ def _calls(uses: Collection[ModelUse], *, may_stop: bool = False) -> str:
         return f"{about} {_counted(likely)}"
     least, most = ends
     if about == "at least":
-        return f"at least {_counted(least)}, more likely {likely:,}"
+        return f"at least {_counted(least)}" + f", more likely {likely:,}" * (likely > least)
     return f"about {_counted(likely)} ({least:,} to {most:,} as replies turn out)"
 
 
