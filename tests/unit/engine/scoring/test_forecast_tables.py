@@ -256,6 +256,7 @@ def test_what_replies_decide_lies_between_the_ends(
     assert fewest <= likely <= most
 
 
+@pytest.mark.full
 def test_after_20_rows_the_forecast_is_within_10_percent(tmp_path: Path) -> None:
     """Of 200 rows; what the 20 have shown tells how many claims the others make."""
     chance = random.Random(1)
