@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,6 +46,8 @@ class LiveRun:
     def __init__(self, job: Job, widen: Widen) -> None:
         self.id = secrets.token_hex(8)
         self.ended_at: datetime | None = None
+        self.ended_s = math.inf
+        """When it ended, by a clock that nobody sets."""
         self.scenario = job.scenario
         self.events: list[Event] = []
         self._job, self._widen = job, widen
@@ -122,7 +126,7 @@ class LiveRun:
             status, terminal = None, f"{type(error).__name__}: {error}"
         verdict = "stopped" if self._is_stopped else self._verdict(status)
         end = {"event": "end", "verdict": verdict, "status": status}
-        self.has_ended, self.ended_at = True, datetime.now(UTC)
+        self.has_ended, self.ended_at, self.ended_s = True, datetime.now(UTC), time.monotonic()
         await self._tell([{**end, "terminal": terminal[-_SHOWN:]}])
 
     def _verdict(self, status: int | None) -> str:
@@ -164,6 +168,7 @@ class LiveRuns:
         self._waiting: deque[tuple[Job, Widen]] = deque()
         self._going: asyncio.Task[None] | None = None
         self._ended: dict[str, tuple[LiveRun, str]] = {}
+        self._seen_s: dict[tuple[str, str], float] = {}
 
     @property
     def running(self) -> dict[str, str] | None:
@@ -184,13 +189,15 @@ class LiveRuns:
         """Return the last run of a scenario, if it ended worse than what is ``saved`` says.
 
         ``ran_at`` is when the last run that is saved began: one that is not of this run, and began
-        after its end, counts in its place.
+        after its end, counts in its place. One that was seen before its end did not, whatever the
+        clock of the machine says: it may have been set.
         """
         self._note_ended()
+        seen_s = self._seen_s.setdefault((scenario, ran_at or ""), time.monotonic())
         run, verdict = self._ended.get(scenario, (None, ""))
         if run is None or _BAD.index(verdict) <= _BAD.index(saved):
             return None
-        is_older = ran_at is not None and run.is_older(ran_at)
+        is_older = ran_at is not None and seen_s > run.ended_s and run.is_older(ran_at)
         return None if is_older else {"run": run.id, "verdict": verdict}
 
     def _note_ended(self) -> None:

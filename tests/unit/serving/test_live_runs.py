@@ -116,3 +116,21 @@ def test_a_stop_counts_also_where_a_variant_was_saved(tmp_path: Path) -> None:
         assert found == {"run": run.id, "verdict": "stopped"}
 
     asyncio.run(main())
+
+
+def test_a_saved_run_that_was_seen_before_is_not_later_because_a_clock_was_set(
+    tmp_path: Path,
+) -> None:
+    """The machine's clock goes an hour back between the two."""
+    command = writing('{"event": "progress"}')
+    command[-1] += "; import time; time.sleep(600)"
+    saved = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+
+    async def main() -> None:
+        runs = LiveRuns()
+        assert runs.unfinished("s", saved, "failed") is None
+        run = runs.start(Job("s", command, tmp_path), lambda event: event)
+        await run.stop()
+        assert runs.unfinished("s", saved, "failed") == {"run": run.id, "verdict": "stopped"}
+
+    asyncio.run(main())
