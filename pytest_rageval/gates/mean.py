@@ -32,9 +32,9 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.scenario.spec import BoundSpec, Portion
 from pytest_rageval.stats.answer_kinds import Applicable, applicable
+from pytest_rageval.stats.open_figures import open_text
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
-from pytest_rageval.stats.wording import open_text
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.certainty import GrowingMean

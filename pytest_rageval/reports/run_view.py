@@ -25,6 +25,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.model.value import Band
 from pytest_rageval.reports.missing import Missing, missing_in
+from pytest_rageval.stats.open_figures import band_of, judged_text
 from pytest_rageval.stats.verdict import (
     badness,
     is_judged,
@@ -35,7 +36,6 @@ from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import (
     Word,
     agreement_text,
-    band_of,
     cause_change_lines,
     cause_lines,
     change,
@@ -44,7 +44,6 @@ from pytest_rageval.stats.wording import (
     disagreement_text,
     figure,
     interval,
-    judged_text,
     p_figure,
     verdict_word,
 )

@@ -20,8 +20,8 @@ from pytest_rageval.model import (
     ScenarioResult,
     Value,
 )
+from pytest_rageval.stats.open_figures import doubtful_figures
 from pytest_rageval.stats.verdict import is_beyond_budget
-from pytest_rageval.stats.wording import doubtful_figures
 
 
 class Extent(Value, frozen=True):

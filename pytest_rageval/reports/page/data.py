@@ -37,6 +37,7 @@ from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.answer_kinds import applicable
 from pytest_rageval.stats.comparison import paired_scores
+from pytest_rageval.stats.open_figures import doubtful_figures, open_text
 from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
@@ -47,7 +48,6 @@ from pytest_rageval.stats.verdict import (
     was_not_asked,
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
-from pytest_rageval.stats.wording import doubtful_figures, open_text
 from pytest_rageval.text.printable import one_line
 
 
