@@ -225,7 +225,9 @@ class GateResult(Value, frozen=True):
     """What a gate decided; ``message`` is the sentence that the terminal prints.
 
     ``margin`` is how far the observed figure lies inside its bound (negative: outside), None where
-    there is no figure.
+    there is no figure. ``baseline`` is the run that it compares with and ``metric`` the one metric
+    that it is about, "" where there is none. ``flip_chance`` is the chance that a second run on the
+    same answers gives another verdict, None where that is not known.
     """
 
     name: str
@@ -234,6 +236,9 @@ class GateResult(Value, frozen=True):
     bound: float | None
     message: str
     margin: float | None = None
+    baseline: str = ""
+    metric: str = ""
+    flip_chance: float | None = None
 
 
 class MetricComparison(Value, frozen=True, rename={"a_mean": "A_mean", "b_mean": "B_mean"}):
@@ -271,7 +276,8 @@ _IN_FILES: Final = {"only_a": "only_here", "only_b": "only_in_baseline"}
 class Comparison(Value, frozen=True, rename=_IN_FILES):
     """A run (A) against its ``baseline`` (B), joined by sample id.
 
-    ``correction`` is how the p-values were adjusted.
+    ``correction`` is how the p-values were adjusted. ``alpha`` is that of this one look, where a
+    series of ``looks`` shares it.
     """
 
     baseline: str
@@ -281,6 +287,27 @@ class Comparison(Value, frozen=True, rename=_IN_FILES):
     only_a: Sequence[str] = ()
     only_b: Sequence[str] = ()
     correction: Correction = "holm"
+    looks: int = 1
+
+
+class Estimate(Value, frozen=True):
+    """The mean over all ``rows``, from the scores of the ``asked`` ones and those of an older run.
+
+    The interval ``ci_low`` to ``ci_high`` is that of the mean of these rows; ``beyond_low`` to
+    ``beyond_high`` that of the mean beyond them, as the interval of a run that asks all has it.
+    ``changed`` counts the rows with another answer than in the older run, None where that is not
+    known before they are asked. All figures are None where there is no mean, and ``why`` says why.
+    """
+
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    beyond_low: float | None
+    beyond_high: float | None
+    asked: int
+    rows: int
+    changed: int | None = None
+    why: str = ""
 
 
 class Counts(Value, frozen=True):
@@ -392,6 +419,8 @@ class ScenarioResult(Value, frozen=True):
     samples: Sequence[SampleResult]
     gates: Sequence[GateResult] = ()
     comparison: Comparison | None = None
+    estimates: Mapping[str, Estimate] = NOTHING
+    """By metric, its mean over all rows, where only a sample of them was asked."""
     agreement: Mapping[str, Agreement] = NOTHING
     """How well the metrics agree with people, for each that has labels."""
     corrected: Mapping[str, Corrected] = NOTHING

@@ -258,13 +258,17 @@ def finite_ends(ends: tuple[float, float]) -> tuple[float | None, float | None]:
 
 
 class SignificanceTest(Value, frozen=True):
-    """How a difference of two runs is tested for chance; ``alpha`` is two-sided."""
+    """How a difference of two runs is tested for chance; ``alpha`` is two-sided.
+
+    ``looks`` runs in a row are held against one baseline, and share ``alpha``.
+    """
 
     test: TestName = "permutation"
     alpha: float = 0.05
     n_resamples: int = 10_000
     seed: int = 42
     correction: Correction = "max-t"
+    looks: int = 1
 
 
 class Comparing(Value, frozen=True):
@@ -273,6 +277,19 @@ class Comparing(Value, frozen=True):
     baseline: str
     metrics: tuple[str, ...] = ()
     test: SignificanceTest = SignificanceTest()
+
+
+class Sampling(Value, frozen=True):
+    """Which rows are asked: ``n`` of them, drawn by ``seed``; the others have those of ``against``.
+
+    ``drawn`` are the ids of the asked rows, ``rows`` how many there are in all.
+    """
+
+    n: int
+    seed: int
+    against: str
+    rows: int = 0
+    drawn: frozenset[str] = frozenset()
 
 
 class Baseline(Value, frozen=True):
@@ -335,6 +352,8 @@ class ScenarioInfo(Value, frozen=True):
     selected: int = 0
     judgements_sha256: str = ""
     compare: Comparing | None = None
+    sample: Sampling | None = None
+    """Which of its rows are asked; None where all of them are."""
     baselines: Mapping[str, Baseline] = NOTHING
     measured: Mapping[str, Any] = NOTHING
     """On what its scores depend, of what no other field says: see ``model.measured``."""

@@ -255,6 +255,9 @@ def gate_dict(gate: GateResult) -> dict[str, Any]:
     """Return a gate in the layout of the file."""
     found: dict[str, Any] = as_json(gate)
     del found["margin"]
+    for name in ("baseline", "metric", "flip_chance"):
+        if not found[name]:
+            del found[name]
     return found
 
 
