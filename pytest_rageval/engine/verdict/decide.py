@@ -62,7 +62,9 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.engine.verdict.certainty import certain_verdicts
 
-        certain = certain_verdicts(result, gates)
+        # A verdict that a lost sample or a spent budget made stays.
+        is_whole = extent.complete and not _spent(result)
+        certain = certain_verdicts(result, gates) if is_whole else {}
         verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
@@ -98,7 +100,8 @@ def _of_those_asked(
     asked = f"{found.message}; of the {result.counts.ran} of {result.counts.samples} samples asked"
     if stands:
         return replace(found, message=asked)
-    message = f"{asked}, of which the first, in random order, had decided: {outcome}"
+    why = ", of which the first, in random order, had decided"
+    message = f"{asked}{why if result.info.stop else '; whatever the rest scores'}: {outcome}"
     return replace(found, outcome=outcome, message=message)
 
 
