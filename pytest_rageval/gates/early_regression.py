@@ -9,6 +9,7 @@ from itertools import product
 from typing import ClassVar
 
 from pytest_rageval.gates.base import AnySample, Watch, targets_of
+from pytest_rageval.gates.mean import score_range
 from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -47,7 +48,7 @@ def watch_falls(
             for name, (index, _) in weights.items()
             if name in ids and is_scored(gate.baseline.scores[metric].get(name))
         }
-        ours = _range(info, metric)
+        ours = score_range(metric, info)
         lowest = min((low for low, _ in before.values()), default=-1.0)
         if not math.isfinite(ours[1] - ours[0]) or not before or (gate.relative and lowest < 0.0):
             return None
@@ -98,14 +99,6 @@ def _pairs_needed(gate: RegressionGate, required: int) -> int:
     while _times(gate) * math.ldexp(1.0, 1 - least) >= gate.test.alpha:
         least += 1
     return max(needed, least)
-
-
-def _range(info: ScenarioInfo, metric: str) -> _Ends:
-    """Return where a score can lie; a weighted one also where some metrics do not apply."""
-    if metric != WEIGHTED_SCORE:
-        return targets_of(info)[metric].range
-    ends = [column.unit_range for column in info.metrics if column.weight > 0.0]
-    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _before(gate: RegressionGate, info: ScenarioInfo, metric: str, name: str) -> _Ends:
