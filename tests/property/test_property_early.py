@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import (
+    NOT_ASKED,
     WEIGHTED_SCORE,
     Baseline,
     MetricColumn,
@@ -131,6 +132,40 @@ def test_what_is_decided_is_the_verdict_of_all_samples(count: int) -> None:
             still_open = any(sample.errors for sample in samples) or not passes
             assert still_open or options["mode"] == "exceeds", (number, options)
     assert min(early.values()) >= count / 20
+
+
+def test_the_samples_asked_have_the_verdict_of_all() -> None:
+    """A run that stopped is judged by them; the others are there as not asked about."""
+    draw, stopped = random.Random(3), 0
+    for _ in range(400):
+        options, info, samples = Case(draw).made()
+        (gate,) = make_gates({"no_regression": options}, info)
+        watch = gate.watch(info, samples, 0.0)
+        if watch is None:
+            continue
+        for at, sample in enumerate(samples, 1):
+            watch.add(sample)
+            if watch.verdict is not None:
+                asked = [*samples[:at], *map(not_asked, samples[at:])]
+                found = gate.check(whole(info, asked))
+                assert (found.outcome == "passed") is watch.verdict, (at, options, found.message)
+                stopped += at < len(samples)
+                break
+    assert stopped > 20
+
+
+def not_asked(sample: SampleResult) -> SampleResult:
+    row: Row = dict.fromkeys(sample.scores)
+    reasons = dict.fromkeys(sample.scores, f"{NOT_ASKED}: decided")
+    return SampleResult(
+        sample.sample_id,
+        sample.index,
+        "skipped",
+        doc_name=sample.doc_name,
+        sample_weight=sample.sample_weight,
+        scores=row,
+        reasons=reasons,
+    )
 
 
 def test_a_worse_rest_is_what_the_verdict_is_certain_against() -> None:

@@ -98,11 +98,11 @@ def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[AnySample]) -> Watc
 
 
 def certain_verdicts(result: ScenarioResult, gates: Iterable[Gate]) -> dict[str, bool]:
-    """Return the verdicts for which a run stopped, by gate; {} for other runs.
+    """Return the verdicts for which a run stopped at an error bound, by gate; {} for other runs.
 
     What was asked besides, by other processes or because it was on its way, does not change them.
     """
-    if result.info.stop is None or not result.counts.not_asked:
+    if not result.info.stop or not result.counts.not_asked:
         return {}
     ran = [one for one in result.samples if one.invalid is None and one.outcome != "skipped"]
     left_out = [one for one in result.samples if one.is_left_out]

@@ -100,8 +100,7 @@ def _of_those_asked(
     asked = f"{found.message}; of the {result.counts.ran} of {result.counts.samples} samples asked"
     if stands:
         return replace(found, message=asked)
-    why = ", of which the first, in random order, had decided"
-    message = f"{asked}{why if result.info.stop else '; whatever the rest scores'}: {outcome}"
+    message = f"{asked}, of which the first, in random order, had decided: {outcome}"
     return replace(found, outcome=outcome, message=message)
 
 
