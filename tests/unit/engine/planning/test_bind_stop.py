@@ -123,10 +123,6 @@ def test_a_test_function_asks_about_every_sample(write: Callable[..., Path]) -> 
             "stop: nothing stops early: gate 'rubric.lower_bound' needs every sample",
         ),
         (
-            BASE + "gates: {no_regression: {baseline: main, metrics: [rubric], mode: any}}\n",
-            "stop: nothing stops early: gate 'no_regression' needs every sample",
-        ),
-        (
             "name: s\ndataset: [{answer: x, references: x}]\nmetrics: [f1]\ngates: {f1: 0.5}\n",
             "stop: has no effect: no model and no target is asked",
         ),
@@ -136,11 +132,3 @@ def test_it_is_said_why_nothing_stops_early(plan: MakePlan, text: str, remark: s
     found = plan(text + "stop: decided\n")
     assert found.info.stop is None
     assert found.info.remarks == (remark,)
-
-
-def test_an_error_bound_waits_for_the_first_run_that_is_saved(plan: MakePlan) -> None:
-    """There is nothing to compare with yet; a mean beside it stops nothing either."""
-    gates = "{rubric: 3, no_regression: {baseline: main, metrics: [rubric], mode: any}}"
-    found = plan(BASE + f"gates: {gates}\nstop: 0.01\n")
-    assert found.info.stop is None
-    assert "gate 'no_regression' needs every sample" in found.info.remarks[0]
