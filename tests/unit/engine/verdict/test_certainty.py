@@ -154,17 +154,21 @@ def test_a_stopped_regression_is_decided_by_what_was_asked(result: Result) -> No
     assert message.endswith("n 18 (no difference in any sample); of the 18 of 20 samples asked")
 
 
+@pytest.mark.parametrize("later", [0.0, None])
 @pytest.mark.parametrize(("lost", "outcome"), [(2, "passed"), (3, "failed")])
 def test_samples_not_asked_are_neither_pairs_nor_lost(
-    result: Result, lost: int, outcome: str
+    result: Result, lost: int, outcome: str, later: Any
 ) -> None:
-    """Of 20, two may be lost at min_pairs 0.9, however few were asked."""
+    """Of 20, two may be lost at min_pairs 0.9, however few were asked.
+
+    The others were to be scored, whether the baseline scored them or not.
+    """
     samples = [
         *(scored(at, None) for at in range(lost)),
         *(scored(at, 0.0) for at in range(lost, 10)),
         *(left_out(at) for at in range(10, 20)),
     ]
-    fields = against([0.0] * 20)
+    fields = against([0.0] * 10 + [later] * 10)
     (gate,) = make_gates(fields["gates"], result(samples, **fields).info)
     found = gate.check(result(samples, **fields))
     assert found.outcome == outcome
