@@ -34,41 +34,53 @@ def watch_falls(
     That is so in all modes but ``any`` and ``exceeds``, where results that nobody judged may
     decide, where a range has no end, and for per cent of a mean that may be below 0.
     """
-    if gate.mode not in ("any", "exceeds") or not _can_pass(gate, info):
+    if gate.mode not in ("any", "exceeds") or not _can_be_early(gate, info):
         return None
-    asked = [(sample, resolve_weight(info.doc_weights, sample.doc_name)) for sample in samples]
     ids = frozenset(gate.baseline.ids)
-    weightless = sum(weight == 0.0 and _id(sample) in ids for sample, weight in asked)
-    needed = _pairs_needed(gate, len(ids) - weightless)
-    weights = {_id(sample): (sample.index, weight) for sample, weight in asked if weight > 0.0}
-    falls = {}
-    for metric in gate.targets:
-        before = {
-            index: _before(gate, info, metric, name)
-            for name, (index, _) in weights.items()
-            if name in ids and is_scored(gate.baseline.scores[metric].get(name))
-        }
-        ours = score_range(metric, info)
-        lowest = min((low for low, _ in before.values()), default=-1.0)
-        if not math.isfinite(ours[1] - ours[0]) or not before or (gate.relative and lowest < 0.0):
-            return None
-        falls[metric] = _Fall(
-            GrowingSum(
-                {index: _ends(gate, metric, ours, theirs) for index, theirs in before.items()},
-                dict(weights.values()),
-                error / len(gate.targets),
-            ),
-            # More than half a pair less than is needed: as good as that many.
-            GrowingMean(
-                Bound(min=(needed - 0.5) / len(before)), (0.0, 1.0), len(before), len(before), error
-            ),
-            frozenset(before),
-        )
-    return FallWatch(gate, info, falls)
+    shared = {
+        _id(sample): (sample.index, resolve_weight(info.doc_weights, sample.doc_name))
+        for sample in samples
+        if _id(sample) in ids
+    }
+    weighing = {name: (index, weight) for name, (index, weight) in shared.items() if weight > 0.0}
+    needed = _pairs_needed(gate, len(ids) - (len(shared) - len(weighing)))
+    falls = {metric: _fall(gate, info, metric, weighing, needed, error) for metric in gate.targets}
+    found = {metric: fall for metric, fall in falls.items() if fall is not None}
+    return FallWatch(gate, info, found) if len(found) == len(falls) else None
 
 
-def _can_pass(gate: RegressionGate, info: ScenarioInfo) -> bool:
-    """Return whether a run can be known to pass before the test is made.
+def _fall(
+    gate: RegressionGate,
+    info: ScenarioInfo,
+    metric: str,
+    weighing: Mapping[str, tuple[int, float]],
+    needed: int,
+    error: float,
+) -> _Fall | None:
+    """Return the fall of a metric before anything is scored; ``weighing`` are index and weight."""
+    before = {
+        index: _before(gate, info, metric, name)
+        for name, (index, _) in weighing.items()
+        if is_scored(gate.baseline.scores[metric].get(name))
+    }
+    low, high = score_range(metric, info)
+    if not before or not math.isfinite(high - low):
+        return None
+    if gate.relative and min(least for least, _ in before.values()) < 0.0:
+        return None
+    ends = {index: _ends(gate, metric, (low, high), theirs) for index, theirs in before.items()}
+    count = len(before)
+    # Half a pair less than is needed: no number of pairs lies between.
+    enough = Bound(min=(needed - 0.5) / count)
+    return _Fall(
+        GrowingSum(ends, dict(weighing.values()), error / len(gate.targets)),
+        GrowingMean(enough, (0.0, 1.0), count, count, error),
+        frozenset(before),
+    )
+
+
+def _can_be_early(gate: RegressionGate, info: ScenarioInfo) -> bool:
+    """Return whether a verdict can be known before every sample is scored.
 
     Holes can make a fall undecided. In mode ``exceeds`` the test must have a result whatever the
     differences are, or else the gate must pass without one.
