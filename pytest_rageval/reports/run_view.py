@@ -160,6 +160,16 @@ class RunView:
         ]
 
     @cached_property
+    def needed_rows(self) -> str:
+        """How many rows the comparison needs to see the fall that matters; "" without one."""
+        if self.result.comparison is None:
+            return ""
+        # Not at the top: most runs are compared with nothing.
+        from pytest_rageval.reports.needed_rows import rows_of_comparison
+
+        return rows_of_comparison(self.result.info, self.result.comparison)
+
+    @cached_property
     def changes(self) -> Sequence[Change]:
         """The samples that this run and the baseline scored; nothing if that has no such score."""
         compared = self.result.comparison

@@ -284,6 +284,8 @@ def _comparison(view: RunView) -> Iterator[str]:
         )
     title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
     yield from _table(title, head, rows, _ROOM_COMPARISON)
+    if view.needed_rows:
+        yield from ("", _cell(view.needed_rows, _MESSAGE_WIDTH))
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
             yield ""
