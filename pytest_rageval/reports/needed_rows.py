@@ -3,47 +3,91 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pytest_rageval.gates.base import Gate, GateOptionError, make_gates, targets_of
 from pytest_rageval.gates.regression import Mode, RegressionGate
-from pytest_rageval.model import WEIGHTED_SCORE, Comparison, ScenarioInfo, SignificanceTest
-from pytest_rageval.stats.needed_rows import Spread, spread_of_differences
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Baseline,
+    Comparison,
+    Sample,
+    ScenarioInfo,
+    SignificanceTest,
+)
+from pytest_rageval.stats.needed_rows import (
+    Spread,
+    alpha_of,
+    spread_of_differences,
+    spread_of_scores,
+)
 from pytest_rageval.stats.paired import alpha_of_each, correction_used
+from pytest_rageval.stats.weights import group_numbers, is_scored, rescale, resolve_weight
 
+_NOT_KNOWN: Final = "how many rows is not known"
+_APART: Final = "as if the two runs' scores had nothing in common: fewer when they have"
 _USUAL: Final = 0.02
 """The fall that matters where no gate says another, as a share of the metric's range."""
 
 
 def rows_of_comparison(info: ScenarioInfo, comparison: Comparison) -> str:
-    """Return how many rows see a fall, by how far the differences of the two runs spread."""
-    return rows_sentence(
-        info,
-        comparison.baseline,
-        list(comparison.metrics),
-        lambda metric: spread_of_differences(comparison, metric),
+    """Return how many rows see a fall, by how far the differences of the two runs spread.
+
+    "" where nothing is tested: by gates of the mode ``any``, or on labels, alone; or where the
+    metric has no range that says which fall matters.
+    """
+    return _sentence(
+        _wanted(info, comparison.baseline, list(comparison.metrics), alpha_of(comparison)),
+        partial(spread_of_differences, comparison),
+        names=len(comparison.metrics) > 1,
     )
 
 
-def rows_sentence(
-    info: ScenarioInfo,
-    baseline: str,
-    metrics: Collection[str],
-    spread_of: Callable[[str], Spread],
-) -> str:
-    """Return how many rows see a fall against ``baseline``, for the metric that needs most.
+def rows_of_saved_run(info: ScenarioInfo, samples: Sequence[Sample], baseline: Baseline) -> str:
+    """Return how many rows see a fall, by how far the scores of ``baseline`` spread.
 
-    ``metrics`` are those that are compared. "" where nothing is tested: gates of the mode ``any``,
-    or by labels, alone, and no metric with a range.
+    ``samples`` are those that a run would score: nothing is known of it but that its scores spread
+    like those. "" as in ``rows_of_comparison``.
     """
-    wanted = [one for one in _wanted(info, baseline, metrics) if one.metric in metrics]
+    compare = info.compare
+    of_table = compare.metrics if compare and compare.baseline == baseline.name else ()
+    known = of_table or (*(column.name for column in info.metrics), WEIGHTED_SCORE)
+    metrics = [name for name in known if name in baseline.scores]
+    test = SignificanceTest() if compare is None else compare.test
+    alpha = _of_each(test, len(of_table or info.metrics))
+    text = _sentence(
+        _wanted(info, baseline.name, metrics, alpha),
+        partial(_spread, info, samples, baseline),
+        names=len(metrics) > 1,
+    )
+    return f"{text}, {_APART}" if text and _NOT_KNOWN not in text else text
+
+
+def _spread(
+    info: ScenarioInfo, samples: Sequence[Sample], baseline: Baseline, metric: str
+) -> Spread:
+    scores, rows = baseline.scores[metric], list[tuple[float, float, Sample]]()
+    for sample in samples:
+        weight, score = resolve_weight(info.doc_weights, sample.doc_name), scores.get(sample.id)
+        if weight > 0.0 and is_scored(score):
+            rows.append((score, weight, sample))
+    return spread_of_scores(
+        [score for score, _, _ in rows],
+        rescale([weight for _, weight, _ in rows]),
+        group_numbers(info, [sample for _, _, sample in rows]),
+    )
+
+
+def _sentence(wanted: Iterable[_Wanted], spread_of: Callable[[str], Spread], *, names: bool) -> str:
+    """Return the sentence about the metric that needs most rows; ``names`` it."""
     aims = [aim for each in wanted if (aim := each.aim(spread_of(each.metric))) is not None]
     if not aims:
         return ""
     aim = max(aims, key=lambda aim: aim.needed)
-    return aim.sentence(f" in {aim.metric}" if len(metrics) > 1 else "")
+    return aim.sentence(f" in {aim.metric}" if names else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +142,7 @@ class _Aim:
         """Return how many rows see it, and what those that are there see."""
         spread = self.spread
         if spread.unknown:
-            return f"{self._goal(where)}: how many rows is not known ({spread.unknown})"
+            return f"{self._goal(where)}: {_NOT_KNOWN} ({spread.unknown})"
         seen = spread.seen(spread.units, self.alpha, self.margin)
         verb = "exclude" if self.margin else "see"
         enough = ": enough" if seen <= self.fall else ""
@@ -133,26 +177,32 @@ def _about(count: float) -> str:
     return f"{float(f'{count:.2g}'):,.0f}"
 
 
-def _wanted(info: ScenarioInfo, baseline: str, metrics: Collection[str]) -> Iterator[_Wanted]:
-    """Yield what gates test against ``baseline``; without any, the weighted score, or the first."""
+def _wanted(
+    info: ScenarioInfo, baseline: str, metrics: Collection[str], alpha: float
+) -> Iterator[_Wanted]:
+    """Yield what gates test of ``metrics`` against ``baseline``.
+
+    Without any gate, that is the weighted score, or else the first of them, at ``alpha``.
+    """
     gates = _gates(info, baseline)
     for gate in gates:
-        if not isinstance(gate, RegressionGate) or gate.by_labels or gate.mode == "any":
-            continue
-        alpha = gate.test.alpha
-        if gate.mode != "non_inferior":  # its interval is that of each metric alone
-            alpha = _of_each(gate.test, len(gate.targets))
-        for metric, is_up in gate.higher_is_better.items():
-            bounds = gate.spans[metric], gate.max_drop, gate.relative
-            yield _Wanted(metric, is_up, *bounds, gate.mode, alpha)
+        if isinstance(gate, RegressionGate) and not gate.by_labels and gate.mode != "any":
+            yield from (one for one in _of_gate(gate) if one.metric in metrics)
     if gates or not metrics:
         return
     metric = WEIGHTED_SCORE if WEIGHTED_SCORE in metrics else next(iter(metrics))
     column = targets_of(info)[metric]
     low, high = info.weighted_range if metric == WEIGHTED_SCORE else column.range
-    test = SignificanceTest() if info.compare is None else info.compare.test
-    alpha = _of_each(test, len(metrics))
     yield _Wanted(metric, column.higher_is_better, high - low, 0.0, False, "significant", alpha)
+
+
+def _of_gate(gate: RegressionGate) -> Iterator[_Wanted]:
+    # The interval of ``non_inferior`` is that of each metric alone.
+    alone = gate.mode == "non_inferior"
+    alpha = gate.test.alpha if alone else _of_each(gate.test, len(gate.targets))
+    for metric, is_up in gate.higher_is_better.items():
+        bounds = gate.spans[metric], gate.max_drop, gate.relative
+        yield _Wanted(metric, is_up, *bounds, gate.mode, alpha)
 
 
 def _of_each(test: SignificanceTest, family: int) -> float:

@@ -68,12 +68,16 @@ class Spread:
         return high
 
 
+def alpha_of(comparison: Comparison) -> float:
+    """Return what is left of alpha for each metric that is tested, by Bonferroni."""
+    family = sum(one.p_adjusted is not None for one in comparison.metrics.values())
+    return alpha_of_each(comparison.alpha, comparison.correction, family)
+
+
 def spread_of_differences(comparison: Comparison, metric: str) -> Spread:
     """Return how far the differences of ``metric`` spread."""
     found = comparison.metrics[metric]
     units = found.n if found.groups is None else found.groups
-    family = sum(one.p_adjusted is not None for one in comparison.metrics.values())
-    alpha = alpha_of_each(comparison.alpha, comparison.correction, family)
     error, unknown = 0.0, ""
     if units < _FEWEST:
         unknown = _only(units, found.groups)
@@ -82,7 +86,7 @@ def spread_of_differences(comparison: Comparison, metric: str) -> Spread:
     elif found.smallest_detectable is None:
         unknown = "all differences are equal"
     else:
-        error = found.smallest_detectable / power_factor(alpha, units - 1)
+        error = found.smallest_detectable / power_factor(alpha_of(comparison), units - 1)
     return Spread(error, found.n, found.groups, found.b_mean, unknown)
 
 
