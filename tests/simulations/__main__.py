@@ -3,8 +3,8 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls, rows; all when none is given. With the 2,000 draws of the documentation it
-takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
+causes, variants, controls, rows; all when none is given. With the 2,000 draws of the documentation
+it takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
 there with 1,000. It needs the data that ``populations.py`` names.
 """
 
