@@ -52,11 +52,11 @@ def rows_of_saved_run(info: ScenarioInfo, samples: Sequence[Sample], baseline: B
     ``samples`` are those that a run would score: nothing is known of it but that its scores spread
     like those. "" as in ``rows_of_comparison``.
     """
-    compare = info.compare
-    of_table = compare.metrics if compare and compare.baseline == baseline.name else ()
+    comparing = next((run for run in info.compare if run.baseline == baseline.name), None)
+    of_table = () if comparing is None else comparing.metrics
     known = of_table or (*(column.name for column in info.metrics), WEIGHTED_SCORE)
     metrics = [name for name in known if name in baseline.scores]
-    test = SignificanceTest() if compare is None else compare.test
+    test = SignificanceTest() if comparing is None else comparing.test
     alpha = _of_each(test, len(of_table or info.metrics))
     text = _sentence(
         _wanted(info, baseline.name, metrics, alpha),

@@ -48,7 +48,7 @@ def gated(info: Info, gates: Mapping[str, Any], *columns: MetricColumn) -> Scena
         *columns or (F1,),
         gates=gates,
         baselines={"main": saved},
-        compare=Comparing("main", test=SignificanceTest(correction="none")),
+        compare=(Comparing("main", test=SignificanceTest(correction="none")),),
     )
 
 
@@ -167,5 +167,5 @@ def test_before_a_run_what_is_compared_shares_alpha(info: Info, metrics: tuple[s
     """F10: 3.083024² · 2 · 0.25/0.02² = 11881 for two metrics; em is not in the saved run."""
     samples = [Sample(f"s{at}") for at in range(300)]
     scores = {f"s{at}": float(at % 2) for at in range(300)}
-    known = info(F1, MetricColumn("em"), compare=Comparing("main", metrics))
+    known = info(F1, MetricColumn("em"), compare=(Comparing("main", metrics),))
     assert "about 12,000 rows" in rows_of_saved_run(known, samples, saved(scores))
