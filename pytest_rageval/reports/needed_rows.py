@@ -61,7 +61,7 @@ def rows_of_saved_run(info: ScenarioInfo, samples: Sequence[Sample], baseline: B
     text = _sentence(
         _wanted(info, baseline.name, metrics, alpha),
         partial(_spread, info, samples, baseline),
-        names=len(metrics) > 1,
+        names=len(of_table or info.metrics) > 1,
     )
     return f"{text}, {_APART}" if text and _NOT_KNOWN not in text else text
 

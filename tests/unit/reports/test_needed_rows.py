@@ -152,8 +152,8 @@ def test_before_a_run_the_scores_of_the_saved_one_say_it(info: Info) -> None:
     scores = {f"s{at}": float(at % 2) for at in range(310)}
     found = rows_of_saved_run(info(F1), samples, saved(scores))
     assert found == (
-        "to see a fall of 0.02 in weighted_score (power 80 %): about 9,800 rows; these 300 see "
-        "0.11, as if the two runs' scores had nothing in common: fewer when they have"
+        "to see a fall of 0.02 (power 80 %): about 9,800 rows; these 300 see 0.11, "
+        "as if the two runs' scores had nothing in common: fewer when they have"
     )
     grouped = info(F1, group_by="doc_name")
     assert "not known (only 2 groups)" in rows_of_saved_run(grouped, samples, saved(scores))
