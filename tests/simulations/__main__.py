@@ -3,9 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls, rows; all when none is given. With the 2,000 draws of the documentation
-it takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
-there with 1,000. It needs the data that ``populations.py`` names.
+falls, causes, variants, controls, rows, flips, sampled, history; all when none is given. With the
+2,000 draws of the documentation it takes minutes, ``coverage``, ``falls`` and ``variants`` half an
+hour; ``agreement`` and ``turns`` are shown there with 1,000. It needs the data that
+``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import labelled
 import needed
 import people_and_judges
 import populations
+import stopped_falls
 import turns as worse
 from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
 from simulated import (
@@ -321,10 +323,7 @@ def _agreement_rows(
 
 
 def stop(draws: int) -> None:
-    """What ``stop`` saves, and how often its verdict is not that of all samples.
-
-    With an error bound on a fifth of the draws.
-    """
+    """What ``stop`` saves, and how often it is wrong; at error bounds on a fifth of the draws."""
     sizes = (50, 100, 300)
     _table("saved | with 16 in flight (wrong), per cent, bound 0.75", sizes)
     for name, scores in (
@@ -444,6 +443,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "labels": labels,
     "agreement": agreement,
     "stop": stop,
+    "falls": stopped_falls.show,
     "causes": causes,
     "variants": variants,
     "controls": controls,
