@@ -3,9 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-falls, causes, variants, controls; all when none is given. With the 2,000 draws of the documentation
-it takes minutes, ``coverage``, ``falls`` and ``variants`` half an hour; ``agreement`` and ``turns``
-are shown there with 1,000. It needs the data that ``populations.py`` names.
+falls, causes, variants, controls, rows, flips, sampled, history; all when none is given. With the
+2,000 draws of the documentation it takes minutes, ``coverage``, ``falls`` and ``variants`` half an
+hour; ``agreement`` and ``turns`` are shown there with 1,000. It needs the data that
+``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import contests
 import controls as control_rows
 import coverage
 import labelled
+import needed
 import people_and_judges
 import populations
 import stopped_falls
@@ -397,6 +399,22 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
+def rows(draws: int) -> None:
+    """How often as many rows as a comparison names find the fall; a quarter of the draws."""
+    falls = (0.02, 0.05)
+    heads = [f"a fall of {fall:g}: rows" for fall in falls]
+    sys.stdout.write(f"\nred with as many rows as are named, per cent of runs\n{'':<64} ")
+    sys.stdout.write("".join(f"{head:<25}" for head in heads) + "\n")
+    for system in ("DPR", "FiD"):
+        pairs = Pairs(
+            {"f1": populations.openqa("f1", system)}, {"f1": populations.openqa("f1", "FiD-KD")}
+        )
+        for name, options in needed.CASES.items():
+            found = (needed.named(pairs, fall, draws // 4, **options(fall)) for fall in falls)
+            cells = (f"{one.rows:.0f}: {100 * one.found:.1f}" for one in found)
+            _row(f"{system} against FiD-KD, {name}", cells, 25)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -429,6 +447,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "causes": causes,
     "variants": variants,
     "controls": controls,
+    "rows": rows,
 }
 
 
