@@ -1,0 +1,431 @@
+"""Means over all rows of a data set of which a sample was asked, with the help of an older run.
+
+The rows are divided into classes that do not depend on a new score: answers that are known to be as
+they were, answers that changed, and both by how they scored before. With Y and f the new and the
+older scores, W a class's share of all weight,
+
+    mean = Σ W (c·mean(f of all) + mean(Y - c·f of the asked)),   c = 1 if unchanged, else 1/2
+
+A class is a control variate of its own: rows that scored alike before are likely to do so again
+(post-stratification; Cochran 1977, 5A.9). The factor c is fixed, since a factor that is found from
+the new scores can make an interval rise with a worse score.
+
+The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f in
+its class, p the share of the rows that is asked; a class that is asked throughout adds nothing (the
+rows are known; distances are put together as Zou and Donner 2008 do). All classes share one extra
+answer by W, and unchanged ones have half of theirs, as in Jeffreys' interval. Beyond these rows p b²
+is added to the sum, b the distance for all new scores without the older ones, so that a run that asks
+all has its own interval. Each end falls, or stays, with each score: the mean less both distances
+does, since √(1 - p)·x + √p·√(1 - x²) <= 1. Groups (``group_by``) are asked and counted as rows are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_rageval.model import (
+    NOTHING,
+    WEIGHTED_SCORE,
+    Baseline,
+    Estimate,
+    SampleResult,
+    ScenarioResult,
+    answer_digest,
+)
+from pytest_rageval.stats.influence import dot
+from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.wording import counted
+
+LEAST_ASKED: Final = 10
+"""With fewer rows asked there is no estimate."""
+
+LEAST_IN_CLASS: Final = 5
+"""So many rows, or groups, are asked in a class of older scores; a draw has as many of a stratum."""
+
+MOST_CLASSES: Final = 8
+"""A class of older scores holds an eighth of its stratum at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that the metric applies to, with its scores in this run and in the older one.
+
+    ``new`` is None where it was not asked, ``old`` where that run has no score. Rows of one
+    ``group`` are asked together. ``changed`` is None where its answer is not known before it is
+    asked.
+    """
+
+    new: float | None
+    old: float | None
+    weight: float = 1.0
+    group: Hashable | None = None
+    changed: bool | None = None
+
+
+def estimates_of(
+    result: ScenarioResult, baseline: Baseline, confidence: float = 0.95
+) -> dict[str, Estimate]:
+    """Return the mean of each metric, and of the weighted score, over all rows of the data set.
+
+    ``result`` has a sample for each row, those that were not drawn as skipped ones. An asked row
+    without a score is none of the rows, as in a run that asks all; nor is one that was not asked
+    and to which the metric did not apply in the older run.
+    """
+    info = result.info
+    drawn = frozenset() if info.sample is None else info.sample.drawn
+    samples = [one for one in result.samples if one.is_expected or one.sample_id not in drawn]
+    changed = changed_answers(samples, baseline.digests)
+    groups = group_numbers(info, samples)
+    ranges = {column.name: column.range for column in info.metrics}
+    ranges[WEIGHTED_SCORE] = info.weighted_range
+    found = {}
+    for name, ends in ranges.items():
+        rows = [
+            Row(
+                new if is_scored(new := score_of(sample, name)) else None,
+                _older(baseline, name, sample.sample_id),
+                sample.sample_weight,
+                None if groups is None else groups[at],
+                changed.get(sample.sample_id) if changed else None,
+            )
+            for at, sample in enumerate(samples)
+            if _is_row(sample, name, baseline, is_asked=sample.sample_id in drawn)
+        ]
+        found[name] = estimate(rows, ends, confidence)
+    return found
+
+
+def changed_answers(samples: Iterable[SampleResult], digests: Mapping[str, str]) -> dict[str, bool]:
+    """Return whether each answer is another one than that of the older run with these ``digests``.
+
+    Empty unless all answers are known: of rows that are not asked, too.
+    """
+    rows = list(samples)
+    if any(row.answer is None and row.contexts is None for row in rows):
+        return {}
+    return {
+        row.sample_id: answer_digest(row.answer, row.contexts) != digests[row.sample_id]
+        for row in rows
+        if row.sample_id in digests
+    }
+
+
+def _older(baseline: Baseline, name: str, sample_id: str) -> float | None:
+    found = baseline.scores.get(name, NOTHING).get(sample_id)
+    return found if is_scored(found) else None
+
+
+def _is_row(sample: SampleResult, name: str, baseline: Baseline, *, is_asked: bool) -> bool:
+    if sample.sample_weight == 0.0:
+        return False
+    if is_asked:
+        return is_scored(score_of(sample, name))
+    is_known = is_scored(_older(baseline, name, sample.sample_id))
+    has_failed = sample.sample_id in baseline.failed.get(name, ())
+    return is_known or has_failed or name not in baseline.scores
+
+
+def estimate(
+    rows: Sequence[Row], value_range: tuple[float, float], confidence: float = 0.95
+) -> Estimate:
+    """Return the mean over ``rows``, some of which have a new score, and both intervals.
+
+    ``value_range`` is the metric's, with infinities where it is unbounded. There is no estimate
+    with fewer than LEAST_ASKED new scores, or fewer than two of a part of which not all is asked.
+    """
+    known = [row.changed for row in rows if row.changed is not None]
+    counts = (sum(row.new is not None for row in rows), len(rows), sum(known) if known else None)
+    if counts[0] < min(LEAST_ASKED, max(len(rows), 2)):
+        scored = counted(counts[0], "row")
+        return _no_estimate(f"{scored} with a score, fewer than {LEAST_ASKED}", counts)
+    strata = _strata(rows)
+    short = [name for name, units in strata.items() if _is_short(units)]
+    if short:
+        return _no_estimate(f"fewer than 2 of the {short[0]} were asked", counts)
+    whole = math.fsum(row.weight for row in rows)
+    parts = [
+        _Class(tuple(units), name == UNCHANGED, whole)
+        for name, stratum in strata.items()
+        for units in _by_older_score(stratum)
+    ]
+    ends = _ends(parts, value_range, confidence)
+    if ends is None:
+        return _no_estimate("the rows that were asked are of one group", counts)
+    return Estimate(*ends, *counts)
+
+
+def _no_estimate(why: str, counts: tuple[int, int, int | None]) -> Estimate:
+    return Estimate(None, None, None, None, None, *counts, why)
+
+
+UNCHANGED: Final = "rows with the same answer"
+CHANGED: Final = "rows with another answer"
+UNKNOWN: Final = "rows"
+NEW: Final = "rows without an older score"
+"""Strata, in the words of a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Rows that are asked together: a group, or one row."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def is_asked(self) -> bool:
+        return any(row.new is not None for row in self.rows)
+
+    @property
+    def stratum(self) -> str:
+        if any(row.old is None for row in self.rows):
+            return NEW
+        if any(row.changed for row in self.rows):
+            return CHANGED
+        return UNKNOWN if any(row.changed is None for row in self.rows) else UNCHANGED
+
+    @property
+    def old(self) -> float:
+        """Its mean in the older run; 0 where a row has no older score."""
+        olds = [0.0 if row.old is None else row.old for row in self.rows]
+        weights = [row.weight for row in self.rows]
+        return 0.0 if self.stratum == NEW else dot(olds, weights) / math.fsum(weights)
+
+    @property
+    def key(self) -> tuple[tuple[float, float, float], ...]:
+        """Sorts units, so that the order of rows decides no last digit."""
+        return tuple((_or_below(row.old), _or_below(row.new), row.weight) for row in self.rows)
+
+
+def _or_below(score: float | None) -> float:
+    return -math.inf if score is None else score
+
+
+def _strata(rows: Sequence[Row]) -> dict[str, list[_Unit]]:
+    together: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        together[("row", at) if row.group is None else ("group", row.group)].append(row)
+    units = [
+        _Unit(tuple(sorted(found, key=lambda row: _Unit((row,)).key)))
+        for found in together.values()
+    ]
+    strata: defaultdict[str, list[_Unit]] = defaultdict(list)
+    for unit in sorted(units, key=lambda unit: unit.key):
+        strata[unit.stratum].append(unit)
+    return {name: strata[name] for name in sorted(strata)}
+
+
+def _is_short(units: Sequence[_Unit]) -> bool:
+    asked = sum(unit.is_asked for unit in units)
+    return asked < min(2, len(units))
+
+
+def _by_older_score(units: Sequence[_Unit]) -> list[list[_Unit]]:
+    """Return the stratum in parts of about equal older scores; equal ones are in one part.
+
+    Each has LEAST_IN_CLASS asked units or more. The borders lie where the older scores put them.
+    """
+    scores: defaultdict[float, list[_Unit]] = defaultdict(list)
+    for unit in units:
+        scores[unit.old].append(unit)
+    parts: list[list[_Unit]] = []
+    gathered: list[_Unit] = []
+    for score in sorted(scores):
+        gathered = gathered + scores[score]
+        is_large = MOST_CLASSES * len(gathered) >= len(units)
+        if is_large and sum(unit.is_asked for unit in gathered) >= LEAST_IN_CLASS:
+            parts.append(gathered)
+            gathered = []
+    if gathered and parts:
+        parts[-1] = parts[-1] + gathered
+    return parts or [gathered]
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """Units that are alike before they are asked; ``whole`` is the weight of all classes."""
+
+    units: tuple[_Unit, ...]
+    is_unchanged: bool
+    whole: float
+
+    @property
+    def is_open(self) -> bool:
+        return any(not unit.is_asked for unit in self.units)
+
+    @property
+    def share(self) -> float:
+        """Its share of all weight."""
+        return math.fsum(row.weight for unit in self.units for row in unit.rows) / self.whole
+
+    @property
+    def asked(self) -> list[tuple[float, float, float, int]]:
+        """New and older score, weight and number of the unit of each row that was asked."""
+        return [
+            (row.new, 0.0 if row.old is None else row.old, row.weight, at)
+            for at, unit in enumerate(self.units)
+            for row in unit.rows
+            if row.new is not None
+        ]
+
+    @property
+    def factor(self) -> float:
+        """How far the older scores are believed; where one is missing, not at all."""
+        if any(row.old is None for unit in self.units for row in unit.rows):
+            return 0.0
+        return 1.0 if self.is_unchanged else 0.5
+
+    @property
+    def olds(self) -> list[tuple[float, float]]:
+        """The older scores and weights of all rows."""
+        return [(row.old or 0.0, row.weight) for unit in self.units for row in unit.rows]
+
+    def mean(self) -> float:
+        factor, asked, olds = self.factor, self.asked, self.olds
+        moved = _mean([(new - factor * old, weight) for new, old, weight, _ in asked])
+        return factor * _mean(olds) + moved
+
+    def distances(
+        self, value_range: tuple[float, float], confidence: float
+    ) -> tuple[float, float] | None:
+        """Return how far the ends for rows like these are from its mean."""
+        factor, asked, olds = self.factor, self.asked, [old for old, _ in self.olds]
+        ends = value_range[0] - factor * max(olds), value_range[1] - factor * min(olds)
+        extra = self.share * (0.5 if self.is_unchanged else 1.0)
+        rows = [(new - factor * old, weight, unit) for new, old, weight, unit in asked]
+        return _distances(rows, ends, confidence, extra)
+
+
+def _mean(pairs: Iterable[tuple[float, float]]) -> float:
+    values, weights = zip(*pairs, strict=True)
+    return dot(values, weights) / math.fsum(weights)
+
+
+def _distances(
+    rows: Sequence[tuple[float, float, int]],
+    ends: tuple[float, float],
+    confidence: float,
+    extra: float = 1.0,
+) -> tuple[float, float] | None:
+    values, weights, groups = (list(column) for column in zip(*rows, strict=True))
+    found = weighted_interval(values, weights, ends, confidence, groups, extra)
+    mean = _mean(zip(values, weights, strict=True))
+    return None if found is None else (mean - found[0], found[1] - mean)
+
+
+def _ends(
+    parts: Sequence[_Class], value_range: tuple[float, float], confidence: float
+) -> tuple[float, float, float, float, float] | None:
+    """Return the mean, and both ends of the interval for these rows, and of that beyond them."""
+    scores = [new for part in parts for new, _, _, _ in part.asked]
+    low, high = min(value_range[0], *scores), max(value_range[1], *scores)
+    mean = math.fsum(part.share * part.mean() for part in parts)
+    open_parts = [part for part in parts if part.is_open]
+    units = [unit for part in open_parts for unit in part.units]
+    asked = sum(unit.is_asked for unit in units) / len(units) if units else 1.0
+    squares: list[tuple[float, float]] = []
+    for part in open_parts:
+        found = part.distances((low, high), confidence)
+        if found is None:
+            return None
+        squares.append(_squares(found, (1.0 - asked) * part.share**2))
+    beyond = _distances(_all_asked(parts), (low, high), confidence)
+    if beyond is None:
+        return None
+    here = _roots(squares)
+    there = _roots([*squares, _squares(beyond, asked)])
+    ends = (mean, mean - here[0], mean + here[1], mean - there[0], mean + there[1])
+    first, second, third, fourth, fifth = (min(max(end, low), high) for end in ends)
+    return first, second, third, fourth, fifth
+
+
+def _squares(distances: tuple[float, float], factor: float) -> tuple[float, float]:
+    return factor * distances[0] ** 2, factor * distances[1] ** 2
+
+
+def _roots(squares: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    low, high = (
+        (math.sqrt(math.fsum(column)) for column in zip(*squares, strict=True))
+        if squares
+        else (0.0, 0.0)
+    )
+    return low, high
+
+
+def _all_asked(parts: Sequence[_Class]) -> list[tuple[float, float, int]]:
+    """Return new scores, weights that stand for all rows of the class, and numbers of units."""
+    rows = []
+    first = 0
+    for part in parts:
+        scale = part.share * part.whole / math.fsum(weight for _, _, weight, _ in part.asked)
+        rows += [(new, scale * weight, first + at) for new, _, weight, at in part.asked]
+        first += len(part.units)
+    return rows
+
+
+def drawn_rows(
+    ids: Collection[str],
+    n: int,
+    seed: int,
+    *,
+    groups: Mapping[str, Hashable] = NOTHING,
+    strata: Mapping[str, Hashable] = NOTHING,
+    whole: Collection[str] = (),
+) -> frozenset[str]:
+    """Return the ``n`` rows to ask: without replacement, by ``seed`` and ids alone.
+
+    Rows of one value in ``groups`` are drawn together: then as many groups as have ``n`` rows on
+    average. ``whole`` rows (those without an older score) are all drawn, and are among the ``n``.
+    Each of the ``strata`` has its share of the others, and LEAST_IN_CLASS at least. Raises
+    ValueError where ``n`` is too small for that.
+
+    >>> sorted(drawn_rows([str(at) for at in range(40)], 10, 7))[:3]
+    ['0', '1', '10']
+    """
+    units: defaultdict[str, list[str]] = defaultdict(list)
+    for name in ids:
+        units[f"g{groups[name]}" if name in groups else f"r{name}"].append(name)
+    if n >= len(ids):
+        return frozenset(ids)
+    kept = frozenset(whole)
+    drawn = [key for key, names in units.items() if not kept.isdisjoint(names)]
+    by_stratum: defaultdict[str, list[str]] = defaultdict(list)
+    for key in units.keys() - set(drawn):
+        by_stratum["+".join(sorted({str(strata.get(name, "")) for name in units[key]}))].append(key)
+    fixed = sum(len(units[key]) for key in drawn)
+    rest = len(ids) - fixed
+    count = round((n - fixed) * (len(units) - len(drawn)) / rest) if rest else 0
+    sizes = {name: len(keys) for name, keys in sorted(by_stratum.items())}
+    least = sum(min(LEAST_IN_CLASS, size) for size in sizes.values())
+    if count < least or n < LEAST_ASKED:
+        raise ValueError(
+            f"a sample of {n} rows is too small: {fixed} of them have no older score and are all "
+            f"asked, and {least} others are needed at least"
+        )
+    for name, size in _allocated(sizes, count).items():
+        drawn += sorted(by_stratum[name], key=lambda key: _place(seed, key))[:size]
+    return frozenset(name for key in drawn for name in units[key])
+
+
+def _place(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}\n{key}".encode()).digest()
+
+
+def _allocated(sizes: Mapping[str, int], count: int) -> dict[str, int]:
+    """Return how many of ``count`` to draw in each stratum, in proportion to its size."""
+    found = {name: min(LEAST_IN_CLASS, size) for name, size in sizes.items()}
+    total = sum(sizes.values())
+    while sum(found.values()) < min(count, total):
+        owed = {
+            name: sizes[name] * count / total - found[name]
+            for name in sizes
+            if found[name] < sizes[name]
+        }
+        found[max(owed, key=lambda name: owed[name])] += 1
+    return found
