@@ -10,13 +10,15 @@ A class is a control variate of its own: rows that scored alike before are likel
 (post-stratification; Cochran 1977, 5A.9). The factor c is fixed, since a factor that is found from
 the new scores can make an interval rise with a worse score.
 
-The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f in
-its class, p the share of the rows that is asked; a class that is asked throughout adds nothing (the
-rows are known; distances are put together as Zou and Donner 2008 do). All classes share one extra
-answer by W, and unchanged ones have half of theirs, as in Jeffreys' interval. Beyond these rows p b²
-is added to the sum, b the distance for all new scores without the older ones, so that a run that asks
-all has its own interval. Each end falls, or stays, with each score: the mean less both distances
-does, since √(1 - p)·x + √p·√(1 - x²) <= 1. Groups (``group_by``) are asked and counted as rows are.
+The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f
+in its class, p the share of the rows that is asked; a class that is asked throughout is known, and
+adds nothing (distances are put together as Zou and Donner 2008 do). All classes share one extra
+answer by W, and unchanged ones have half of theirs, as in Jeffreys' interval. Beyond these rows
+q b² is added to the sum: b is the distance for all new scores without the older ones, q the
+effective number of asked rows in that of all, so that a run that asks all has its own interval.
+
+Each end falls, or stays, with each score: the mean less both distances does, since √(1 - p)·x +
+√q·√(1 - x²) <= 1 for q = p. Groups (``group_by``) are asked and counted as rows are.
 """
 
 from __future__ import annotations
@@ -37,17 +39,17 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.stats.influence import dot
-from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.influence import dot, sum_of_squares
+from pytest_rageval.stats.summary import group_sums, weighted_interval
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
 from pytest_rageval.stats.wording import counted
 
 LEAST_ASKED: Final = 10
 """With fewer rows asked there is no estimate."""
 
 LEAST_IN_CLASS: Final = 5
-"""So many rows, or groups, are asked in a class of older scores; a draw has as many of a stratum."""
+"""So many rows, or groups, of a class of older scores are asked, and drawn of each stratum."""
 
 MOST_CLASSES: Final = 8
 """A class of older scores holds an eighth of its stratum at least."""
@@ -83,6 +85,7 @@ def estimates_of(
     samples = [one for one in result.samples if one.is_expected or one.sample_id not in drawn]
     changed = changed_answers(samples, baseline.digests)
     groups = group_numbers(info, samples)
+    weights = rescale([sample.sample_weight for sample in samples])
     ranges = {column.name: column.range for column in info.metrics}
     ranges[WEIGHTED_SCORE] = info.weighted_range
     found = {}
@@ -91,7 +94,7 @@ def estimates_of(
             Row(
                 new if is_scored(new := score_of(sample, name)) else None,
                 _older(baseline, name, sample.sample_id),
-                sample.sample_weight,
+                weights[at],
                 None if groups is None else groups[at],
                 changed.get(sample.sample_id) if changed else None,
             )
@@ -148,7 +151,8 @@ def estimate(
     strata = _strata(rows)
     short = [name for name, units in strata.items() if _is_short(units)]
     if short:
-        return _no_estimate(f"fewer than 2 of the {short[0]} were asked", counts)
+        of = "" if all(row.group is None for row in rows) else "groups of "
+        return _no_estimate(f"fewer than 2 {of}{short[0]} were asked", counts)
     whole = math.fsum(row.weight for row in rows)
     parts = [
         _Class(tuple(units), name == UNCHANGED, whole)
@@ -157,8 +161,11 @@ def estimate(
     ]
     ends = _ends(parts, value_range, confidence)
     if ends is None:
-        return _no_estimate("the rows that were asked are of one group", counts)
-    return Estimate(*ends, *counts)
+        return _no_estimate(
+            "the rows that were asked are too few to say how far they spread", counts
+        )
+    mean, ci_low, ci_high, beyond_low, beyond_high = ends
+    return Estimate(mean, ci_low, ci_high, beyond_low, beyond_high, *counts)
 
 
 def _no_estimate(why: str, counts: tuple[int, int, int | None]) -> Estimate:
@@ -286,7 +293,9 @@ class _Class:
         """The older scores and weights of all rows."""
         return [(row.old or 0.0, row.weight) for unit in self.units for row in unit.rows]
 
+    @property
     def mean(self) -> float:
+        """The estimate of its mean."""
         factor, asked, olds = self.factor, self.asked, self.olds
         moved = _mean([(new - factor * old, weight) for new, old, weight, _ in asked])
         return factor * _mean(olds) + moved
@@ -321,41 +330,38 @@ def _distances(
 
 def _ends(
     parts: Sequence[_Class], value_range: tuple[float, float], confidence: float
-) -> tuple[float, float, float, float, float] | None:
+) -> tuple[float, ...] | None:
     """Return the mean, and both ends of the interval for these rows, and of that beyond them."""
-    scores = [new for part in parts for new, _, _, _ in part.asked]
+    rows = _all_asked(parts)
+    scores = [score for score, _, _ in rows]
     low, high = min(value_range[0], *scores), max(value_range[1], *scores)
-    mean = math.fsum(part.share * part.mean() for part in parts)
-    open_parts = [part for part in parts if part.is_open]
-    units = [unit for part in open_parts for unit in part.units]
+    still_open = [part for part in parts if part.is_open]
+    units = [unit for part in still_open for unit in part.units]
     asked = sum(unit.is_asked for unit in units) / len(units) if units else 1.0
-    squares: list[tuple[float, float]] = []
-    for part in open_parts:
-        found = part.distances((low, high), confidence)
-        if found is None:
-            return None
-        squares.append(_squares(found, (1.0 - asked) * part.share**2))
-    beyond = _distances(_all_asked(parts), (low, high), confidence)
-    if beyond is None:
+    inside = [part.distances((low, high), confidence) for part in still_open]
+    beyond = _distances(rows, (low, high), confidence)
+    known = [found for found in inside if found is not None]
+    if beyond is None or len(known) < len(inside):
         return None
-    here = _roots(squares)
-    there = _roots([*squares, _squares(beyond, asked)])
-    ends = (mean, mean - here[0], mean + here[1], mean - there[0], mean + there[1])
-    first, second, third, fourth, fifth = (min(max(end, low), high) for end in ends)
-    return first, second, third, fourth, fifth
+    shares = [(1.0 - asked) * part.share**2 for part in still_open]
+    mean = math.fsum(part.share * part.mean for part in parts)
+    ends = [mean]
+    for distances, factors in ((known, shares), ([*known, beyond], [*shares, _worth(parts, rows)])):
+        squares = [
+            [factor * d * d for d in pair] for pair, factor in zip(distances, factors, strict=True)
+        ]
+        below, above = (math.sqrt(math.fsum(pair[end] for pair in squares)) for end in (0, 1))
+        ends += [mean - below, mean + above]
+    return tuple(min(max(end, low), high) for end in ends)
 
 
-def _squares(distances: tuple[float, float], factor: float) -> tuple[float, float]:
-    return factor * distances[0] ** 2, factor * distances[1] ** 2
-
-
-def _roots(squares: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    low, high = (
-        (math.sqrt(math.fsum(column)) for column in zip(*squares, strict=True))
-        if squares
-        else (0.0, 0.0)
-    )
-    return low, high
+def _worth(parts: Sequence[_Class], rows: Sequence[tuple[float, float, int]]) -> float:
+    """Return the effective number of asked units in that of all units, 1 where all are asked."""
+    everyone = [math.fsum(row.weight for row in unit.rows) for part in parts for unit in part.units]
+    asked = group_sums([weight for _, weight, _ in rows], [unit for _, _, unit in rows])
+    numbers = (math.fsum(one) ** 2 / sum_of_squares(one) for one in (asked, everyone))
+    few, all_of_them = numbers
+    return min(few / all_of_them, 1.0)
 
 
 def _all_asked(parts: Sequence[_Class]) -> list[tuple[float, float, int]]:
@@ -374,58 +380,58 @@ def drawn_rows(
     n: int,
     seed: int,
     *,
-    groups: Mapping[str, Hashable] = NOTHING,
-    strata: Mapping[str, Hashable] = NOTHING,
+    groups: Mapping[str, str] = NOTHING,
+    changed: Mapping[str, bool] = NOTHING,
     whole: Collection[str] = (),
 ) -> frozenset[str]:
-    """Return the ``n`` rows to ask: without replacement, by ``seed`` and ids alone.
+    """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
 
-    Rows of one value in ``groups`` are drawn together: then as many groups as have ``n`` rows on
-    average. ``whole`` rows (those without an older score) are all drawn, and are among the ``n``.
-    Each of the ``strata`` has its share of the others, and LEAST_IN_CLASS at least. Raises
-    ValueError where ``n`` is too small for that.
+    Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
+    average. The ``whole`` rows, which have no older score, are all drawn and are among the ``n``.
+    Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at
+    least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
 
-    >>> sorted(drawn_rows([str(at) for at in range(40)], 10, 7))[:3]
-    ['0', '1', '10']
+    >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
+    ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']
     """
-    units: defaultdict[str, list[str]] = defaultdict(list)
-    for name in ids:
-        units[f"g{groups[name]}" if name in groups else f"r{name}"].append(name)
     if n >= len(ids):
         return frozenset(ids)
-    kept = frozenset(whole)
-    drawn = [key for key, names in units.items() if not kept.isdisjoint(names)]
-    by_stratum: defaultdict[str, list[str]] = defaultdict(list)
-    for key in units.keys() - set(drawn):
-        by_stratum["+".join(sorted({str(strata.get(name, "")) for name in units[key]}))].append(key)
+    units: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in ids:
+        units[("group", groups[name]) if name in groups else ("row", name)].append(name)
+    without = frozenset(whole)
+    is_whole = {key: not without.isdisjoint(names) for key, names in units.items()}
+    parts: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
+    for key, names in units.items():
+        if not is_whole[key]:
+            parts[any(changed.get(name, False) for name in names)].append(key)
+    drawn = [key for key in units if is_whole[key]]
     fixed = sum(len(units[key]) for key in drawn)
-    rest = len(ids) - fixed
-    count = round((n - fixed) * (len(units) - len(drawn)) / rest) if rest else 0
-    sizes = {name: len(keys) for name, keys in sorted(by_stratum.items())}
-    least = sum(min(LEAST_IN_CLASS, size) for size in sizes.values())
+    count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))
+    least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in parts.values())
     if count < least or n < LEAST_ASKED:
-        raise ValueError(
-            f"a sample of {n} rows is too small: {fixed} of them have no older score and are all "
-            f"asked, and {least} others are needed at least"
-        )
-    for name, size in _allocated(sizes, count).items():
-        drawn += sorted(by_stratum[name], key=lambda key: _place(seed, key))[:size]
+        raise ValueError(_too_small(n, fixed, max(least, LEAST_ASKED - fixed)))
+    sizes = {part: len(parts[part]) for part in sorted(parts)}
+    for part, size in _allocated(sizes, count).items():
+        drawn += sorted(parts[part], key=lambda key: _place(seed, *key))[:size]
     return frozenset(name for key in drawn for name in units[key])
 
 
-def _place(seed: int, key: str) -> bytes:
-    return hashlib.sha256(f"{seed}\n{key}".encode()).digest()
+def _too_small(n: int, fixed: int, least: int) -> str:
+    without = f"{fixed} without an older score, and " if fixed else ""
+    return f"a sample of {n} rows is too small: it takes {without}{least} others at least"
 
 
-def _allocated(sizes: Mapping[str, int], count: int) -> dict[str, int]:
-    """Return how many of ``count`` to draw in each stratum, in proportion to its size."""
-    found = {name: min(LEAST_IN_CLASS, size) for name, size in sizes.items()}
-    total = sum(sizes.values())
-    while sum(found.values()) < min(count, total):
+def _place(seed: int, kind: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}\n{kind}\n{name}".encode()).digest()
+
+
+def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
+    """Return how many of ``count`` units to draw in each part, in proportion to its size."""
+    found = {part: min(LEAST_IN_CLASS, size) for part, size in sizes.items()}
+    for _ in range(count - sum(found.values())):
         owed = {
-            name: sizes[name] * count / total - found[name]
-            for name in sizes
-            if found[name] < sizes[name]
+            part: size * count - found[part] * sum(sizes.values()) for part, size in sizes.items()
         }
-        found[max(owed, key=lambda name: owed[name])] += 1
+        found[max(sorted(owed), key=owed.__getitem__)] += 1
     return found

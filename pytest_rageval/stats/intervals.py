@@ -186,8 +186,8 @@ def _probability(of: _Sum) -> float:
     The line leans the way of steepest descent, by the skewness, lest the integrand oscillate far
     out; there it goes as sinh, and a bell's tails fall fast.
     """
-    # Near 0 is a pole. -0.6/spread at 0 is far right of where K begins.
-    at = min(of.saddle, -0.6 / of.spread)
+    # Near 0 is a pole. -0.6/spread is far right of where K begins, but for an extra answer below 1.
+    at = min(of.saddle, max(-0.6 / of.spread, 0.6 / min(of.terms)))
     tilted = [c / (1.0 - at * c) for c in of.terms]
     squares = [a * r * r for a, r in zip(of.shapes, tilted, strict=True)]
     spread = math.sqrt(sum(squares))

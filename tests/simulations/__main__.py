@@ -3,9 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls; all when none is given. With the 2,000 draws of the documentation it
-takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
-there with 1,000. It needs the data that ``populations.py`` names.
+causes, variants, controls, sampled; all when none is given. With the 2,000 draws of the
+documentation it takes minutes, ``coverage``, ``variants`` and ``sampled`` half an hour;
+``agreement``, ``turns`` and ``sampled`` are shown there with 1,000. It needs the data that
+``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import coverage
 import labelled
 import people_and_judges
 import populations
+import sampled as of_rows
 import turns as worse
 from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
 from simulated import (
@@ -399,6 +401,17 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
+def sampled(draws: int) -> None:
+    """How often estimates from a sample of 1,000 rows hold, and how wide they are."""
+    sizes = (50, 100, 200)
+    _table("so many of 1,000 rows asked: of these held (width), beyond held (width)", sizes, 28)
+    for name, runs in of_rows.cells():
+        _row(name, (str(of_rows.sampled(runs, n, draws)) for n in sizes), 28)
+    name, runs = next(of_rows.cells())
+    found = (of_rows.sampled(runs, n, draws, plain=True) for n in sizes)
+    _row(f"{name}: without the older run", map(str, found), 28)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -430,6 +443,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "causes": causes,
     "variants": variants,
     "controls": controls,
+    "sampled": sampled,
 }
 
 
