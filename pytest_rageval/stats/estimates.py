@@ -154,12 +154,8 @@ def estimate(
         of = "" if all(row.group is None for row in rows) else "groups of "
         return _no_estimate(f"fewer than 2 {of}{short[0]} were asked", counts)
     whole = math.fsum(row.weight for row in rows)
-    parts = [
-        _Class(tuple(units), name == UNCHANGED, whole)
-        for name, stratum in strata.items()
-        for units in _by_older_score(stratum)
-    ]
-    ends = _ends(parts, value_range, confidence)
+    classes = [units for stratum in strata.values() for units in _by_older_score(stratum)]
+    ends = _ends([_Class.of(units, whole) for units in classes], value_range, confidence)
     if ends is None:
         return _no_estimate(
             "the rows that were asked are too few to say how far they spread", counts
@@ -178,54 +174,45 @@ UNKNOWN: Final = "rows"
 NEW: Final = "rows without an older score"
 """Strata, in the words of a reason."""
 
+_BELIEVED: Final = {UNCHANGED: 1.0, CHANGED: 0.5, UNKNOWN: 0.5, NEW: 0.0}
+
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Rows that are asked together: a group, or one row."""
+    """Rows that are asked together: a group, or one row; ``old`` is their mean in the older run."""
 
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
+    stratum: str
+    old: float
+    is_asked: bool
 
-    @property
-    def is_asked(self) -> bool:
-        return any(row.new is not None for row in self.rows)
-
-    @property
-    def stratum(self) -> str:
-        if any(row.old is None for row in self.rows):
-            return NEW
-        if any(row.changed for row in self.rows):
-            return CHANGED
-        return UNKNOWN if any(row.changed is None for row in self.rows) else UNCHANGED
-
-    @property
-    def old(self) -> float:
-        """Its mean in the older run; 0 where a row has no older score."""
-        olds = [0.0 if row.old is None else row.old for row in self.rows]
-        weights = [row.weight for row in self.rows]
-        return 0.0 if self.stratum == NEW else dot(olds, weights) / math.fsum(weights)
-
-    @property
-    def key(self) -> tuple[tuple[float, float, float], ...]:
-        """Sorts units, so that the order of rows decides no last digit."""
-        return tuple((_or_below(row.old), _or_below(row.new), row.weight) for row in self.rows)
-
-
-def _or_below(score: float | None) -> float:
-    return -math.inf if score is None else score
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> _Unit:
+        """Return the unit of some rows; without an older score of each it has 0.0."""
+        is_asked = any(row.new is not None for row in rows)
+        olds = [(row.old, row.weight) for row in rows if row.old is not None]
+        if len(olds) < len(rows):
+            return cls(rows, NEW, 0.0, is_asked)
+        answers = {row.changed for row in rows}
+        stratum = CHANGED if True in answers else UNKNOWN if None in answers else UNCHANGED
+        return cls(rows, stratum, olds[0][0] if len(olds) == 1 else _mean(olds), is_asked)
 
 
 def _strata(rows: Sequence[Row]) -> dict[str, list[_Unit]]:
+    """Return the units of each stratum; the order of ``rows`` decides no digit of a sum."""
     together: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    for at, row in enumerate(rows):
-        together[("row", at) if row.group is None else ("group", row.group)].append(row)
-    units = [
-        _Unit(tuple(sorted(found, key=lambda row: _Unit((row,)).key)))
-        for found in together.values()
-    ]
+    for at, row in enumerate(sorted(rows, key=_by_scores)):
+        together[(at,) if row.group is None else row.group].append(row)
+    units = sorted(together.values(), key=lambda unit: [_by_scores(row) for row in unit])
     strata: defaultdict[str, list[_Unit]] = defaultdict(list)
-    for unit in sorted(units, key=lambda unit: unit.key):
+    for unit in map(_Unit.of, units):
         strata[unit.stratum].append(unit)
     return {name: strata[name] for name in sorted(strata)}
+
+
+def _by_scores(row: Row) -> tuple[float, float, float]:
+    old, new = (-math.inf if score is None else score for score in (row.old, row.new))
+    return old, new, row.weight
 
 
 def _is_short(units: Sequence[_Unit]) -> bool:
@@ -256,59 +243,55 @@ def _by_older_score(units: Sequence[_Unit]) -> list[list[_Unit]]:
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """Units that are alike before they are asked; ``whole`` is the weight of all classes."""
+    """Units of one stratum that scored alike before, with their ``share`` of all weight.
 
-    units: tuple[_Unit, ...]
-    is_unchanged: bool
-    whole: float
+    ``factor`` says how far the older scores are believed, ``asked`` has new and older score, weight
+    and the number of the unit of each asked row, ``olds`` older score and weight of all rows.
+    """
+
+    units: Sequence[_Unit]
+    share: float
+    factor: float
+    asked: Sequence[tuple[float, float, float, int]]
+    olds: Sequence[tuple[float, float]]
+
+    @classmethod
+    def of(cls, units: Sequence[_Unit], whole: float) -> _Class:
+        """Return the class of ``units``; ``whole`` is the weight of all classes."""
+        rows = [(row, at) for at, unit in enumerate(units) for row in unit.rows]
+        olds = [(0.0 if row.old is None else row.old, row.weight) for row, _ in rows]
+        asked = [
+            (row.new, old, weight, at)
+            for (row, at), (old, weight) in zip(rows, olds, strict=True)
+            if row.new is not None
+        ]
+        share = math.fsum(weight for _, weight in olds) / whole
+        return cls(units, share, _BELIEVED[units[0].stratum], asked, olds)
 
     @property
     def is_open(self) -> bool:
-        return any(not unit.is_asked for unit in self.units)
+        return not all(unit.is_asked for unit in self.units)
 
     @property
-    def share(self) -> float:
-        """Its share of all weight."""
-        return math.fsum(row.weight for unit in self.units for row in unit.rows) / self.whole
-
-    @property
-    def asked(self) -> list[tuple[float, float, float, int]]:
-        """New and older score, weight and number of the unit of each row that was asked."""
-        return [
-            (row.new, 0.0 if row.old is None else row.old, row.weight, at)
-            for at, unit in enumerate(self.units)
-            for row in unit.rows
-            if row.new is not None
-        ]
-
-    @property
-    def factor(self) -> float:
-        """How far the older scores are believed; where one is missing, not at all."""
-        if any(row.old is None for unit in self.units for row in unit.rows):
-            return 0.0
-        return 1.0 if self.is_unchanged else 0.5
-
-    @property
-    def olds(self) -> list[tuple[float, float]]:
-        """The older scores and weights of all rows."""
-        return [(row.old or 0.0, row.weight) for unit in self.units for row in unit.rows]
+    def moved(self) -> list[tuple[float, float, int]]:
+        """Y - c·f, weight and number of the unit of each asked row."""
+        return [(new - self.factor * old, weight, at) for new, old, weight, at in self.asked]
 
     @property
     def mean(self) -> float:
         """The estimate of its mean."""
-        factor, asked, olds = self.factor, self.asked, self.olds
-        moved = _mean([(new - factor * old, weight) for new, old, weight, _ in asked])
-        return factor * _mean(olds) + moved
+        moved = _mean([(value, weight) for value, weight, _ in self.moved])
+        return self.factor * _mean(self.olds) + moved
 
     def distances(
         self, value_range: tuple[float, float], confidence: float
     ) -> tuple[float, float] | None:
         """Return how far the ends for rows like these are from its mean."""
-        factor, asked, olds = self.factor, self.asked, [old for old, _ in self.olds]
-        ends = value_range[0] - factor * max(olds), value_range[1] - factor * min(olds)
-        extra = self.share * (0.5 if self.is_unchanged else 1.0)
-        rows = [(new - factor * old, weight, unit) for new, old, weight, unit in asked]
-        return _distances(rows, ends, confidence, extra)
+        olds = [old for old, _ in self.olds]
+        low, high = value_range
+        ends = low - self.factor * max(olds), high - self.factor * min(olds)
+        extra = self.share * (0.5 if self.units[0].stratum == UNCHANGED else 1.0)
+        return _distances(self.moved, ends, confidence, extra)
 
 
 def _mean(pairs: Iterable[tuple[float, float]]) -> float:
@@ -366,10 +349,12 @@ def _worth(parts: Sequence[_Class], rows: Sequence[tuple[float, float, int]]) ->
 
 def _all_asked(parts: Sequence[_Class]) -> list[tuple[float, float, int]]:
     """Return new scores, weights that stand for all rows of the class, and numbers of units."""
-    rows = []
+    rows: list[tuple[float, float, int]] = []
     first = 0
     for part in parts:
-        scale = part.share * part.whole / math.fsum(weight for _, _, weight, _ in part.asked)
+        # Exactly 1 where all are asked: equal weights stay equal.
+        weights = (weight for _, _, weight, _ in part.asked)
+        scale = math.fsum(weight for _, weight in part.olds) / math.fsum(weights)
         rows += [(new, scale * weight, first + at) for new, _, weight, at in part.asked]
         first += len(part.units)
     return rows

@@ -102,6 +102,14 @@ def test_a_full_run_of_a_rubric_has_its_own_interval() -> None:
     assert (found.beyond_low, found.beyond_high) == pytest.approx((5.0 * low, 5.0 * high))
 
 
+def test_so_has_a_large_one_with_weights() -> None:
+    """Above 200 scores are put on a grid, which equal weights must keep fine."""
+    rows = [Row(at % 7 / 6, at % 5 / 4, 0.1 + 0.2 * (at % 2)) for at in range(400)]
+    expected = mean_bounds([row.new or 0.0 for row in rows], [row.weight for row in rows], 0.025)
+    found = estimate(rows, UNIT)
+    assert (found.beyond_low, found.beyond_high) == pytest.approx(expected, abs=1e-9)
+
+
 def test_an_unbounded_metric_has_students_interval() -> None:
     """One class of 10 in 40: the deviation of Y is √(10/9), t of 9 degrees 2.262157."""
     found = estimate(rows_of(7.0, [11.0, 13.0] * 5, 40), (-math.inf, math.inf))
