@@ -30,6 +30,7 @@ import labelled
 import needed
 import people_and_judges
 import populations
+import sampled as of_rows
 import stopped_falls
 import turns as worse
 from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
@@ -415,6 +416,17 @@ def rows(draws: int) -> None:
             _row(f"{system} against FiD-KD, {name}", cells, 25)
 
 
+def sampled(draws: int) -> None:
+    """How often estimates from a sample of 1,000 rows hold, and how wide they are."""
+    sizes = (50, 100, 200)
+    _table("so many of 1,000 rows asked: of these held (width), beyond held (width)", sizes, 28)
+    for name, runs in of_rows.cells():
+        _row(name, (str(of_rows.sampled(runs, n, draws)) for n in sizes), 28)
+    name, runs = next(of_rows.cells())
+    found = (of_rows.sampled(runs, n, draws, plain=True) for n in sizes)
+    _row(f"{name}: without the older run", map(str, found), 28)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -448,6 +460,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "variants": variants,
     "controls": controls,
     "rows": rows,
+    "sampled": sampled,
 }
 
 
