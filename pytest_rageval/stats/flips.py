@@ -120,12 +120,11 @@ def _repeated(
         return []
     if not repeats:
         return None
+    if target != WEIGHTED_SCORE:
+        return [value for value in repeats[target] if is_scored(value)]
     whole = min(map(len, repeats.values()))
     complete = [at for at in range(whole) if all(is_scored(of[at]) for of in repeats.values())]
-    if target != WEIGHTED_SCORE:
-        values = [repeats[target][at] for at in complete]
-    else:
-        values = [as_in(info, sample, repeats, at).weighted_score for at in complete]
+    values = [as_in(info, sample, repeats, at).weighted_score for at in complete]
     return [value for value in values if is_scored(value)]
 
 

@@ -3,8 +3,8 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls; all when none is given. With the 2,000 draws of the documentation it
-takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
+causes, variants, controls, flips; all when none is given. With the 2,000 draws of the documentation
+it takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
 there with 1,000. It needs the data that ``populations.py`` names.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ import causes as made_causes
 import contests
 import controls as control_rows
 import coverage
+import flips as second_runs
 import labelled
 import people_and_judges
 import populations
@@ -399,6 +401,23 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
+def flips(draws: int) -> None:
+    """How often a second run gives another verdict, as the gate says and as it is.
+
+    A fifth of the draws, at each of eleven bounds.
+    """
+    ends = [0.0, *second_runs.BINS, 0.5]
+    heads = ["all", *(f"{100 * a:g} to {100 * b:g} %" for a, b in pairwise(ends))]
+    sys.stdout.write(f"\na second run differs, per cent: said | seen\n{'chance that is said':<64} ")
+    sys.stdout.write("".join(f"{head:<15}" for head in heads) + "\n")
+    for share in (0.02, 0.05, 0.1):
+        for repeats in (2, 3, 5):
+            found = second_runs.told(share, repeats, draws // 5)
+            cells = [found.overall, *found.bins]
+            name = f"a judge wrong in {100 * share:g} % of its replies, {repeats} repeats"
+            _row(name, (f"{100 * said:.1f} | {100 * seen:.1f}" for said, seen in cells))
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -430,6 +449,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "causes": causes,
     "variants": variants,
     "controls": controls,
+    "flips": flips,
 }
 
 
