@@ -3,9 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls, flips; all when none is given. With the 2,000 draws of the documentation
-it takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
-there with 1,000. It needs the data that ``populations.py`` names.
+falls, causes, variants, controls, rows, flips, sampled, history; all when none is given. With the
+2,000 draws of the documentation it takes minutes, ``coverage``, ``falls`` and ``variants`` half an
+hour; ``agreement`` and ``turns`` are shown there with 1,000. It needs the data that
+``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +26,12 @@ import causes as made_causes
 import contests
 import controls as control_rows
 import coverage
-import flips as second_runs
+import flips
 import labelled
+import needed
 import people_and_judges
 import populations
+import stopped_falls
 import turns as worse
 from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
 from simulated import (
@@ -322,10 +324,7 @@ def _agreement_rows(
 
 
 def stop(draws: int) -> None:
-    """What ``stop`` saves, and how often its verdict is not that of all samples.
-
-    With an error bound on a fifth of the draws.
-    """
+    """What ``stop`` saves, and how often it is wrong; at error bounds on a fifth of the draws."""
     sizes = (50, 100, 300)
     _table("saved | with 16 in flight (wrong), per cent, bound 0.75", sizes)
     for name, scores in (
@@ -401,21 +400,20 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
-def flips(draws: int) -> None:
-    """How often a second run gives another verdict, as the gate says and as it is.
-
-    A fifth of the draws, at each of eleven bounds.
-    """
-    ends = [0.0, *second_runs.BINS, 0.5]
-    heads = ["all", *(f"{100 * a:g} to {100 * b:g} %" for a, b in pairwise(ends))]
-    sys.stdout.write(f"\na second run differs, per cent: said | seen\n{'chance that is said':<64} ")
-    sys.stdout.write("".join(f"{head:<15}" for head in heads) + "\n")
-    for share in (0.02, 0.05, 0.1):
-        for repeats in (2, 3, 5):
-            found = second_runs.told(share, repeats, draws // 5)
-            cells = [found.overall, *found.bins]
-            name = f"a judge wrong in {100 * share:g} % of its replies, {repeats} repeats"
-            _row(name, (f"{100 * said:.1f} | {100 * seen:.1f}" for said, seen in cells))
+def rows(draws: int) -> None:
+    """How often as many rows as a comparison names find the fall; a quarter of the draws."""
+    falls = (0.02, 0.05)
+    heads = [f"a fall of {fall:g}: rows" for fall in falls]
+    sys.stdout.write(f"\nred with as many rows as are named, per cent of runs\n{'':<64} ")
+    sys.stdout.write("".join(f"{head:<25}" for head in heads) + "\n")
+    for system in ("DPR", "FiD"):
+        pairs = Pairs(
+            {"f1": populations.openqa("f1", system)}, {"f1": populations.openqa("f1", "FiD-KD")}
+        )
+        for name, options in needed.CASES.items():
+            found = (needed.named(pairs, fall, draws // 4, **options(fall)) for fall in falls)
+            cells = (f"{one.rows:.0f}: {100 * one.found:.1f}" for one in found)
+            _row(f"{system} against FiD-KD, {name}", cells, 25)
 
 
 def _covered(found: Coverage) -> str:
@@ -446,10 +444,12 @@ PARTS: dict[str, Callable[[int], None]] = {
     "labels": labels,
     "agreement": agreement,
     "stop": stop,
+    "falls": stopped_falls.show,
     "causes": causes,
     "variants": variants,
     "controls": controls,
-    "flips": flips,
+    "rows": rows,
+    "flips": flips.show,
 }
 
 

@@ -6,7 +6,9 @@ the same answers; the gate on the mean sees each, over results as a scenario has
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import Final
 
@@ -73,6 +75,23 @@ def told(flips: float, repeats: int, pairs: int, bounds: np.ndarray = STANDARD_E
             chances.append(found.flip_chance or 0.0)
             differ.append(found.outcome != _verdict(second, option).outcome)
     return Told(np.array(chances), np.array(differ, dtype=float))
+
+
+def show(draws: int) -> None:
+    """Print how often a second run differs, as the gate says and as it is.
+
+    A fifth of the draws, at each of eleven bounds.
+    """
+    heads = ["all", *(f"{100 * a:g} to {100 * b:g} %" for a, b in pairwise([0.0, *BINS, 0.5]))]
+    sys.stdout.write(f"\na second run differs, per cent: said | seen\n{'chance that is said':<64} ")
+    sys.stdout.write("".join(f"{head:<15}" for head in heads) + "\n")
+    for share in (0.02, 0.05, 0.1):
+        for repeats in (2, 3, 5):
+            found = told(share, repeats, draws // 5)
+            name = f"a judge wrong in {100 * share:g} % of its replies, {repeats} repeats"
+            cells = (f"{100 * a:.1f} | {100 * b:.1f}" for a, b in (found.overall, *found.bins))
+            sys.stdout.write(f"{name:<64} " + "".join(f"{cell:<15}" for cell in cells) + "\n")
+            sys.stdout.flush()
 
 
 def _verdict(result: ScenarioResult, options: dict[str, float]) -> GateResult:
