@@ -26,6 +26,7 @@ import causes as made_causes
 import contests
 import controls as control_rows
 import coverage
+import flips
 import labelled
 import needed
 import people_and_judges
@@ -461,6 +462,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "controls": controls,
     "rows": rows,
     "sampled": sampled,
+    "flips": flips.show,
 }
 
 

@@ -292,8 +292,17 @@ def bind_keys(
         human=(),
         stop=None,
         contest=bind_contest(binding, names),
+        repeated=_repeated(scenario, metrics),
     )
     return metrics, with_snapshot(info, scenario)
+
+
+def _repeated(scenario: Scenario, metrics: Sequence[BoundMetric]) -> tuple[str, ...]:
+    """Return the metrics with several scores of a judge; of holes the middle grade is kept."""
+    if scenario.judge is None or scenario.judge.repeats < 2:
+        return ()
+    asking = (one for one in metrics if "judge" in one.info.asks and not one.info.fills)
+    return tuple(metric.column.name for metric in asking)
 
 
 def _fields_of_gates(scenario: Scenario) -> tuple[str, ...]:
