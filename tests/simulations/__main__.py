@@ -3,9 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls; all when none is given. With the 2,000 draws of the documentation it
-takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
-there with 1,000. It needs the data that ``populations.py`` names.
+causes, variants, controls, history; all when none is given. With the 2,000 draws of the
+documentation it takes minutes, ``coverage``, ``variants`` and ``history`` half an hour;
+``agreement`` and ``turns`` are shown there with 1,000. It needs the data that ``populations.py``
+names.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import causes as made_causes
 import contests
 import controls as control_rows
 import coverage
+import history as years
 import labelled
 import people_and_judges
 import populations
@@ -399,6 +401,25 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
+def history(draws: int) -> None:
+    """How often a series of runs is ever red, by baseline and mode."""
+    sizes = (100, 200, 500)
+    for name, answers in (("steady", years.steady()), ("restless", years.restless())):
+        varying = f"{100 * answers.varying:.0f} % of the scores vary from run to run"
+        _table(f"{name}: {varying}; ever red, per cent of series", sizes)
+        for what, changes, falls in (
+            (f"falls by {answers.fall:.3f} in 10", 10, True),
+            (f"falls by {answers.fall:.3f} in 20", 20, True),
+            ("50 without a change", 50, False),
+        ):
+            for kept, mode in years.WAYS:
+                found = (
+                    years.ever_red(answers, kept, mode, n, changes, draws, falls=falls)
+                    for n in sizes
+                )
+                _row(f"{what}: {mode}, {kept.name}", _shares(found))
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -430,6 +451,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "causes": causes,
     "variants": variants,
     "controls": controls,
+    "history": history,
 }
 
 
