@@ -5,8 +5,8 @@
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
 causes, variants, controls, history; all when none is given. With the 2,000 draws of the
 documentation it takes minutes, ``coverage``, ``variants`` and ``history`` half an hour;
-``agreement`` and ``turns`` are shown there with 1,000. It needs the data that ``populations.py``
-names.
+``agreement`` and ``turns`` are shown there with 1,000, as is ``history``. It needs the data that
+``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -402,7 +402,10 @@ def controls(draws: int) -> None:
 
 
 def history(draws: int) -> None:
-    """How often a series of runs is ever red, by baseline and mode."""
+    """How often a series of runs is ever red, by baseline and mode.
+
+    Modes but the usual one on a quarter of the draws.
+    """
     sizes = (100, 200, 500)
     for name, answers in (("steady", years.steady()), ("restless", years.restless())):
         varying = f"{100 * answers.varying:.0f} % of the scores vary from run to run"
@@ -413,8 +416,9 @@ def history(draws: int) -> None:
             ("50 without a change", 50, False),
         ):
             for kept, mode in years.WAYS:
+                many = draws if mode == "significant" else draws // 4
                 found = (
-                    years.ever_red(answers, kept, mode, n, changes, draws, falls=falls)
+                    years.ever_red(answers, kept, mode, n, changes, many, falls=falls)
                     for n in sizes
                 )
                 _row(f"{what}: {mode}, {kept.name}", _shares(found))
