@@ -133,6 +133,11 @@ class Gate(ABC):
         """The run that it compares with."""
         return None
 
+    @property
+    def against(self) -> str:
+        """The name of the run that it compares with, "" if with none."""
+        return "" if self.compared_with is None else self.compared_with.name
+
     def within(self, ids: Sequence[str]) -> Gate:
         """Return the gate for these samples of the baseline only."""
         return self
@@ -204,6 +209,11 @@ class UndecidedGate(Gate):
     targets: tuple[str, ...] = ()
     anyway: bool = field(default=False, compare=False)
     path: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def against(self) -> str:
+        """The name of the run that it will compare with."""
+        return self.run
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Skip: there is nothing to compare with."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -25,6 +26,7 @@ from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided, cor
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
+    Comparing,
     Correction,
     ScenarioInfo,
     SignificanceTest,
@@ -32,6 +34,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.scenario.spec import DROP, Name, Portion, Resamples, Seed, Share, Spec
+from pytest_rageval.stats.paired import over_looks
 
 
 def _drop_of(value: Any) -> tuple[float, bool]:
@@ -104,35 +107,61 @@ class FallSpec(RegressionSpec):
 
 
 def _make(options: RegressionSpec, location: Location) -> list[Gate]:
-    return [_gate("no_regression", options, location)]
+    return _gates("no_regression", options, location)
 
 
 def _make_short(options: Mapping[str, FallSpec], location: Location) -> list[Gate]:
-    return [
-        _gate(
-            f"compare_fail.{metric}",
-            options[metric].model_copy(update={"metrics": [metric]}),
-            Location(location.info, (*location.path, metric)),
-        )
-        for metric in options
-    ]
+    gates: list[Gate] = []
+    for metric, spec in options.items():
+        place = Location(location.info, (*location.path, metric))
+        only = spec.model_copy(update={"metrics": [metric]})
+        gates += _gates("compare_fail", only, place, always_named=True)
+    return gates
 
 
-def _gate(name: str, options: RegressionSpec, location: Location) -> Gate:
-    info = location.info
-    columns = targets_of(info)
-    for metric in options.metrics:
-        if metric not in columns:
-            raise location.error(unknown_name("metric", metric, columns))
+def _gates(
+    kind: str, options: RegressionSpec, location: Location, *, always_named: bool = False
+) -> list[Gate]:
+    """Return a gate for each run that it holds against.
+
+    Where there are several, their names say which run and, of a single one, which metric.
+    """
+    known = targets_of(location.info)
+    for name in options.metrics:
+        if name not in known:
+            raise location.error(unknown_name("metric", name, known))
     _check_ranges(options, location)
-    usual = SignificanceTest() if info.compare is None else info.compare.test
-    wanted = options.baseline or (info.compare.baseline if info.compare is not None else None)
-    if wanted is None:
+    metric = f".{options.metrics[0]}" if len(options.metrics) == 1 else ""
+    plain = f"{kind}{metric}" if always_named else kind
+    runs = location.info.compare
+    if options.baseline is not None or len(runs) < 2:
+        return [_gate(plain, options, location, _named_run(options, location))]
+    return [_gate(f"{kind}.{run.baseline}{metric}", options, location, run) for run in runs]
+
+
+def _named_run(options: RegressionSpec, location: Location) -> Comparing:
+    """Return the one run that a gate holds against; one that only it names is tested by itself."""
+    runs = location.info.compare
+    if options.baseline is None and not runs:
         hint = "give 'baseline', or compare the run (--rag-compare NAME, or 'compare')"
         raise location.error(f"needs a run to compare with: {hint}")
-    baseline = info.baselines.get(wanted)
+    listed = [run for run in runs if options.baseline in (None, run.baseline)]
+    if listed or options.baseline is None:
+        return listed[0]
+    usual = runs[0].test if runs else SignificanceTest()
+    alone = replace(usual, alpha=usual.alpha * usual.looks, looks=1)
+    return Comparing(options.baseline, test=alone)
+
+
+def _gate(name: str, options: RegressionSpec, location: Location, run: Comparing) -> Gate:
+    info = location.info
+    columns = targets_of(info)
+    test = _test(options, location, run)
+    baseline = info.baselines.get(run.baseline)
     if baseline is None:
-        return UndecidedGate(name, wanted, tuple(options.metrics), options.anyway, location.path)
+        return UndecidedGate(
+            name, run.baseline, tuple(options.metrics), options.anyway, location.path
+        )
     missing = [metric for metric in options.metrics if metric not in baseline.scores]
     if missing:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
@@ -147,18 +176,35 @@ def _gate(name: str, options: RegressionSpec, location: Location) -> Gate:
         max_drop,
         relative,
         options.mode,
-        SignificanceTest(
-            options.test or usual.test,
-            options.alpha or usual.alpha,
-            options.n_resamples or usual.n_resamples,
-            usual.seed if options.seed is None else options.seed,
-            options.correction or usual.correction,
-        ),
+        test,
         {metric: _span(metric, info) for metric in options.metrics},
         options.min_pairs,
         options.undecided,
     )
     return corrected_gate(gate, location) if options.corrected else gate
+
+
+def _test(options: RegressionSpec, location: Location, run: Comparing) -> SignificanceTest:
+    """Return how the gate tests, ``looks`` of its run included."""
+    usual, looks = run.test, run.test.looks
+    if looks > 1 and options.mode == "any":
+        raise location.error(
+            f"mode 'any' tests nothing, and {shorten(run.baseline)!r} has {looks} looks, which "
+            "share alpha; take another mode, or name the run that it is for "
+            f"({location.path[0]}: {{baseline: ...}})",
+            "mode",
+        )
+    whole = SignificanceTest(
+        options.test or usual.test,
+        options.alpha or usual.alpha * looks,
+        options.n_resamples or usual.n_resamples,
+        usual.seed if options.seed is None else options.seed,
+        options.correction or usual.correction,
+    )
+    try:
+        return over_looks(whole, looks, len(options.metrics))
+    except ValueError as error:
+        raise location.error(str(error)) from error
 
 
 def _span(metric: str, info: ScenarioInfo) -> float:

@@ -67,6 +67,11 @@ class SliceGate(Gate):
         """The run that the gate of each part compares with."""
         return self.inner.compared_with
 
+    @property
+    def against(self) -> str:
+        """The name of the run that the gate of each part compares with."""
+        return self.inner.against
+
     def within(self, ids: Sequence[str]) -> SliceGate:
         """Return the gate for these samples of the baseline only."""
         return replace(self, inner=self.inner.within(ids))

@@ -418,7 +418,8 @@ class ScenarioResult(Value, frozen=True):
     weighted_score: WeightedSummary
     samples: Sequence[SampleResult]
     gates: Sequence[GateResult] = ()
-    comparison: Comparison | None = None
+    comparisons: Sequence[Comparison] = ()
+    """This run against each one that ``compare`` names, in its order."""
     estimates: Mapping[str, Estimate] = NOTHING
     """By metric, its mean over all rows, where only a sample of them was asked."""
     agreement: Mapping[str, Agreement] = NOTHING
@@ -432,6 +433,11 @@ class ScenarioResult(Value, frozen=True):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.info.title}, {len(self.samples)} samples>"
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The first comparison, None if there is none."""
+        return next(iter(self.comparisons), None)
 
     @property
     def is_red(self) -> bool:

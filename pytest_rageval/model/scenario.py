@@ -351,7 +351,8 @@ class ScenarioInfo(Value, frozen=True):
     total: int = 0
     selected: int = 0
     judgements_sha256: str = ""
-    compare: Comparing | None = None
+    compare: tuple[Comparing, ...] = ()
+    """The runs that it is compared with, in the order of the file."""
     sample: Sampling | None = None
     """Which of its rows are asked; None where all of them are."""
     baselines: Mapping[str, Baseline] = NOTHING

@@ -16,6 +16,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.run_view import (
     HEADS,
+    ComparedRun,
     MeanRow,
     RunView,
     gate_word,
@@ -58,7 +59,7 @@ def result_html(result: ScenarioResult) -> str:
         listed(shorten(line, _LINE_WIDTH) for line in _remarks(view)),
         _means(view),
         _gates(result.gates),
-        _comparison(view),
+        *map(_comparison, view.compared),
         _low(view) if not result.is_red else Markup(""),
     )
 
@@ -158,15 +159,13 @@ def _word(gate: GateResult) -> str:
     return "undecided" if gate.outcome == "skipped" else gate_word(gate)
 
 
-def _comparison(view: RunView) -> Markup:
-    """Return the metrics against the baseline."""
-    if view.result.comparison is None:
-        return Markup("")
+def _comparison(compared: ComparedRun) -> Markup:
+    """Return the metrics against a baseline."""
     rows = []
-    for metric in view.compared:
+    for metric in compared.metrics:
         *means, _, p_adjusted = metric.texts
         rows.append((shorten(metric.name, _TITLE_WIDTH), *means, p_adjusted, metric.word))
-    baseline = shorten(view.result.comparison.baseline, _TITLE_WIDTH)
+    baseline = shorten(compared.baseline, _TITLE_WIDTH)
     return table((f"compared with {baseline}", "A", "B", "A - B", "p", ""), _first(rows))
 
 

@@ -204,9 +204,11 @@ SET = Overriding(
     "any value of the scenario, read as YAML: dataset.limit=10; null takes it away",
     "scenario",
 )
+
+
 COMPARE = Overriding(
     "compare",
-    "NAME",
+    "NAME...",
     value_at("compare.baseline", run_name),
     "compare with a saved run: its name, or a path",
     "scores",

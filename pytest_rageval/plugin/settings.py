@@ -145,7 +145,13 @@ SETTINGS = pytest.StashKey[Settings]()
 
 def _overrides(config: pytest.Config) -> list[Override]:
     rows = [row for row in options.ALL_OPTIONS if isinstance(row, options.Overriding)]
-    changes = [override for row in rows for override in row.overrides(config)]
+    by_option = {row.name: row.overrides(config) for row in rows}
+    compared = by_option[options.COMPARE.name]
+    if len(compared) > 1:  # together they take the place of the runs in the file
+        from pytest_rageval.scenario.overrides import merged
+
+        by_option[options.COMPARE.name] = [merged(compared)]
+    changes = [override for several in by_option.values() for override in several]
     files = options.LABELS.values(config)
     if files:
         # Not at the top: every start of pytest loads this module, but not the scenario layer.

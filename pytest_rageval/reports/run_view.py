@@ -15,6 +15,7 @@ from typing import Final, Literal
 from pytest_rageval.model import (
     TOLERANCE,
     WEIGHTED_SCORE,
+    Comparison,
     GateResult,
     MetricComparison,
     MetricSummary,
@@ -86,7 +87,7 @@ class RunView:
     @property
     def is_plain(self) -> bool:
         """Whether the verdict says it all: green, wholly decided, compared with nothing."""
-        return self.result.comparison is None and self.strict_verdict in ("passed", "not judged")
+        return not self.result.comparisons and self.strict_verdict in ("passed", "not judged")
 
     @cached_property
     def ended(self) -> str:
@@ -148,29 +149,14 @@ class RunView:
         return list(cause_lines(self.result.samples))
 
     @cached_property
-    def compared(self) -> Sequence[ComparedMetric]:
-        """The metrics against the baseline; nothing without one."""
-        result = self.result
-        if result.comparison is None:
-            return []
-        rises = {column.name: column.higher_is_better for column in result.info.metrics}
-        return [
-            ComparedMetric(name, found, verdict_word(found, higher_is_better=rises.get(name, True)))
-            for name, found in result.comparison.metrics.items()
-        ]
+    def compared(self) -> Sequence[ComparedRun]:
+        """The run against each baseline, in the order of the file; nothing without one."""
+        return [ComparedRun(self.result, figures) for figures in self.result.comparisons]
 
-    @cached_property
+    @property
     def changes(self) -> Sequence[Change]:
-        """The samples that this run and the baseline scored; nothing if that has no such score."""
-        compared = self.result.comparison
-        baseline = self.result.info.baselines.get(compared.baseline) if compared else None
-        earlier = {} if baseline is None else baseline.scores.get(WEIGHTED_SCORE, {})
-        return [
-            Change(sample, then, now)
-            for sample in self.result.samples
-            if is_scored(then := earlier.get(sample.sample_id))
-            and is_scored(now := sample.weighted_score)
-        ]
+        """The samples that this run and the first baseline scored."""
+        return self.compared[0].changes if self.compared else []
 
     def worst(self, is_listed: Callable[[SampleResult], bool]) -> list[SampleResult]:
         """Return the samples that could not be judged, then the others, the lowest first."""
@@ -187,6 +173,49 @@ class RunView:
             by_text.setdefault(text, []).append(name)
         errors = [f"{', '.join(names)}: {text}" for text, names in by_text.items()]
         return errors + missed if sample.outcome == "error" else missed + errors
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run against one baseline."""
+
+    result: ScenarioResult
+    figures: Comparison
+
+    @property
+    def baseline(self) -> str:
+        """The name of the baseline."""
+        return self.figures.baseline
+
+    @property
+    def test(self) -> str:
+        """How the differences are tested, and at which alpha."""
+        looks = self.figures.looks
+        alpha = f"alpha {self.figures.alpha:g}"
+        if looks > 1:
+            alpha += f" (one of {looks:,} looks, which share {self.figures.alpha * looks:.3g})"
+        return f"test {self.figures.test}, {alpha}"
+
+    @cached_property
+    def metrics(self) -> Sequence[ComparedMetric]:
+        """Its metrics, each with its verdict in a word."""
+        rises = {column.name: column.higher_is_better for column in self.result.info.metrics}
+        return [
+            ComparedMetric(name, found, verdict_word(found, higher_is_better=rises.get(name, True)))
+            for name, found in self.figures.metrics.items()
+        ]
+
+    @cached_property
+    def changes(self) -> Sequence[Change]:
+        """The samples that both runs scored; nothing if the baseline has no weighted score."""
+        baseline = self.result.info.baselines.get(self.baseline)
+        earlier = {} if baseline is None else baseline.scores.get(WEIGHTED_SCORE, {})
+        return [
+            Change(sample, then, now)
+            for sample in self.result.samples
+            if is_scored(then := earlier.get(sample.sample_id))
+            and is_scored(now := sample.weighted_score)
+        ]
 
 
 def gate_word(gate: GateResult) -> str:

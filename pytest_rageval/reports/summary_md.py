@@ -20,6 +20,7 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.reports.run_view import (
     HEADS,
+    ComparedRun,
     RunView,
     gate_word,
     is_bad,
@@ -105,7 +106,7 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     yield from _causes(view)
     if result.ranking is not None:
         yield from ranking_section(result.ranking)
-    yield from _comparison(view)
+    yield from _comparisons(view)
     yield from _fallen(view)
     yield from _gates(result)
     yield from _worst(view)
@@ -264,14 +265,21 @@ def _causes(view: RunView) -> Iterator[str]:
         yield from ("", "## Causes of low answers", "", *_fitting(lines, _ROOM_CAUSES))
 
 
-def _comparison(view: RunView) -> Iterator[str]:
-    comparison = view.result.comparison
-    if comparison is None:
-        return
+def _comparisons(view: RunView) -> Iterator[str]:
+    for compared in view.compared:
+        yield from _comparison(compared)
+    if view.compared:
+        for line in view.result.info.unlike:
+            yield ""
+            yield _cell(line, _MESSAGE_WIDTH)
+
+
+def _comparison(compared: ComparedRun) -> Iterator[str]:
+    comparison = compared.figures
     ways = f"p ({comparison.test}) | p ({correction_name(comparison.correction)})"
     head = f"| metric | A (this run) | B | A - B | interval | {ways} | n | verdict | |"
     rows = []
-    for metric in view.compared:
+    for metric in compared.metrics:
         found = metric.figures
         a, b, diff, *p_values = map(_plain, metric.texts)
         ends = interval(found.ci_low, found.ci_high)
@@ -288,14 +296,19 @@ def _comparison(view: RunView) -> Iterator[str]:
         if names:
             yield ""
             yield f"Only in {where}: {len(names)} samples"
-    for line in view.result.info.unlike:
-        yield ""
-        yield _cell(line, _MESSAGE_WIDTH)
+    if comparison.looks > 1:
+        yield from ("", f"{compared.test}.")
 
 
 def _fallen(view: RunView) -> Iterator[str]:
-    """Yield what got worse against the baseline: metrics in a sentence, samples in a table."""
-    changes = view.changes
+    """Yield what got worse against each baseline."""
+    for compared in view.compared:
+        yield from _worse_than(compared)
+
+
+def _worse_than(compared: ComparedRun) -> Iterator[str]:
+    """Yield what got worse against a baseline: metrics in a sentence, samples in a table."""
+    changes = compared.changes
     fallen = sorted(
         (pair for pair in changes if pair.diff < 0.0),
         key=lambda pair: (pair.diff, pair.sample.index),
@@ -303,14 +316,13 @@ def _fallen(view: RunView) -> Iterator[str]:
     metrics = _listed(
         [
             f"{_name(metric.name)} {change(metric.figures.diff)}"
-            for metric in view.compared
+            for metric in compared.metrics
             if metric.word == "worse"
         ]
     )
-    comparison = view.result.comparison
-    if comparison is None or not (fallen or metrics):
+    if not (fallen or metrics):
         return
-    name = _cell(comparison.baseline, _NAME_WIDTH)
+    name = _cell(compared.baseline, _NAME_WIDTH)
     head = f"| sample | {name} | this run | A - B | question |"
     rows = [
         f"| {_name(fall.sample.sample_id)} | {figure(fall.then)} | {figure(fall.now)} | "

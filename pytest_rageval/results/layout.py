@@ -182,7 +182,8 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "weighted_score": {**as_json(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
-        "comparison": comparison_dict(result.comparison),
+        "comparison": None if result.comparison is None else comparison_dict(result.comparison),
+        "comparisons": [comparison_dict(comparison) for comparison in result.comparisons],
         **_controls(result),
         **_agreement(result),
     }
@@ -240,14 +241,14 @@ def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:
     }
 
 
-def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:
+def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison in the layout of the file, with UltraRAG's names for the two means."""
-    if comparison is None:
-        return None
     found: dict[str, Any] = as_json(comparison)
     for metric in found["metrics"].values():
         if metric["groups"] is None:
             del metric["groups"]
+    if comparison.looks == 1:
+        del found["looks"]
     return found
 
 

@@ -18,12 +18,13 @@ from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import Value, json_plain
+from pytest_rageval.scenario.conflicts import conflicts
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
-from pytest_rageval.scenario.schema import Scenario, conflicts
+from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.spec import existing, kind_of, model_at, reworded
 from pytest_rageval.scenario.variants import (
     SECTIONS,

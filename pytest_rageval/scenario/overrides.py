@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
@@ -58,6 +58,11 @@ class Override(Value, frozen=True):
         if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
             return None
         self._check_variant(tree)
+        compare = tree.data.get("compare")
+        if self.path == ("compare", "baseline") and _are_several(compare, self.value):
+            names = self.value if isinstance(self.value, list) else [self.value]
+            tree.put(("compare",), compared_with(compare, names), origin=self.flag)
+            return key_name(self.path)
         _make_room(tree, self.path, self.value)
         steps = _list_index(tree, as_named(tree.data, self.path, name_of))
         if self.value is None and _take_away(tree, steps):
@@ -152,6 +157,45 @@ def _given_names(data: Any) -> set[Any]:
         options for metric in given for options in metric.values() if isinstance(options, dict)
     ]
     return {name for metric in given if isinstance(name := metric.get("name"), str)}
+
+
+def merged(overrides: Sequence[Override]) -> Override:
+    """Return overrides of one path as a single one, whose value is the list of theirs."""
+    flags = " ".join(override.flag for override in overrides)
+    values = [override.value for override in overrides]
+    return Override(overrides[0].path, values, flags)
+
+
+def _are_several(compare: Any, value: Any) -> bool:
+    """Return whether there are several runs to compare with, or one that is pinned."""
+    is_pinned = isinstance(compare, dict) and bool(compare.get("looks"))
+    return value is not None and (is_pinned or isinstance(value, list) or isinstance(compare, list))
+
+
+def compared_with(present: Any, names: Sequence[str]) -> Any:
+    """Return ``compare`` with these runs in place of those that it has, one alone as a mapping.
+
+    A run that it has already keeps its keys; another one gets those of the only run that it takes
+    the place of. A run with ``looks`` is pinned, and stays: else an option of every CI run would
+    take it away unseen.
+
+    >>> compared_with({"baseline": "main", "alpha": 0.01}, ["other"])
+    {'baseline': 'other', 'alpha': 0.01}
+    >>> compared_with(["main", {"baseline": "v1", "looks": 50}], ["other"])
+    [{'baseline': 'other'}, {'baseline': 'v1', 'looks': 50}]
+    """
+    listed = present if isinstance(present, list) else [] if present is None else [present]
+    runs = [run if isinstance(run, dict) else {"baseline": run} for run in listed]
+    known = {run.get("baseline"): run for run in runs}
+    pinned = [run for run in runs if run.get("looks") and run.get("baseline") not in names]
+    replaced = [run for run in runs if run not in pinned]
+    usual = replaced[0] if len(replaced) == 1 else {}
+    keys = {key: value for key, value in usual.items() if key not in _OF_ONE_RUN}
+    made = [known.get(name) or {"baseline": name, **keys} for name in dict.fromkeys(names)]
+    return [*made, *pinned] if len(made) + len(pinned) > 1 else made[0]
+
+
+_OF_ONE_RUN: Final = ("baseline", "run_old_path", "looks")
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:

@@ -7,7 +7,7 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 from unicodedata import normalize
@@ -17,6 +17,8 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_validator,
 )
 
@@ -31,6 +33,7 @@ from pytest_rageval.scenario.answer_specs import (
     true_or_keys,
     true_or_mapping,
 )
+from pytest_rageval.scenario.conflicts import conflicts
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
@@ -44,6 +47,7 @@ from pytest_rageval.scenario.spec import (
     Amount,
     BoundSpec,
     Count,
+    Forms,
     Name,
     Number,
     Resamples,
@@ -96,7 +100,10 @@ class BandsSpec(Spec):
 
 
 class CompareSpec(Spec):
-    """What this run is compared with: a saved run, or (with TREC files) another run file."""
+    """What this run is compared with: a saved run, or (with TREC files) another run file.
+
+    A scenario may have a list of these.
+    """
 
     short_form = "baseline"
     one_of = (("baseline",), ("run_old_path",))
@@ -126,12 +133,44 @@ class CompareSpec(Spec):
         description="compare also with a run that measured something else; each difference is "
         "then a warning",
     )
+    looks: Count = Field(
+        1,
+        description="how many runs will be compared with this one before the next is pinned: they "
+        "share alpha, and --rag-save never replaces it",
+    )
+
+    @property
+    def name(self) -> str:
+        """The saved run, or the TREC run."""
+        found = self.baseline or self.run_old_path
+        assert found is not None  # the schema demands one of them
+        return found
 
     @model_validator(mode="after")
     def _has_one_baseline(self) -> CompareSpec:
         if (self.baseline is None) == (self.run_old_path is None):
             raise ValueError("give either 'baseline' or 'run_old_path'")
         return self
+
+
+class SampleSpec(Spec):
+    """How many rows are asked; the others count with the scores that an older run has for them."""
+
+    short_form = "n"
+
+    n: Count = Field(description="how many rows are asked, drawn at random")
+    seed: Seed = Field(42, description="of the draw: other seeds draw other rows")
+    against: Name | None = Field(
+        None,
+        description="the complete saved run whose scores stand for the rows that are not asked, "
+        "one of those under 'compare'; the first of them when absent",
+    )
+
+
+def _one_or_several(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Return a list of runs to compare with; a mistake in a single one is at its own place."""
+    is_one = value is not None and not isinstance(value, list)
+    return [CompareSpec.model_validate(value)] if is_one else read(value)
 
 
 class BestSpec(Spec):
@@ -286,7 +325,14 @@ class Scenario(Spec):
     )
     skip: list[MarkSpec] = Field([], description="rows that are not run")
     xfail: list[MarkSpec] = Field([], description="rows that are known to fail")
-    compare: CompareSpec | None = Field(None, description="another run to compare with")
+    compare: Annotated[
+        list[CompareSpec] | None,
+        WrapValidator(_one_or_several),
+        Forms(CompareSpec, list[CompareSpec], None),
+    ] = Field(None, description="another run to compare with, or a list of them")
+    sample: SampleSpec | None = Field(
+        None, description="asks only some of the rows: how many, or a mapping"
+    )
     group_by: Name | None = Field(
         None, description="field of the rows: samples with the same value of it are not independent"
     )
@@ -349,37 +395,6 @@ class Scenario(Spec):
         for _, _, message in conflicts(self):
             raise ValueError(message)
         return self
-
-
-def conflicts(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Yield each conflict of two sections: the path of one, the name of the other, the message."""
-    if scenario.tolerate == "pass_rate" and "pass_rate" not in scenario.gates:
-        message = "tolerate: pass_rate needs the gate 'pass_rate', which then decides"
-        yield ("tolerate",), "gates", message
-    for other, message in _conflicts_of_stop(scenario):
-        yield ("stop",), other, f"stop: {message}"
-    if scenario.answers is not None and scenario.dataset.qrels_path is not None:
-        message = "answers: a second file is for rows; TREC files have 'run_path'"
-        yield ("answers",), "dataset", message
-    compare = scenario.compare
-    if compare is not None and compare.run_old_path and not scenario.dataset.run_path:
-        path = ("compare", "run_old_path")
-        yield path, "dataset", "compare.run_old_path needs 'qrels_path' and 'run_path'"
-
-
-def _conflicts_of_stop(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """Yield the section that ``stop`` cannot go with, and why."""
-    if scenario.stop is None:
-        return
-    if not scenario.gates:
-        yield "gates", "needs 'gates': without any, nothing is ever decided"
-    if scenario.thresholds and scenario.tolerate is None:
-        message = "any sample may miss its threshold, so that each one must be asked about; "
-        yield "thresholds", f"{message}write 'tolerate: pass_rate', or remove the thresholds"
-    for section, what in (("doc_weights", "weigh alike"), ("group_by", "are independent")):
-        if scenario.stop != "decided" and getattr(scenario, section):
-            message = f"an error bound holds for samples that {what}, and there is {section!r}"
-            yield section, f"{message}; write 'stop: decided'"
 
 
 def null_says_something(path: Sequence[str | int]) -> bool | None:

@@ -21,6 +21,7 @@ _SHORT_FORMS: Final = {
     "best": "at_least",
     "citations": "style",
     "refusals": "detect",
+    "sample": "n",
 }
 _INNER: Final = {"price": "input", "controls": "mode"}
 """Those of values inside of a section."""

@@ -147,13 +147,12 @@ def compare_saved(
     refused = dict(_redefined(ours, theirs))
     baseline = baseline_of(_without(theirs.saved, refused), ours.plan)
     result = _compared(ours, baseline, test or SignificanceTest())
-    found = comparison_dict(result.comparison)
-    assert found is not None
-    assert result.comparison is not None
-    for metric in RunView(result).compared:
+    (compared,) = RunView(result).compared
+    found = comparison_dict(compared.figures)
+    for metric in compared.metrics:
         found["metrics"][metric.name]["verdict"] = metric.word
     return {
-        "n": len(ours.saved.samples) - len(result.comparison.only_a),
+        "n": len(ours.saved.samples) - len(compared.figures.only_a),
         **{key: found[key] for key in ("test", "alpha", "correction", "metrics")},
         **_changed(result, baseline, worst),
         "remarks": [*refused.values(), *_remarks(ours, theirs, result)],
@@ -219,7 +218,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
     """Return A as a result with its comparison."""
     info = replace(
         ours.plan.info,
-        compare=Comparing(baseline.name, test=test),
+        compare=(Comparing(baseline.name, test=test),),
         baselines={baseline.name: baseline},
     )
     result = summarize_scenario(info, ours.samples, complete=ours.head.complete)

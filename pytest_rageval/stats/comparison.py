@@ -77,6 +77,7 @@ def compare_runs(
         ),
         only_b=tuple(name for name in baseline.ids if name not in ours),
         correction=correction_used(test.test, test.correction),
+        looks=test.looks,
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
-from pytest_rageval.model import Correction, MetricComparison, TestName
+from pytest_rageval.model import Correction, MetricComparison, SignificanceTest, TestName
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import Groups, mean_error, weighted_interval
 from pytest_rageval.stats.weights import rescale, weighted_mean
@@ -101,6 +101,33 @@ def holm(p_values: Sequence[float]) -> list[float]:
         reached = max(reached, min((len(p_values) - rank) * p_values[at], 1.0))
         adjusted[at] = reached
     return adjusted
+
+
+MOST_RESAMPLES: Final = 1_000_000
+
+
+def over_looks(test: SignificanceTest, looks: int, tests: int = 1) -> SignificanceTest:
+    """Return the test of one of ``looks`` runs in a row that are held against one baseline.
+
+    Each has its part of alpha (Bonferroni), and as many resamples as show a tenth of that: fewer
+    could never be significant. ``tests`` is how many p-values the correction multiplies by at most.
+    Raises ValueError where more than a million resamples were needed.
+    """
+    if looks == 1:
+        return test
+    alpha = test.alpha / looks
+    family = tests if correction_used(test.test, test.correction) == "holm" else 1
+    needed = math.ceil(10.0 * family / alpha) - 1 if test.test in _RESAMPLING else 0
+    if needed > MOST_RESAMPLES:
+        raise ValueError(
+            f"looks {looks:,} share alpha {test.alpha:g}: the {alpha:.2g} of each one needs "
+            f"{needed:,} resamples, more than {MOST_RESAMPLES:,}; plan fewer looks"
+        )
+    resamples = max(test.n_resamples, needed)
+    return replace(test, alpha=alpha, n_resamples=resamples, looks=looks)
+
+
+_RESAMPLING: Final = ("permutation", "bootstrap")
 
 
 def power_factor(alpha: float, degrees: float = math.inf) -> float:

@@ -72,7 +72,7 @@ def test_failed_gates_are_sentences_the_worst_group_first(open_report: Any, weig
 
 def test_an_undecided_gate_is_named(open_report: Any, weigh: Weigh) -> None:
     gates = {"no_regression": {"baseline": "main"}}
-    ran = made(weigh, [sample(0, 0.5)], gates=gates, compare=Comparing("main"))
+    ran = made(weigh, [sample(0, 0.5)], gates=gates, compare=(Comparing("main"),))
     page = open_report(replace(ran, info=replace(ran.info, gates=gates)))
     (line,) = texts(page, ".failures li")
     assert line.startswith("? no_regression undecided; ")
@@ -180,7 +180,7 @@ def compared(weigh: Weigh) -> ScenarioResult:
         weigh,
         samples,
         gates={"no_regression": {"baseline": "main", "mode": "any", "metrics": ["f1"]}},
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
         baselines={"main": Baseline("main", list(then), {"f1": then})},
     )
 

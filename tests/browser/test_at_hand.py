@@ -68,7 +68,7 @@ def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioRe
         metadata_columns=("level",),
         total=n,
         selected=n,
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
         baselines={"main": Baseline("main", ids, {**scores, WEIGHTED_SCORE: dict.fromkeys(ids)})},
     )
     return weigh(info, samples, {"f1": 0.6, "faithfulness": 0.4}, {"returns.pdf": 2.0})

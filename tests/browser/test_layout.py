@@ -75,7 +75,7 @@ def crowded(weigh: Callable[..., ScenarioResult], count: int) -> ScenarioResult:
         total=len(samples),
         selected=len(samples),
         group_by="customer",
-        compare=Comparing("release-2026-10"),
+        compare=(Comparing("release-2026-10"),),
         baselines={
             "release-2026-10": Baseline(
                 "release-2026-10", ids, {**then, WEIGHTED_SCORE: dict.fromkeys(ids)}

@@ -298,7 +298,7 @@ def fallen() -> tuple[ScenarioInfo, list[SampleResult]]:
         },
         thresholds={},
         baselines={"main": Baseline("main", ids, {**then, WEIGHTED_SCORE: {}})},
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
     )
     return info, samples
 

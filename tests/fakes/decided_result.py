@@ -58,7 +58,7 @@ def decided(
         "qa.rageval.yaml",
         tuple(columns) or tuple(map(MetricColumn, scores)),
         gates=gates,
-        compare=Comparing("main") if before is not None else None,
+        compare=(Comparing("main"),) if before is not None else (),
         baselines=baselines,
         total=len(samples),
         selected=len(samples),

@@ -128,7 +128,7 @@ def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
         total=7,
         judgements_sha256="abc",
         remarks=("not compared",),
-        compare=Comparing("main", ("f1",), SignificanceTest("t", 0.1, 500, 7)),
+        compare=(Comparing("main", ("f1",), SignificanceTest("t", 0.1, 500, 7)),),
         baselines={
             "main": Baseline("main", ["a::1", "b"], {"f1": {"a::1": 0.5, "b": None}}, {"f1": ["b"]})
         },

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
+from pytest_rageval.engine.planning.bind_comparisons import compared_runs
+from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.scoring.score_sample import (
     NEEDED_AS,
     reference_digests,
@@ -22,20 +23,18 @@ from pytest_rageval.errors import (
     Problem,
     ScenarioError,
     shorten,
-    unknown_name,
 )
 from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
     Case,
-    Comparing,
     MetricColumn,
     Sample,
     ScenarioInfo,
-    SignificanceTest,
     answer_digest,
 )
+from pytest_rageval.scenario.yaml.tree import YamlPath, dotted
 from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
@@ -43,37 +42,15 @@ if TYPE_CHECKING:
     from pytest_rageval.results.saved_run import SavedRun
 
 
-def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
-    """Return what ``compare`` asks for; unknown metrics in it are problems."""
-    spec = binding.scenario.compare
-    if spec is None:
-        return None
-    known = [*names, WEIGHTED_SCORE]
-    metrics = []
-    for at, written in enumerate(spec.metrics):
-        name = resolve_metric(written, known, binding.known_metrics)
-        if name is None and binding.is_unmade(written):
-            continue
-        if name is None:
-            message = f"compare.metrics[{at}]: {unknown_name('metric', written, known)}"
-            binding.problem(message, "compare", "metrics", at)
-        else:
-            metrics.append(name)
-    test = carried_over(spec, SignificanceTest)
-    baseline = spec.baseline or spec.run_old_path
-    assert baseline is not None  # the schema demands one of them
-    return Comparing(baseline, tuple(metrics), test)
-
-
 def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
     """Return every run that ``compare`` or a gate names, by the name it has there."""
     found: dict[str, Baseline] = {}
-    spec = binding.scenario.compare
     has_run = binding.scenario.dataset.run_path is not None  # else that is reported already
-    if spec is not None and spec.run_old_path is not None and has_run:
-        older = _older_run(binding, plan, spec.run_old_path)
-        if older is not None:
-            found[spec.run_old_path] = older
+    for path, spec in compared_runs(binding):
+        if spec.run_old_path is not None and has_run:
+            older = _older_run(binding, plan, spec.run_old_path, path)
+            if older is not None:
+                found[spec.run_old_path] = older
     for use in _uses(binding, plan.info):
         if use.name not in found:
             try:
@@ -105,7 +82,7 @@ class _Use(Struct):
     """A saved run that something compares with: where it is named, and which metrics matter."""
 
     name: str
-    path: tuple[str, ...]
+    path: YamlPath
     anyway: bool = False
     metrics: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
@@ -136,14 +113,16 @@ def _without_hint(message: str) -> str:
 def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
     """Return every saved run that the scenario compares with."""
     uses: dict[str, _Use] = {}
-    spec, compare = binding.scenario.compare, info.compare
-    if spec is not None and spec.baseline is not None and compare is not None:
-        asked = set(compare.metrics)
-        metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
-        place = ("compare", "baseline")
-        uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
+    older: set[str | None] = set()
+    for (path, spec), compare in zip(compared_runs(binding), info.compare, strict=True):
+        older.add(spec.run_old_path)
+        if spec.baseline is not None:
+            asked = set(compare.metrics)
+            metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
+            place = (*path, "baseline")
+            uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
     for gate in _comparing(info):
-        if spec is None or gate.run != spec.run_old_path:
+        if gate.run not in older:
             path = ("gates", *gate.path, "baseline")
             use = uses.setdefault(gate.run, _Use(gate.run, path))
             use.anyway = use.anyway or gate.anyway
@@ -230,7 +209,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
         if use.anyway:
             binding.warnings.append(f"{message}; compared anyway")
         else:
-            option = ".".join((*use.path[:-1], "anyway"))
+            option = dotted((*use.path[:-1], "anyway"))
             save = f"save a new baseline (--rag-save-failed {use.name})"
             hint = f"{save}, or compare anyway ({option}: true)"
             refusals.append(Problem(where, f"{message}; {hint}"))
@@ -404,13 +383,13 @@ def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
     return failed
 
 
-def _older_run(binding: Binding, plan: Plan, run_path: str) -> Baseline | None:
+def _older_run(binding: Binding, plan: Plan, run_path: str, path: YamlPath) -> Baseline | None:
     """Return the scores of another TREC run over the same queries."""
     from pytest_rageval.datasets.trec import load_trec
     from pytest_rageval.stats.holes import judged_shares
 
     spec = binding.scenario.dataset.model_copy(update={"run_path": run_path})
-    place = binding.loaded.where("compare", "run_old_path")
+    place = binding.loaded.where(*path, "run_old_path")
     try:
         folder = binding.loaded.path.parent
         dataset = load_trec(spec, folder, lambda _key: place, "compare.run_old_path")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
-from pytest_rageval.engine.planning.bind_baselines import bind_comparison
+from pytest_rageval.engine.planning.bind_comparisons import bind_comparisons
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
 from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.engine.planning.snapshot import snapshot_text
@@ -282,7 +282,8 @@ def bind_keys(
         metadata_columns=_fields_of_gates(scenario),
         overridden=binding.loaded.overridden,
         overridden_by=binding.loaded.overridden_by,
-        compare=bind_comparison(binding, names),
+        compare=bind_comparisons(binding, names),
+        sample=None,  # which rows are asked shows when they are read
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
         variant=binding.loaded.variant,

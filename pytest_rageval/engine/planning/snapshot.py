@@ -34,6 +34,8 @@ def snapshot_text(scenario: Scenario) -> str:
         plain["target"] = _target(plain["target"])
     if "metric_options" in plain:
         plain["metric_options"] = shown_option("", plain["metric_options"])
+    if len(plain.get("compare") or ()) == 1:
+        (plain["compare"],) = plain["compare"]
     plain["metrics"] = [_metric(metric) for metric in plain["metrics"]]
     plain["thresholds"] = {name: _bound(spec) for name, spec in plain["thresholds"].items()}
     return dumped(_printable(plain))

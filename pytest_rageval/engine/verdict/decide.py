@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.gates.base import Gate, make_gates, read_by
@@ -11,6 +11,7 @@ from pytest_rageval.model import (
     BEST,
     FILLED,
     WEIGHTED_SCORE,
+    Comparing,
     Comparison,
     Contest,
     GateOutcome,
@@ -55,9 +56,12 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost:
     failed. A scenario without gates gets the gate ``unscored`` if that fails.
     """
-    result = _with_people(replace(result, comparison=_comparison(result)))
+    result = _with_people(replace(result, comparisons=tuple(_comparisons(result))))
     gates = gates_of(result.info)
-    verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
+    verdicts = [
+        replace(_decide(gate, result, extent, strict), baseline=gate.against, metric=_only(gate))
+        for gate in gates or [UnscoredGate()]
+    ]
     if result.counts.not_asked:
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.engine.verdict.certainty import certain_verdicts
@@ -135,28 +139,34 @@ def _with_people(result: ScenarioResult) -> ScenarioResult:
     )
 
 
-def _comparison(result: ScenarioResult) -> Comparison | None:
-    """Return this run against the one that ``compare`` names."""
+def _only(gate: Gate) -> str:
+    """Return the metric that a gate is about, "" for none or several."""
+    targets = tuple(gate.targets)
+    return targets[0] if len(targets) == 1 else ""
+
+
+def _comparisons(result: ScenarioResult) -> Iterator[Comparison]:
+    """Yield this run against each one that ``compare`` names, but for those not saved yet."""
     info = result.info
-    if info.compare is None or info.compare.baseline not in info.baselines:
-        return None
-    # It imports numpy, which runs without a comparison need not load.
-    from pytest_rageval.stats.comparison import compare_runs
+    for comparing in info.compare:
+        if comparing.baseline in info.baselines:
+            # It imports numpy, which runs without a comparison need not load.
+            from pytest_rageval.stats.comparison import compare_runs
 
-    names = info.compare.metrics or _all_metrics(info)
-    baseline = info.baselines[info.compare.baseline]
-    judged = [name for name in names if name != WEIGHTED_SCORE or _judges_whole(info)]
-    return compare_runs(result, baseline, names, info.compare.test, judged=judged)
+            names = comparing.metrics or _all_metrics(info)
+            baseline = info.baselines[comparing.baseline]
+            is_judged = _judges_whole(info, comparing)
+            judged = [name for name in names if name != WEIGHTED_SCORE or is_judged]
+            yield compare_runs(result, baseline, names, comparing.test, judged=judged)
 
 
-def _judges_whole(info: ScenarioInfo) -> bool:
+def _judges_whole(info: ScenarioInfo, comparing: Comparing) -> bool:
     """Return whether a gate or ``compare`` names the weighted score.
 
     Otherwise it is only shown: as one more test it would raise the metrics' adjusted p-values.
     """
-    assert info.compare is not None
     gated = (name for gate in make_gates(info.gates, info) for name in gate.targets)
-    return WEIGHTED_SCORE in (*info.compare.metrics, *gated)
+    return WEIGHTED_SCORE in (*comparing.metrics, *gated)
 
 
 def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -134,7 +134,12 @@ class BaselineSaver:
         if is_path(self.name or "") and path.exists() and not self._may_replace(path):
             what = f"{self._run_paths.shown(path)} exists and is not a saved run"
             yield f"{what}; name another file, or delete this one"
-        if info.refused_baseline and not self._run_paths.saves_failed:
+        if path.resolve() in self._pinned(info) and path.exists() and not self._saves_failed:
+            yield (
+                f"it is pinned: runs are compared with it over several looks ('looks' in compare). "
+                f"Save under another name, or to replace it: --rag-save-failed {self.name}"
+            )
+        if info.refused_baseline and not self._saves_failed:
             yield (
                 f"it is there, and this run cannot be compared with it ({info.refused_baseline}). "
                 f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
@@ -153,12 +158,23 @@ class BaselineSaver:
 
     def _compared(self, info: ScenarioInfo) -> set[Path]:
         """Return the files of the baselines of a scenario."""
+        return self._files(info, info.baselines)
+
+    def _pinned(self, info: ScenarioInfo) -> set[Path]:
+        """Return the files of the baselines that runs are compared with over several looks."""
+        return self._files(info, [run.baseline for run in info.compare if run.test.looks > 1])
+
+    def _files(self, info: ScenarioInfo, names: Iterable[str]) -> set[Path]:
         folder = (self._run_paths.root / info.path).parent
         files = (
             self._run_paths.compared_file(name, info.title, info.output_dir, folder)
-            for name in info.baselines
+            for name in names
         )
         return {file.resolve() for file in files}
+
+    @property
+    def _saves_failed(self) -> bool:
+        return self._run_paths.saves_failed
 
     def _failure(self, reason: str) -> Saving:
         return Saving(f"baseline {self.name} NOT saved: {reason}", is_failure=True)

@@ -20,6 +20,7 @@ from pytest_rageval.plugin.show.terminal import (
 from pytest_rageval.reports.run_view import (
     HEADS,
     ComparedMetric,
+    ComparedRun,
     RunView,
     ranking_head,
     ranking_lines,
@@ -38,17 +39,23 @@ _ERROR_WIDTH = 300
 
 
 def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
-    """Yield the table in ``width`` cells; ``column`` is the width of the names in the table above.
+    """Yield a table for each baseline, in ``width`` cells.
+
+    ``column`` is the width of the names in the table above.
+    """
+    for compared in view.compared:
+        yield from _against(compared, column, width, whole=view.result.complete)
+
+
+def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> Iterator[Line]:
+    """Yield the table for one baseline.
 
     If the lines are too long, each metric has two: its figures, then interval and p-values.
     """
-    comparison, rows = view.result.comparison, view.compared
-    if comparison is None:
-        return
+    comparison, rows = compared.figures, compared.metrics
     baseline = one_line(comparison.baseline)
-    head = f"A this run, B {baseline}, test {comparison.test}, alpha {comparison.alpha:g}"
     yield (("", ""),)
-    yield from prose(head, width)
+    yield from prose(f"A this run, B {baseline}, {compared.test}", width)
     wide = list(_wide(comparison, rows, column))
     fits = all(cells(plain(line)) <= width for line in wide)
     yield from wide if fits else _narrow(comparison, rows, width)
@@ -59,7 +66,7 @@ def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
     if reaches:
         yield from prose(f"a difference would show from: {', '.join(reaches)} (power 80 %)", width)
     yield from _unpaired("only in this run", comparison.only_a, width)
-    if view.result.complete:  # a partial run lacks samples of B on purpose
+    if whole:  # a partial run lacks samples of B on purpose
         yield from _unpaired(f"only in {baseline}", comparison.only_b, width)
 
 

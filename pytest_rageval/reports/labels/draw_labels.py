@@ -203,7 +203,7 @@ def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> Ot
     gate = info.gates.get("no_regression")
     if not isinstance(gate, Mapping) or not gate.get("corrected"):
         return None
-    default = info.compare.baseline if info.compare is not None else None
+    default = next((comparing.baseline for comparing in info.compare), None)
     name = gate.get("baseline") or default
     if not isinstance(name, str) or name not in info.baselines:
         return None

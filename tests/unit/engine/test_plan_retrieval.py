@@ -61,8 +61,8 @@ def test_names_with_cutoffs_are_found_in_any_notation(plan: MakePlan) -> None:
         "no_regression": {"metrics": ["ndcg@10"]},
         "compare_fail": {"mrr": 0.1},
     }
-    assert made.info.compare is not None
-    assert made.info.compare.metrics == ("mrr",)
+    (compare,) = made.info.compare
+    assert compare.metrics == ("mrr",)
     assert made.required == {"ndcg@10", "mrr", "precision(rel=2)@5"}
 
 

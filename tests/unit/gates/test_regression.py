@@ -68,7 +68,7 @@ def check(
         "s.yaml",
         "s.yaml",
         tuple(columns),
-        compare=compare,
+        compare=() if compare is None else (compare,),
         baselines={"main": saved("main", before)},
         total=len(made),
     )
@@ -627,7 +627,7 @@ def test_options_come_from_compare_unless_the_gate_has_its_own() -> None:
         "s.yaml",
         "s.yaml",
         (F1,),
-        compare=compare,
+        compare=(compare,),
         baselines={"main": saved("main", before)},
     )
     (gate,) = make_gates({"no_regression": {"metrics": ["f1"], "undecided": "pass"}}, info)
@@ -674,7 +674,7 @@ def test_each_option_comes_from_compare_unless_the_gate_has_it(
     """E5: a seed of 0 is a seed."""
     compare = Comparing("main", (), SignificanceTest("t", 0.01, 500, 7, "none"))
     baselines = {"main": saved("main", {"f1": BEFORE})}
-    info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,), compare=compare, baselines=baselines)
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,), compare=(compare,), baselines=baselines)
     (gate,) = make_gates({"no_regression": own}, info)
     assert isinstance(gate, RegressionGate)
     assert gate.test == used
@@ -825,7 +825,7 @@ def test_the_short_form_is_one_gate_for_each_metric() -> None:
         "s.yaml",
         "s.yaml",
         columns,
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
         baselines={"main": saved("main", before)},
     )
     options = {"f1": 0.02, "em": {"max_drop": "20%"}, "weighted_score": {"mode": "any"}}

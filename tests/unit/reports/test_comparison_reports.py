@@ -50,7 +50,7 @@ def ran(result: Callable[..., ScenarioResult]) -> ScenarioResult:
     sample = SampleResult("a::一", 0, weighted_score=0.5, scores={"f1": 0.5, "em": None})
     columns = (MetricColumn("f1", definition="f1 v1 ()"), MetricColumn("em", definition="em v2 ()"))
     made = result([sample], *columns, judgements_sha256="abc")
-    return replace(made, comparison=COMPARISON)
+    return replace(made, comparisons=(COMPARISON,))
 
 
 def test_the_comparison_is_in_results_json(ran: ScenarioResult, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_comparison_is_in_summary_md(ran: ScenarioResult, tmp_path: Path) ->
 
 
 def test_without_a_comparison_nothing_is_said_of_one(ran: ScenarioResult, tmp_path: Path) -> None:
-    folder = write_run(replace(ran, comparison=None), RUN, tmp_path, tmp_path / "out")
+    folder = write_run(replace(ran, comparisons=()), RUN, tmp_path, tmp_path / "out")
     assert json.loads((folder / "results.json").read_text("utf-8"))["comparison"] is None
     assert "Compared" not in (folder / "summary.md").read_text("utf-8")
 

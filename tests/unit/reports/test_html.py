@@ -288,7 +288,7 @@ def test_gates_are_data(result: Result) -> None:
     info = result(
         [],
         thresholds={"f1": Bound(min=0.5)},
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
         baselines={"main": Baseline("main", ["a"], {"f1": {"a": 0.5}, WEIGHTED_SCORE: {"a": 0.5}})},
         gates={
             "f1": {"mean": {"min": 0.1, "max": 0.9}, "quantile": {0.1: 0.3}, "lower_bound": 0.2},
@@ -324,7 +324,7 @@ def test_scores_of_the_baseline_stand_beside_the_samples(result: Result, tmp_pat
             SampleResult("new", 2, weighted_score=1.0, scores={"f1": 1.0, "em": 1.0}),
         ],
         *both,
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
         baselines={
             "main": Baseline("main", ["a", "b"], {**then, WEIGHTED_SCORE: {"a": 0.6, "b": 0.5}})
         },

@@ -156,6 +156,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "avg",
         "gates",
         "comparison",
+        "comparisons",
         "samples",
     ]
     assert found["schema"] == 1
@@ -209,10 +210,10 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
     }
     assert set(found["weighted_score"]) == {"mean", "n", "unscored", "failed", "ci_low", "ci_high"}
     assert found["avg"] == {"avg_f1": 0.5, "avg_em": 0.5}
-    assert [set(gate) for gate in found["gates"]] == [
-        {"name", "outcome", "observed", "bound", "message"}
-    ] * 2
+    usual = {"name", "outcome", "observed", "bound", "message"}
+    assert [set(gate) for gate in found["gates"]] == [usual | {"metric"}, usual]
     assert found["comparison"] is None
+    assert found["comparisons"] == []
 
 
 def test_results_json_has_every_sample_in_order(folder: Path) -> None:

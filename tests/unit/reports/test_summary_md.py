@@ -136,11 +136,11 @@ def compared(result: Made, **fields: Any) -> ScenarioResult:
     made = result(
         samples,
         *fields.pop("metrics", (MetricColumn("f1"),)),
-        compare=Comparing("main"),
+        compare=(Comparing("main"),),
         baselines={"main": baseline},
     )
     found = {name: comparison(**values) for name, values in fields.items()}
-    return replace(made, comparison=Comparison("main", "permutation", 0.05, found))
+    return replace(made, comparisons=(Comparison("main", "permutation", 0.05, found),))
 
 
 def comparison(diff: float | None, significant: bool = True) -> MetricComparison:
@@ -183,7 +183,7 @@ def test_where_nothing_got_worse_nothing_is_said(result: Made) -> None:
     made = compared(result, f1={"diff": 0.1})
     better = [replace(one, weighted_score=1.0) for one in made.samples]
     assert "Worse" not in summary_text(replace(made, samples=better), RUN)
-    assert "Worse" not in summary_text(replace(made, comparison=None), RUN)
+    assert "Worse" not in summary_text(replace(made, comparisons=()), RUN)
 
 
 def test_a_baseline_that_measured_less_has_no_list_of_samples(result: Made) -> None:
@@ -341,10 +341,10 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
             made.info,
             name=long,
             path=long + "`",
-            compare=Comparing(long),
+            compare=(Comparing(long),),
             baselines={long: Baseline(long, tuple(then), {"weighted_score": then})},
         ),
-        comparison=Comparison(long, "permutation", 0.05, found, tuple(then), tuple(then)),
+        comparisons=(Comparison(long, "permutation", 0.05, found, tuple(then), tuple(then)),),
         gates=[gate("failed", f"g{at}{long}", long) for at in range(500)],
     )
     text = summary_text(made, RUN)

@@ -138,7 +138,7 @@ class TestAnswers:
         made = run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.7}}{DATA}")
         found = wrong(made)
         assert RunView(made).is_plain
-        assert not RunView(replace(made, comparison=compared())).is_plain
+        assert not RunView(replace(made, comparisons=(compared(),))).is_plain
         assert (found.answers, found.gates, found.errors, found.changes) == ([], [], [], "")
 
     def test_a_failed_pass_rate_lists_what_is_tolerated(self, run: Run) -> None:
@@ -271,7 +271,7 @@ class TestChanges:
         scores = {"f1": then, "weighted_score": then}
         baselines = {"main": Baseline("main", tuple(then), scores)}
         found = result(rows, MetricColumn("f1"), baselines=baselines, **fields)
-        return replace(found, comparison=compared())
+        return replace(found, comparisons=(compared(),))
 
     @pytest.mark.parametrize("thresholds", [{}, {"f1": Bound(min=0.5)}])
     def test_what_broke_and_what_was_fixed(self, result: Made, thresholds: Any) -> None:
@@ -311,7 +311,7 @@ class TestChanges:
 
     def test_nothing_is_said_without_a_comparison_or_a_change(self, result: Made) -> None:
         made = self.made(result)
-        assert wrong(replace(made, comparison=None)).changes == ""
+        assert wrong(replace(made, comparisons=())).changes == ""
         assert wrong(replace(made, samples=made.samples[2:])).changes == ""
 
 

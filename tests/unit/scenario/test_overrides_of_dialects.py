@@ -111,11 +111,9 @@ def test_of_ultrarag(load: Load) -> None:
 
 def test_of_ultrarags_runs(load: Load) -> None:
     """A saved run takes the place of the older one."""
-    compare = load(RUNS, compare__n_resamples=777).scenario.compare
-    assert compare is not None
+    (compare,) = load(RUNS, compare__n_resamples=777).scenario.compare or ()
     assert (compare.n_resamples, compare.run_old_path) == (777, "old.txt")
-    saved = load(RUNS, compare__baseline="main").scenario.compare
-    assert saved is not None
+    (saved,) = load(RUNS, compare__baseline="main").scenario.compare or ()
     assert (saved.baseline, saved.run_old_path, saved.n_resamples) == ("main", None, 500)
 
 

@@ -154,13 +154,11 @@ def test_what_cannot_be_is_refused(
 
 def test_a_comparison_is_a_name_or_a_mapping(load: Callable[[str], LoadedScenario]) -> None:
     """D6, E15: the defaults are UltraRAG's 10,000 resamples, seed 42."""
-    short = load(BASE + "metrics: [mrr]\ncompare: main\n").scenario.compare
-    assert short is not None
+    (short,) = load(BASE + "metrics: [mrr]\ncompare: main\n").scenario.compare or ()
     assert (short.baseline, short.test, short.alpha) == ("main", "permutation", 0.05)
     assert (short.n_resamples, short.seed, short.anyway) == (10_000, 42, False)
     text = "compare: {run_old_path: b.txt, n_resamples: 500, seed: 1, test: t, alpha: 0.1}\n"
-    long = load(BASE + "metrics: [mrr]\n" + text).scenario.compare
-    assert long is not None
+    (long,) = load(BASE + "metrics: [mrr]\n" + text).scenario.compare or ()
     assert (long.run_old_path, long.n_resamples, long.seed) == ("b.txt", 500, 1)
     assert (long.test, long.alpha) == ("t", 0.1)
 

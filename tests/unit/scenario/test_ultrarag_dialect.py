@@ -139,9 +139,9 @@ def test_two_runs_are_compared(load: Load) -> None:
     )
     scenario = load(text).scenario
     assert scenario.dataset.run_path == "data/run_a.txt"
-    assert scenario.compare is not None
-    assert scenario.compare.run_old_path == "data/run_b.txt"
-    assert scenario.compare.n_resamples == 500
+    (compare,) = scenario.compare or ()
+    assert compare.run_old_path == "data/run_b.txt"
+    assert compare.n_resamples == 500
 
 
 def test_without_a_second_run_n_resamples_says_nothing(load: Load) -> None:

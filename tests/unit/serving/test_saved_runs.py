@@ -53,7 +53,7 @@ class Runs:
         extent = Extent(len(plan.cases), len(samples), len(samples))
         result = summarize_scenario(plan.info, samples, complete=extent.complete)
         result = decide_gates(result, extent)
-        self.compared = comparison_dict(result.comparison)
+        self.compared = comparison_dict(result.comparison) if result.comparison else {}
         self.count += 1
         began = f"2026-01-01T00:00:0{self.count}"
         info = RunInfo(f"2026010{self.count}T000000-abc", began, began, "0")

@@ -101,7 +101,7 @@ def regression(high: float, judged: float = 0.4, before: float = 1.0, **options:
     shares = {"ndcg@10": dict.fromkeys(ids, before)}
     baseline = Baseline("main", ids, {"ndcg@10": dict.fromkeys(ids, 0.8)}, judged=shares)
     comparing = Comparing("main", (), SignificanceTest("permutation"))
-    result = result_of(samples, baselines={"main": baseline}, compare=comparing)
+    result = result_of(samples, baselines={"main": baseline}, compare=(comparing,))
     gates = {"no_regression": {"metrics": ["ndcg@10"], **options}}
     (gate,) = make_gates(gates, result.info)
     return gate.check(result)

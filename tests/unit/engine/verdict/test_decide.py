@@ -121,6 +121,7 @@ def test_a_spent_budget_fails_every_gate(result: Result) -> None:
         1.0,
         0.5,
         "the budget is spent: 2 of 3 samples not asked for, so far 1.0000",
+        metric="f1",
     )
 
 
@@ -190,7 +191,7 @@ def test_the_figures_are_left_as_they_are(result: Result) -> None:
 
 SAVED = ("s0", "s1", "s2")
 COMPARED: dict[str, Any] = {
-    "compare": Comparing("main"),
+    "compare": (Comparing("main"),),
     "baselines": {"main": Baseline("main", SAVED, {"f1": dict.fromkeys(SAVED, 0.5)})},
 }
 
@@ -227,7 +228,7 @@ def test_one_figure_is_not_tested_twice(
     """D6: weighted_score is the only metric that weighs, on a scale of 0 to 1. p is not doubled."""
     scores = {name: dict.fromkeys(SAVED, 0.5) for name in ("f1", "em", "weighted_score")}
     made = result(
-        good(3), compare=Comparing("main"), baselines={"main": Baseline("main", SAVED, scores)}
+        good(3), compare=(Comparing("main"),), baselines={"main": Baseline("main", SAVED, scores)}
     )
     made = replace(made, info=replace(made.info, metrics=columns))
     found = decide_gates(made, Extent(3, 3, 3)).comparison
@@ -238,16 +239,19 @@ def test_one_figure_is_not_tested_twice(
 @pytest.mark.parametrize(
     ("fields", "adjusted"),
     [
-        ({"compare": Comparing("main")}, None),
-        ({"compare": Comparing("main"), "gates": {"f1": 0.5}}, None),
-        ({"compare": Comparing("main"), "gates": {"unscored": 0.5}}, None),
-        ({"compare": Comparing("main"), "gates": {"weighted_score": 0.5}}, 2 / 2**6),
+        ({"compare": (Comparing("main"),)}, None),
+        ({"compare": (Comparing("main"),), "gates": {"f1": 0.5}}, None),
+        ({"compare": (Comparing("main"),), "gates": {"unscored": 0.5}}, None),
+        ({"compare": (Comparing("main"),), "gates": {"weighted_score": 0.5}}, 2 / 2**6),
         (
-            {"compare": Comparing("main"), "gates": {"by": {"doc_name": {"weighted_score": 0.5}}}},
+            {
+                "compare": (Comparing("main"),),
+                "gates": {"by": {"doc_name": {"weighted_score": 0.5}}},
+            },
             2 / 2**6,
         ),
-        ({"compare": Comparing("main"), "gates": {"no_regression": {}}}, 2 / 2**6),
-        ({"compare": Comparing("main", ("f1", "weighted_score"))}, 2 / 2**6),
+        ({"compare": (Comparing("main"),), "gates": {"no_regression": {}}}, 2 / 2**6),
+        ({"compare": (Comparing("main", ("f1", "weighted_score")),)}, 2 / 2**6),
     ],
 )
 def test_a_weighted_score_that_is_only_shown_is_not_adjusted_for(
@@ -277,7 +281,7 @@ def test_a_partial_run_is_compared_as_far_as_it_goes(result: Result) -> None:
 
 def test_a_run_that_names_no_other_is_not_compared(result: Result) -> None:
     assert decide_gates(result(good(3)), Extent(3, 3, 3)).comparison is None
-    absent = {"compare": Comparing("main"), "baselines": {}}
+    absent = {"compare": (Comparing("main"),), "baselines": {}}
     assert decide_gates(result(good(3), **absent), Extent(3, 3, 3)).comparison is None
 
 

@@ -1,0 +1,54 @@
+"""What ``compare`` asks for: which runs, which metrics of them, and how they are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.model import WEIGHTED_SCORE, Comparing, SignificanceTest
+from pytest_rageval.scenario.schema import CompareSpec
+from pytest_rageval.scenario.yaml.tree import YamlPath
+from pytest_rageval.stats.paired import over_looks
+
+
+def bind_comparisons(binding: Binding, names: Sequence[str]) -> tuple[Comparing, ...]:
+    """Return what ``compare`` asks for; unknown metrics in it are problems."""
+    return tuple(
+        Comparing(spec.name, _metrics_of(binding, spec, path, names), _test_of(binding, spec, path))
+        for path, spec in compared_runs(binding)
+    )
+
+
+def compared_runs(binding: Binding) -> Iterator[tuple[YamlPath, CompareSpec]]:
+    """Yield each entry of ``compare`` with the path at which it stands."""
+    several = isinstance(binding.loaded.tree.data.get("compare"), list)
+    for at, spec in enumerate(binding.scenario.compare or ()):
+        yield ("compare", at) if several else ("compare",), spec
+
+
+def _metrics_of(
+    binding: Binding, spec: CompareSpec, path: YamlPath, names: Sequence[str]
+) -> tuple[str, ...]:
+    known = [*names, WEIGHTED_SCORE]
+    metrics = []
+    for at, written in enumerate(spec.metrics):
+        name = resolve_metric(written, known, binding.known_metrics)
+        if name is None and binding.is_unmade(written):
+            continue
+        if name is None:
+            message = f"compare.metrics[{at}]: {unknown_name('metric', written, known)}"
+            binding.problem(message, *path, "metrics", at)
+        else:
+            metrics.append(name)
+    return tuple(metrics)
+
+
+def _test_of(binding: Binding, spec: CompareSpec, path: YamlPath) -> SignificanceTest:
+    whole = carried_over(spec, SignificanceTest, looks=1)
+    try:
+        tests = len(spec.metrics) or len(binding.scenario.metrics) + 1
+        return over_looks(whole, spec.looks, tests)
+    except ValueError as error:
+        binding.problem(f"compare.{error}", *path, "looks")
+        return whole
