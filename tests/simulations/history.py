@@ -59,29 +59,35 @@ def restless() -> Answers:
 
 @dataclass(frozen=True)
 class Kept:
-    """A way to keep a baseline: it moves with every green run, or is pinned at the first run."""
+    """A way to keep a baseline: it moves with every green run, or is pinned at the first run.
+
+    One of ``every`` so many runs is compared with it.
+    """
 
     name: str
     moves: bool = False
     looks: int = 1
+    every: int = 1
 
     def is_ever_red(self, runs: np.ndarray, options: Mapping[str, Any]) -> bool:
         """Return whether any run is red; until one is, the moving baseline is the run before."""
         alpha = 0.05 / self.looks
         # p of 1,000 resamples is too coarse for a thousandth.
         given = {"alpha": alpha, "n_resamples": max(1000, round(10 / alpha)), **options}
-        before = runs[:-1] if self.moves else np.broadcast_to(runs[0], runs[1:].shape)
+        now = runs[1:][self.every - 1 :: self.every]
+        before = runs[:-1] if self.moves else np.broadcast_to(runs[0], now.shape)
         # The largest fall first: most often it decides.
-        order = np.argsort((runs[1:] - before).mean(axis=1))
-        return any(is_red(runs[1 + at], before[at], given) for at in order)
+        order = np.argsort((now - before).mean(axis=1))
+        return any(is_red(now[at], before[at], given) for at in order)
 
 
 MOVES = Kept("moves", moves=True)
 PINNED = Kept("pinned")
 FEW_LOOKS = Kept("pinned, looks: 20", looks=20)
 LOOKS = Kept("pinned, looks: 50", looks=50)
+SELDOM = Kept("pinned, every fifth run, looks: 10", looks=10, every=5)
 WAYS = (
-    *((kept, "significant") for kept in (MOVES, PINNED, FEW_LOOKS, LOOKS)),
+    *((kept, "significant") for kept in (MOVES, PINNED, SELDOM, FEW_LOOKS, LOOKS)),
     *((kept, "exceeds") for kept in (MOVES, PINNED, LOOKS)),
     (MOVES, "any"),
     (PINNED, "non_inferior"),
