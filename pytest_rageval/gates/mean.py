@@ -80,7 +80,7 @@ class MeanGate(BoundedGate):
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.stats.certainty import GrowingMean
 
-        low, high = _score_range(self.target, info)
+        low, high = score_range(self.target, info)
         if self.may_leave is not None:
             return None
         if not math.isfinite(high - low):
@@ -96,7 +96,7 @@ class MeanGate(BoundedGate):
         return {"kind": "mean", "target": self.target, "ends": ends_of(self.bound)}
 
 
-def _score_range(target: str, info: ScenarioInfo) -> tuple[float, float]:
+def score_range(target: str, info: ScenarioInfo) -> tuple[float, float]:
     """Return where a score can lie; a weighted score also where some metrics do not apply."""
     if target != WEIGHTED_SCORE:
         return targets_of(info)[target].range

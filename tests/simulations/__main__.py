@@ -3,10 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls, history; all when none is given. With the 2,000 draws of the
-documentation it takes minutes, ``coverage``, ``variants`` and ``history`` half an hour;
-``agreement`` and ``turns`` are shown there with 1,000, as is ``history``. It needs the data that
-``populations.py`` names.
+falls, causes, variants, controls, rows, flips, sampled, history; all when none is given. With the
+2,000 draws of the documentation it takes minutes, ``coverage``, ``falls``, ``variants`` and
+``history`` half an hour; ``agreement``, ``history`` and ``turns`` are shown there with 1,000. It
+needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ import controls as control_rows
 import coverage
 import history as years
 import labelled
+import needed
 import people_and_judges
 import populations
+import stopped_falls
 import turns as worse
 from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
 from simulated import (
@@ -322,10 +324,7 @@ def _agreement_rows(
 
 
 def stop(draws: int) -> None:
-    """What ``stop`` saves, and how often its verdict is not that of all samples.
-
-    With an error bound on a fifth of the draws.
-    """
+    """What ``stop`` saves, and how often it is wrong; at error bounds on a fifth of the draws."""
     sizes = (50, 100, 300)
     _table("saved | with 16 in flight (wrong), per cent, bound 0.75", sizes)
     for name, scores in (
@@ -424,6 +423,22 @@ def history(draws: int) -> None:
                 _row(f"{what}: {mode}, {kept.name}", _shares(found))
 
 
+def rows(draws: int) -> None:
+    """How often as many rows as a comparison names find the fall; a quarter of the draws."""
+    falls = (0.02, 0.05)
+    heads = [f"a fall of {fall:g}: rows" for fall in falls]
+    sys.stdout.write(f"\nred with as many rows as are named, per cent of runs\n{'':<64} ")
+    sys.stdout.write("".join(f"{head:<25}" for head in heads) + "\n")
+    for system in ("DPR", "FiD"):
+        pairs = Pairs(
+            {"f1": populations.openqa("f1", system)}, {"f1": populations.openqa("f1", "FiD-KD")}
+        )
+        for name, options in needed.CASES.items():
+            found = (needed.named(pairs, fall, draws // 4, **options(fall)) for fall in falls)
+            cells = (f"{one.rows:.0f}: {100 * one.found:.1f}" for one in found)
+            _row(f"{system} against FiD-KD, {name}", cells, 25)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -452,9 +467,11 @@ PARTS: dict[str, Callable[[int], None]] = {
     "labels": labels,
     "agreement": agreement,
     "stop": stop,
+    "falls": stopped_falls.show,
     "causes": causes,
     "variants": variants,
     "controls": controls,
+    "rows": rows,
     "history": history,
 }
 

@@ -40,12 +40,12 @@ def test_without_a_change_all_runs_are_equally_good(answers: history.Answers) ->
 
 @pytest.mark.parametrize("draws", [30, full(300)])
 def test_only_a_pinned_baseline_sees_a_slow_fall(answers: history.Answers, draws: int) -> None:
-    """At n 200 over 20 changes 64 and 97 of 100 series; three standard errors of each."""
+    """At n 200 over 20 changes 62 and 97 of 100 series; three standard errors of each."""
     moved, pinned = (
         ever_red(answers, kept, "significant", 200, 20, draws, falls=True)
         for kept in (MOVES, PINNED)
     )
-    assert moved == pytest.approx(0.64, abs=3 * (0.64 * 0.36 / draws) ** 0.5)
+    assert moved == pytest.approx(0.62, abs=3 * (0.62 * 0.38 / draws) ** 0.5)
     assert pinned >= 0.97 - 3 * (0.97 * 0.03 / draws) ** 0.5
 
 

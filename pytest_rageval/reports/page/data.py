@@ -282,6 +282,7 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
         "alpha": found.alpha,
         "correction": found.correction,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
+        "needed_rows": RunView(result).compared[0].needed_rows,
         "then": {name: pairs[name][1] for name in pairs},
         "now": {name: pairs[name][0] for name in pairs},
         "only_a": _counted(found.only_a),
