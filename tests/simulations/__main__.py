@@ -27,6 +27,7 @@ import contests
 import controls as control_rows
 import coverage
 import flips
+import history as years
 import labelled
 import needed
 import people_and_judges
@@ -401,6 +402,29 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
+def history(draws: int) -> None:
+    """How often a series of runs is ever red, by baseline and mode.
+
+    Modes but the usual one on a quarter of the draws.
+    """
+    sizes = (100, 200, 500)
+    for name, answers in (("steady", years.steady()), ("restless", years.restless())):
+        varying = f"{100 * answers.varying:.0f} % of the scores vary from run to run"
+        _table(f"{name}: {varying}; ever red, per cent of series", sizes)
+        for what, changes, falls in (
+            (f"falls by {answers.fall:.3f} in 10", 10, True),
+            (f"falls by {answers.fall:.3f} in 20", 20, True),
+            ("50 without a change", 50, False),
+        ):
+            for kept, mode in years.WAYS:
+                many = draws if mode == "significant" else draws // 4
+                found = (
+                    years.ever_red(answers, kept, mode, n, changes, many, falls=falls)
+                    for n in sizes
+                )
+                _row(f"{what}: {mode}, {kept.name}", _shares(found))
+
+
 def rows(draws: int) -> None:
     """How often as many rows as a comparison names find the fall; a quarter of the draws."""
     falls = (0.02, 0.05)
@@ -463,6 +487,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "rows": rows,
     "sampled": sampled,
     "flips": flips.show,
+    "history": history,
 }
 
 
