@@ -292,6 +292,8 @@ def _comparison(compared: ComparedRun) -> Iterator[str]:
         )
     title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
     yield from _table(title, head, rows, _ROOM_COMPARISON)
+    if compared.needed_rows:
+        yield from ("", _cell(compared.needed_rows, _MESSAGE_WIDTH))
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
             yield ""

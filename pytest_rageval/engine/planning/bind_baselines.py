@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_rageval.engine.planning.bind_comparisons import compared_runs
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.planning.refused_baselines import Refused, refuse
 from pytest_rageval.engine.scoring.score_sample import (
@@ -34,12 +33,20 @@ from pytest_rageval.model import (
     ScenarioInfo,
     answer_digest,
 )
+from pytest_rageval.scenario.schema import CompareSpec
 from pytest_rageval.scenario.yaml.tree import YamlPath, dotted
 from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
     from pytest_rageval.results.saved_run import SavedRun
+
+
+def compared_runs(binding: Binding) -> Iterator[tuple[YamlPath, CompareSpec]]:
+    """Yield each entry of ``compare`` with the path at which it stands."""
+    several = isinstance(binding.loaded.tree.data.get("compare"), list)
+    for at, spec in enumerate(binding.scenario.compare or ()):
+        yield ("compare", at) if several else ("compare",), spec
 
 
 def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
