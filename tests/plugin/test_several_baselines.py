@@ -11,6 +11,8 @@ from saved_file import saved_file
 from sharded import files, merge, run_shards
 
 from pytest_rageval import evaluate
+from pytest_rageval.serving.mcp.answers import compared_of
+from pytest_rageval.serving.saved_runs import read_run
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -374,6 +376,17 @@ def test_the_history_names_both(fallen: Project) -> None:
     result = fallen.pytest("--rag-history", "qa")
     result.stdout.fnmatch_lines(["*main passed, release-1.4 (pinned) FAILED"])
     assert result.stdout.str().count("(pinned)") == 1
+
+
+def test_agents_get_each_comparison_under_its_name(fallen: Project) -> None:
+    """Read from ``results.json``, with the words of the table."""
+    fallen.pytest()
+    found = compared_of(read_run(fallen.folders()[-1]).view)
+    assert found is not None
+    verdicts = {name: one["metrics"]["em"]["verdict"] for name, one in found.items()}
+    assert verdicts == {"main": "equal", "release-1.4": "worse"}
+    assert (found["release-1.4"]["looks"], found["main"]["looks"]) == (50, None)
+    assert compared_of(read_run(fallen.folders()[0]).view) is None
 
 
 # A pinned run stays
