@@ -28,6 +28,7 @@ from pytest_rageval.reports.run_view import (
 )
 from pytest_rageval.stats.wording import (
     change_interval,
+    confidence_text,
     correction_name,
     counted,
     figure,
@@ -108,7 +109,7 @@ def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) 
 
 
 def _interval_name(comparison: Comparison) -> str:
-    return f"{100 * (1 - comparison.alpha):.3g} % interval"
+    return f"{confidence_text(comparison.alpha)} % interval"
 
 
 def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Line]:

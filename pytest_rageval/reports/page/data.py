@@ -1,4 +1,4 @@
-"""The data of the page of a run: its figures, samples, gates and comparison."""
+"""The data of the page of a run: its figures, samples, gates and comparisons."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
     Baseline,
+    Comparison,
     MetricColumn,
     RunInfo,
     SampleResult,
@@ -61,6 +62,7 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
         yield {
             "name": verdict.name,
             **_remark(result, asked := gates.get(verdict.name, unknown)),
+            **({"against": verdict.baseline} if len(result.comparisons) > 1 else {}),
             **asked,
             "run": run,
         }
@@ -111,7 +113,7 @@ def page_data(
     plain = {
         **run_data(result),
         "run": _run(run, trend),
-        "comparison": _comparison(result),
+        "comparisons": [_comparison(result, found) for found in result.comparisons],
         "missing": _missing(result),
         **people_data(result),
     }
@@ -270,16 +272,14 @@ def _number(value: float | None) -> float | None:
     return value if is_scored(value) else None
 
 
-def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
-    found = result.comparison
-    if found is None:
-        return None
+def _comparison(result: ScenarioResult, found: Comparison) -> dict[str, Any]:
     baseline = result.info.baselines[found.baseline]
     pairs = {name: _pairs(result, baseline, name) for name in found.metrics}
     return {
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
+        "looks": found.looks,
         "correction": found.correction,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
         "then": {name: pairs[name][1] for name in pairs},

@@ -139,7 +139,7 @@ class TestAnswers:
         found = wrong(made)
         assert RunView(made).is_plain
         assert not RunView(replace(made, comparisons=(compared(),))).is_plain
-        assert (found.answers, found.gates, found.errors, found.changes) == ([], [], [], "")
+        assert (found.answers, found.gates, found.errors, found.changes) == ([], [], [], [])
 
     def test_a_failed_pass_rate_lists_what_is_tolerated(self, run: Run) -> None:
         """[P6] The cases are xfailed; the threshold that they miss is why."""
@@ -277,7 +277,7 @@ class TestChanges:
     def test_what_broke_and_what_was_fixed(self, result: Made, thresholds: Any) -> None:
         """By the thresholds of today, else by bands.warn, 0.6."""
         found = wrong(self.made(result, thresholds=thresholds))
-        assert found.changes == "since main: 1 broke (q0), 1 fixed (q1)"
+        assert found.changes == ["since main: 1 broke (q0), 1 fixed (q1)"]
         missed = {answer.sample.sample_id: answer.missed[-1] for answer in found.answers}
         assert missed["q0"] == "weighted_score was 0.7500"
         assert "was" not in missed["q2"]
@@ -289,14 +289,14 @@ class TestChanges:
             replace(one, outcome="error", weighted_score=None, scores={"f1": None})
             for one in made.samples
         ]
-        assert wrong(replace(made, samples=lost)).changes == "since main: 1 broke (q0)"
+        assert wrong(replace(made, samples=lost)).changes == ["since main: 1 broke (q0)"]
         # Without a threshold of the metric that died, the case itself passes.
         died = [replace(one, outcome="passed", errors={"f1": "no key"}) for one in lost]
-        assert wrong(replace(made, samples=died)).changes == "since main: 1 broke (q0)"
+        assert wrong(replace(made, samples=died)).changes == ["since main: 1 broke (q0)"]
         unasked = [replace(one, errors={"f1": NOT_ASKED}) for one in died]
-        assert wrong(replace(made, samples=unasked)).changes == ""
+        assert wrong(replace(made, samples=unasked)).changes == []
         skipped = [replace(one, outcome="skipped") for one in lost]
-        assert wrong(replace(made, samples=skipped)).changes == ""
+        assert wrong(replace(made, samples=skipped)).changes == []
 
     def test_what_a_metric_refuses_itself_has_not_changed(self, result: Made) -> None:
         """A baseline keeps scores alone: it may have been refused then, too."""
@@ -307,12 +307,12 @@ class TestChanges:
             )
             for one in made.samples
         ]
-        assert wrong(replace(made, samples=refused[:1])).changes == ""
+        assert wrong(replace(made, samples=refused[:1])).changes == []
 
     def test_nothing_is_said_without_a_comparison_or_a_change(self, result: Made) -> None:
         made = self.made(result)
-        assert wrong(replace(made, comparisons=())).changes == ""
-        assert wrong(replace(made, samples=made.samples[2:])).changes == ""
+        assert wrong(replace(made, comparisons=())).changes == []
+        assert wrong(replace(made, samples=made.samples[2:])).changes == []
 
 
 def test_variants_say_why_scores_are_missing(result: Made) -> None:
