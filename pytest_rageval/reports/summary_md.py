@@ -36,6 +36,7 @@ from pytest_rageval.stats.wording import (
     counted,
     figure,
     interval,
+    interval_name,
 )
 from pytest_rageval.text.printable import one_line, short_line
 
@@ -280,7 +281,8 @@ def _comparisons(view: RunView) -> Iterator[str]:
 def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
     comparison = compared.figures
     ways = f"p ({comparison.test}) | p ({correction_name(comparison.correction)})"
-    head = f"| metric | A (this run) | B | A - B | interval | {ways} | n | verdict | |"
+    ends = "interval" if comparison.looks == 1 else interval_name(comparison.alpha)
+    head = f"| metric | A (this run) | B | A - B | {ends} | {ways} | n | verdict | |"
     rows = []
     for metric in compared.metrics:
         found = metric.figures
@@ -299,7 +301,7 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
         if names:
             yield from ("", f"Only in {where}: {len(names)} samples")
     if comparison.looks > 1:
-        yield from ("", f"{compared.test}.")
+        yield from ("", f"{compared.test.capitalize()}.")
 
 
 def _fallen(view: RunView) -> Iterator[str]:

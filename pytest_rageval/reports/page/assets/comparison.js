@@ -4,7 +4,7 @@ function comparisonSection(app) {
   const plans = app.run.data.comparisons;
   if (!plans.length) return null;
   const isStale = plans.some(({ metrics }) => Object.keys(metrics).some((name) => affects(app.state, name)));
-  const parts = plans.length > 1 ? comparedInParts(app, plans) : comparedWith(app, plans[0]);
+  const parts = plans.length > 1 ? comparedInParts(app) : comparedWith(app, plans[0]);
   const warning = isStale ? notice(asRunMark(), " ", say("comparison_as_run")) : null;
   const made = section("comparison", plans.length > 1 ? [warning, ...parts] : [parts[0], warning, ...parts.slice(1)]);
   made.classList.toggle("stale", isStale);
@@ -23,13 +23,14 @@ function comparedWith(app, plan, level = "h3") {
   ];
 }
 
-/** What became worse against which baseline, then a part for each, in their order. */
-function comparedInParts(app, plans) {
+/** What became worse against which baseline, then a part for each, what broke first. */
+function comparedInParts(app) {
+  const plans = worseFirst(app.run);
   const place = (plan) => `comparison-${plans.indexOf(plan)}`;
   const line = (plan) =>
     el("li", {}, el("a", { href: `#${place(plan)}` }, given(plan.baseline)), " ", broken(app, plan));
   return [
-    el("ul", { class: "against" }, worseFirst(app.run).map(line)),
+    el("ul", { class: "against" }, plans.map(line)),
     ...plans.map((plan) =>
       el(
         "div",
@@ -61,12 +62,13 @@ function broken({ run }, plan) {
     given(`${nameOf(found.name)} ${signed(found.diff)}`),
     " ",
   ]);
-  const target = comparedTarget(plan);
+  const target = comparedTarget(run, plan);
   return [...metrics, target === undefined ? null : el("span", { class: "note" }, sinceWords(run, plan, target))];
 }
 
-function comparedTarget({ then }) {
-  return Object.hasOwn(then, WEIGHTED) ? WEIGHTED : Object.keys(then)[0];
+/** The score by which samples are held against a baseline at first: one that a gate failed. */
+function comparedTarget(run, { then }) {
+  return [failedTarget(run), WEIGHTED, ...Object.keys(then)].find((name) => Object.hasOwn(then, name));
 }
 
 function comparedMetrics(plan) {

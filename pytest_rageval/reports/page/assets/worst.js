@@ -9,13 +9,12 @@ const MOST_OPEN = 3; // contexts
 
 /** What is looked at first: what fell since a baseline, else the lowest by what a gate failed. */
 function firstWorst(run) {
-  const target = failedTarget(run);
   for (const plan of worseFirst(run)) {
-    const compared = Object.hasOwn(plan.then, target) ? target : Object.keys(plan.then)[0];
+    const compared = comparedTarget(run, plan);
     if (compared !== undefined && changedSamples(run, plan, compared).worse.n > 0)
       return { view: "worse", target: compared, plan, isWhole: false };
   }
-  return { view: "lowest", target, plan: run.data.comparisons[0], isWhole: false };
+  return { view: "lowest", target: failedTarget(run), plan: run.data.comparisons[0], isWhole: false };
 }
 
 /**
