@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pytest_rageval.gates.base import GATE_REGISTRY, NOT_APPLICABLE, GateKind
+from pytest_rageval.gates.base import BESIDE_MEAN, GATE_REGISTRY, GateKind
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.model_specs import OF_COLUMNS
@@ -104,8 +104,8 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
         kinds[kind.name] = _gate(kind, names, definitions)
     several = {"type": "object", "properties": checks, "additionalProperties": False}
     mean = next(form["properties"] for form in checks["mean"]["anyOf"] if "properties" in form)
-    several["properties"] = checks | {NOT_APPLICABLE: mean[NOT_APPLICABLE]}
-    several["dependentRequired"] = {NOT_APPLICABLE: ["mean"]}
+    several["properties"] = checks | {name: mean[name] for name in BESIDE_MEAN}
+    several["dependentRequired"] = {name: ["mean"] for name in BESIDE_MEAN}
     several |= {"patternProperties": {"^x-": {}}, "minProperties": 1}
     definitions["MetricGate"] = {"anyOf": [*checks["mean"]["anyOf"], several]}
     whole = schema["properties"]["gates"]

@@ -61,8 +61,8 @@ class NoThresholdsError(GateOptionError):
     """A gate needs thresholds, and the scenario has none that can be used."""
 
 
-NOT_APPLICABLE: Final = "not_applicable"
-"""The option of ``mean`` that may stand beside it, too."""
+BESIDE_MEAN: Final = ("not_applicable", "max_flip")
+"""The options of ``mean`` that may stand beside it, too."""
 
 AS_RUN = "as_run"
 """What the page calls a gate that it does not decide again for other weights."""
@@ -353,11 +353,12 @@ def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any
     if not isinstance(value, Mapping) or value.keys() <= mean.model_fields.keys():
         yield "mean", value, path
         return
-    if "mean" in value and NOT_APPLICABLE in value:  # beside the mean that it is about
-        beside = {name: part for name, part in value.items() if name != NOT_APPLICABLE}
+    of_mean = {name: part for name, part in value.items() if name in BESIDE_MEAN}
+    if "mean" in value and of_mean:
+        beside = {name: part for name, part in value.items() if name not in of_mean}
         options = beside["mean"]
         options = options if isinstance(options, Mapping) else {"value": options}
-        value = {**beside, "mean": {**options, NOT_APPLICABLE: value[NOT_APPLICABLE]}}
+        value = {**beside, "mean": {**options, **of_mean}}
     for kind, options in value.items():
         yield kind, options, (*path, kind)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,7 +30,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.scenario.spec import BoundSpec, Portion
+from pytest_rageval.scenario.spec import BoundSpec, FlipChance, Portion
 from pytest_rageval.stats.answer_kinds import Applicable, applicable
 from pytest_rageval.stats.open_figures import open_text
 from pytest_rageval.stats.verdict import score_of
@@ -38,6 +38,7 @@ from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.certainty import GrowingMean
+    from pytest_rageval.stats.flips import SecondRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +50,59 @@ class MeanGate(BoundedGate):
     """
 
     may_leave: float | None = None
+    max_flip: float | None = None
+    """The largest chance that a second run on the same answers gives another verdict."""
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when nothing was scored, or when more leave the mean than may."""
-        summary = result.summary_of(self.target)
-        remark = ""
-        if summary.unscored:
-            remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
-        remark = "; ".join(filter(None, (remark, open_text(result, self.target))))
-        missing = f"no sample has a {self.target}"
-        mean, left = result.mean_of(self.target), applicable(result.samples, self.target)
-        if left is not None and self.may_leave is not None:
-            return self._without(left)
-        remark = "; ".join(filter(None, [remark, "" if left is None else str(left)]))
-        return bound_result(self.name, self.bound, mean, missing, remark)
+        """Fail also when nothing was scored, or when more leave the mean than may.
 
-    def _without(self, left: Applicable) -> GateResult:
+        And where a second run would give another verdict more often than it may.
+        """
+        left = applicable(result.samples, self.target)
+        if left is not None and self.may_leave is not None:
+            return self._without(result, left)
+        summary = result.summary_of(self.target)
+        over = f"over {summary.n} of {summary.n + summary.unscored} samples"
+        remark = over if summary.unscored else ""
+        missing = f"no sample has a {self.target}"
+        mean = result.mean_of(self.target)
+        return self._decided(result, result.samples, mean, missing, remark)
+
+    def _without(self, result: ScenarioResult, left: Applicable) -> GateResult:
         share = f"{left.left_out} of {left.n} answers left out: {left.why}"
         missing = f"{self.target} applies to no answer"
-        found = bound_result(self.name, self.bound, left.mean, missing, share)
+        kept = [s for s in result.samples if s.left_out.get(self.target) != "answer"]
+        found = self._decided(result, kept, left.mean, missing, share)
         if self.may_leave is None or left.share <= self.may_leave + TOLERANCE:
             return found
         message = f"{share}; not_applicable allows {self.may_leave:g}"
+        return replace(found, outcome="failed", message=message, margin=None, flip_chance=None)
+
+    def _decided(
+        self,
+        result: ScenarioResult,
+        samples: Sequence[SampleResult],
+        mean: float | None,
+        missing: str,
+        remark: str,
+    ) -> GateResult:
+        """Return the verdict on the mean of ``samples``, and how sure it is."""
+        again = None if mean is None else again_of(result.info, samples, self.target)
+        is_whole = samples is result.samples
+        parts = [remark, *(remarks_of(result, self.target) if is_whole else ())]
+        if mean is None or again is None:
+            remark = "; ".join(filter(None, parts))
+            return bound_result(self.name, self.bound, mean, missing, remark)
+        said, chance = again.said(mean, self.bound), again.chance(mean, self.bound)
+        remark = "; ".join(filter(None, [*parts, said]))
+        found = bound_result(self.name, self.bound, mean, missing, remark)
+        found = replace(found, flip_chance=chance)
+        if self.max_flip is None or (again.sd is not None and (chance or 0.0) <= self.max_flip):
+            return found
+        if chance is not None:
+            said = f"a second run would differ in {100.0 * chance:.3g} %"
+        allowed = f"max_flip allows {100.0 * self.max_flip:g} %"
+        message = f"cannot be decided: {said}, {allowed}; ask more repeats or more rows"
         return replace(found, outcome="failed", message=message, margin=None)
 
     def watch(
@@ -80,8 +112,8 @@ class MeanGate(BoundedGate):
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.stats.certainty import GrowingMean
 
-        low, high = _score_range(self.target, info)
-        if self.may_leave is not None:
+        low, high = score_range(self.target, info)
+        if self.may_leave is not None or self.max_flip is not None:
             return None
         if not math.isfinite(high - low):
             return None
@@ -91,12 +123,29 @@ class MeanGate(BoundedGate):
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""
-        if self.may_leave is not None:
+        if self.may_leave is not None or self.max_flip is not None:
             return BoundedGate.for_page(self)
         return {"kind": "mean", "target": self.target, "ends": ends_of(self.bound)}
 
 
-def _score_range(target: str, info: ScenarioInfo) -> tuple[float, float]:
+def remarks_of(result: ScenarioResult, target: str) -> Iterator[str]:
+    """Yield what is said beside a mean of holes, and of answers that count as worst."""
+    yield open_text(result, target)
+    left = applicable(result.samples, target)
+    yield "" if left is None else str(left)
+
+
+def again_of(info: ScenarioInfo, samples: Sequence[SampleResult], target: str) -> SecondRun | None:
+    """Return what is known of a second run; None where no judge is asked several times."""
+    if not info.repeated:
+        return None
+    # Not at the top: most scenarios ask once.
+    from pytest_rageval.stats.flips import second_run
+
+    return second_run(info, samples, target)
+
+
+def score_range(target: str, info: ScenarioInfo) -> tuple[float, float]:
     """Return where a score can lie; a weighted score also where some metrics do not apply."""
     if target != WEIGHTED_SCORE:
         return targets_of(info)[target].range
@@ -143,10 +192,17 @@ class OwnMeanSpec(MeanSpec):
         "apply to them (they refuse, they cite nothing); when absent they count as "
         "worst",
     )
+    max_flip: FlipChance | None = Field(
+        None,
+        description="the largest chance that a second run on the same answers gives another "
+        "verdict; beyond it the gate fails as undecided. Needs 'judge.repeats'",
+    )
 
 
 def _make(options: OwnMeanSpec, location: Location) -> list[Gate]:
     bound = location.bound_of_metric(options)
+    if options.max_flip is not None:
+        _refuse_steady(options, location)
     name = location.target if location.target == WEIGHTED_SCORE else f"{location.target}.mean"
     if options.corrected:
         # Not at the top: most scenarios have no labels of people.
@@ -156,7 +212,27 @@ def _make(options: OwnMeanSpec, location: Location) -> list[Gate]:
         return [CorrectedGate(name, location.target, bound, human, takes_end=False)]
     if options.not_applicable is not None and location.target == WEIGHTED_SCORE:
         raise location.error("is of a metric; weighted_score has no answers to leave out")
-    return [MeanGate(name, location.target, bound, options.not_applicable)]
+    return [MeanGate(name, location.target, bound, options.not_applicable, options.max_flip)]
+
+
+def _refuse_steady(options: OwnMeanSpec, location: Location) -> None:
+    """Raise GateOptionError where it is not known how often a second run would differ."""
+    info, target = location.info, location.target
+    weighing = [column.name for column in info.metrics if column.weight > 0.0]
+    names = weighing if target == WEIGHTED_SCORE else [target]
+    filled = [column.name for column in info.metrics if column.name in names and column.filled]
+    why = ""
+    if options.corrected:
+        why = "is of the judge's own mean, not of the corrected one: remove one of the two"
+    elif filled:
+        why = f"is not known of {filled[0]}: of repeated grades the middle one is kept"
+    elif not info.repeated:
+        why = "needs 'repeats' of a judge: write judge: {model: ..., repeats: 3}"
+    elif set(names).isdisjoint(info.repeated):
+        known = ", ".join(info.repeated)
+        why = f"needs repeats, and no judge is asked for {target}; they are known of {known}"
+    if why:
+        raise location.error(why, "max_flip")
 
 
 def _make_fail_under(options: ShareSpec, location: Location) -> list[Gate]:

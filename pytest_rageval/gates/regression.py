@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import ClassVar, Final, Literal, TypeVar
 
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import Gate, Location, WorstSamples
+from pytest_rageval.gates.base import AnySample, Gate, Location, Watch, WorstSamples
 from pytest_rageval.gates.fallen import fallen
 from pytest_rageval.model import (
     NOTHING,
@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     GateResult,
     HumanLabels,
     MetricComparison,
+    ScenarioInfo,
     ScenarioResult,
     SignificanceTest,
 )
@@ -96,10 +97,22 @@ class RegressionGate(Gate):
         """Return the message that ``result`` lacks too many samples of the baseline, else ''."""
         if self.undecided == "pass":
             return ""
-        ours = {sample.sample_id for sample in result.samples if sample.sample_weight > 0.0}
+        weighing = (sample for sample in result.samples if sample.sample_weight > 0.0)
+        ours = {sample.sample_id for sample in weighing if not sample.is_left_out}
         there = sum(name in ours for name in self.baseline.ids)
         reason = self._too_few(result, there, "are in this run")
         return f"{reason}; to let it pass: {FEW_PAIRS}" if reason else ""
+
+    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch | None:
+        """Return what follows the falls; None where every sample is needed."""
+        # Not at the top: most runs ask about every sample.
+        from pytest_rageval.gates.early_regression import watch_falls
+
+        return None if self.by_labels else watch_falls(self, info, samples, error)
+
+    def pairs_needed(self, required: int) -> int:
+        """Return how many pairs ``min_pairs`` asks for, of so many samples of the baseline."""
+        return math.ceil(self.min_pairs * required - TOLERANCE)
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the samples that are worse than in the baseline."""
@@ -198,23 +211,27 @@ class RegressionGate(Gate):
     def _too_few(self, result: ScenarioResult, there: int, what: str) -> str:
         """Return the message that there are fewer pairs than ``min_pairs`` requires, else ''.
 
-        Samples of weight 0, and those that neither run was to score, are not required.
+        Samples of weight 0, and those that neither run was to score, are not required. Those that
+        were not asked about, because the verdict was certain, are neither pairs nor lost.
         """
         ids = frozenset(self.baseline.ids)
         scores = self.baseline.scores.values()
+        shared = [sample for sample in result.samples if sample.sample_id in ids]
         left_out = sum(
             sample.sample_weight == 0.0
             or not (
                 sample.is_expected
+                or sample.is_left_out
                 or any(is_scored(score.get(sample.sample_id)) for score in scores)
             )
-            for sample in result.samples
-            if sample.sample_id in ids
+            for sample in shared
         )
-        needed = math.ceil(self.min_pairs * (len(ids) - left_out) - TOLERANCE)
+        not_asked = sum(sample.is_left_out and sample.sample_weight > 0.0 for sample in shared)
+        # As many may be lost as of all samples.
+        needed = self.pairs_needed(len(ids) - left_out) - not_asked
         if there >= needed:
             return ""
-        total = f"{there} of the {len(ids) - left_out} samples of {self.baseline.name}"
+        total = f"{there} of the {len(ids) - left_out - not_asked} samples of {self.baseline.name}"
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
 
     def _is_news_of_max_t(self, found: Sequence[_Finding], failed: Sequence[_Finding]) -> bool:

@@ -123,11 +123,11 @@ class SliceGate(Gate):
     ) -> SliceWatch | None:
         """Return what follows the scores of all values; None where an error is allowed.
 
-        None also by cause, and for gates that need every score.
+        None also by cause, against another run, and for gates that need every score.
         """
         if self.field == CAUSE and info.diagnose is not None:
             return None  # it shows only when the samples are scored
-        if error:
+        if error or self.compared_with is not None:
             return None
         slices: dict[str, list[AnySample]] = {}
         for sample in samples:

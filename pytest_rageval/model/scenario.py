@@ -381,6 +381,8 @@ class ScenarioInfo(Value, frozen=True):
     them; empty for a metric without such rows."""
     requires_controls: bool = False
     """Whether a metric counts only once its judge has passed them."""
+    repeated: tuple[str, ...] = ()
+    """The metrics that a judge is asked for more than once, each time for a score of its own."""
     contest: Contest | None = None
     """The variants that this one is compared with; None where the scenario has none."""
 

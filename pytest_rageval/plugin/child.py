@@ -212,6 +212,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         ],
         "weighted_threshold": _ends(info.thresholds.get("weighted_score")),
         "gates": dict(info.gates),
+        "compare": [{"name": run.baseline, "looks": run.test.looks} for run in info.compare],
         "doc_weights": dict(info.doc_weights),
         "docs": dict(docs.most_common(_MOST_DOCUMENTS)),
         "groups": [name for name in fields if _are_few(name, samples)],

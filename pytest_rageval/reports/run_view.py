@@ -201,6 +201,14 @@ class ComparedRun:
         ]
 
     @cached_property
+    def needed_rows(self) -> str:
+        """How many rows it takes to see the fall that matters; "" where no fall is tested."""
+        # Not at the top: most runs are compared with nothing.
+        from pytest_rageval.reports.needed_rows import rows_of_comparison
+
+        return rows_of_comparison(self.result.info, self.figures)
+
+    @cached_property
     def changes(self) -> Sequence[Change]:
         """The samples that both runs scored; nothing if the baseline has no weighted score."""
         baseline = self.result.info.baselines.get(self.baseline)

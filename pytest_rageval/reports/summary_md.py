@@ -297,11 +297,12 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
         )
     title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
     yield from _table(title, head, rows, room)
+    looks = f"{compared.test.capitalize()}." if comparison.looks > 1 else ""
+    for line in filter(None, (looks, _cell(compared.needed_rows, _MESSAGE_WIDTH))):
+        yield from ("", line)
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
             yield from ("", f"Only in {where}: {len(names)} samples")
-    if comparison.looks > 1:
-        yield from ("", f"{compared.test.capitalize()}.")
 
 
 def _fallen(view: RunView) -> Iterator[str]:

@@ -86,6 +86,7 @@ class SavedHead(Value, frozen=True, kw_only=True):
     causes: Mapping[Cause, int] | None = None
     """How many low answers have which cause; None where nobody asked for causes."""
     controls: Mapping[str, ControlVerdict] = NOTHING
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def columns(self) -> tuple[MetricColumn, ...]:

@@ -6,7 +6,7 @@ A point is made of a result, or read from the ``results.json`` of an earlier run
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,9 @@ from typing import Final
 from pytest_rageval.model import (
     NOTHING,
     WEIGHTED_SCORE,
+    Comparison,
     Counts,
+    GateOutcome,
     GateResult,
     MetricSummary,
     RunInfo,
@@ -25,6 +27,17 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.results.layout import read_head
 from pytest_rageval.text.codec import from_json
+
+
+class ComparedWith(Value, frozen=True):
+    """A baseline of a run, pinned where ``looks`` are more than 1, and how its gates ended.
+
+    ``outcome`` is the worst of them, None without any.
+    """
+
+    baseline: str
+    looks: int
+    outcome: GateOutcome | None
 
 
 class RunPoint(Value, frozen=True):
@@ -54,6 +67,8 @@ class RunPoint(Value, frozen=True):
     """What each metric measures, as ``MetricColumn.definition``; empty in runs of old versions."""
     failed_gates: tuple[GateResult, ...] = ()
     """The gates that failed, in the order of the scenario."""
+    compared: tuple[ComparedWith, ...] = ()
+    """The baselines that it was compared with; empty in runs of old versions."""
 
     @property
     def failed(self) -> bool:
@@ -85,7 +100,18 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         commit=run.commit,
         definitions={column.name: column.definition for column in result.info.metrics},
         failed_gates=_failed(result.gates),
+        compared=tuple(_compared(result.comparisons, result.gates)),
     )
+
+
+def _compared(
+    comparisons: Iterable[Comparison], gates: Sequence[GateResult]
+) -> Iterator[ComparedWith]:
+    worst_first: tuple[GateOutcome, ...] = ("failed", "skipped", "passed")
+    for found in comparisons:
+        ended = {gate.outcome for gate in gates if gate.baseline == found.baseline}
+        worst = next((outcome for outcome in worst_first if outcome in ended), None)
+        yield ComparedWith(found.baseline, found.looks, worst)
 
 
 def _failed(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
@@ -155,6 +181,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         commit=commit,
         definitions=head.scenario.definitions,
         failed_gates=_failed(head.gates),
+        compared=tuple(_compared(head.comparisons, head.gates)),
     )
 
 

@@ -100,6 +100,13 @@ Portion = Annotated[
     BeforeValidator(_refuse_bool),
     expected("a number from 0 to 1"),
 ]
+FlipChance = Annotated[
+    float,
+    Field(gt=0.0, lt=0.5),
+    BeforeValidator(_refuse_bool),
+    expected("a number above 0 and below 0.5"),
+]
+"""A chance of another verdict: at the bound itself it is one half."""
 Seconds = Annotated[float, Field(gt=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Amount = Weight
 Resamples = Annotated[int, Field(ge=100), BeforeValidator(_refuse_bool)]

@@ -105,6 +105,7 @@ class StoredRun:
                 counts=head.counts,
                 complete=head.complete,
                 metrics=head.metrics,
+                comparisons=head.comparisons,
                 weighted_score=head.weighted_score,
                 samples=self.samples,
                 gates=head.gates,

@@ -84,6 +84,9 @@ def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "metrics": [shared[name] for name in metrics],
         "doc_weights": doc_weights,
         "docs": {name: n for name, n in docs.items() if name not in own},
+        "compare": list(
+            {one["name"]: one for found in outlines for one in found["compare"]}.values()
+        ),
         "asks": list(dict.fromkeys(name for one in outlines for name in one["asks"])),
         "warnings": list(dict.fromkeys(text for one in outlines for text in one["warnings"])),
         "own_weights": own,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from pytest_rageval.model import TOLERANCE, Bound
+from pytest_rageval.stats.weights import rescale
 
 # A bet risks at most this share of what is left (Waudby-Smith and Ramdas, 2024, section 4).
 _AT_STAKE = 0.5
+
+# What adding and taking away again may leave of a sum, as a share of all that was added.
+_ROUNDING = 1e-13
 
 
 class GrowingMean:
@@ -80,6 +85,71 @@ class GrowingMean:
             for bets, is_min in self._bets
         ]
         return False if False in kept else True if kept and None not in kept else None
+
+
+class GrowingSum:
+    """The weighted sum of values with ends of their own, and its sign once that is certain.
+
+    ``ends`` are the lowest and the highest that each value can be, by its key, ``weights`` their
+    weights. One that is missing counts 0. With an ``error`` above 0 the values must come in random
+    order, and weigh alike: then ends that differ tell a bet nothing but the widest of them.
+    """
+
+    def __init__(
+        self,
+        ends: Mapping[int, tuple[float, float]],
+        weights: Mapping[int, float],
+        error: float = 0.0,
+    ) -> None:
+        self.verdict: bool | None = None
+        """Whether the sum is at least 0, None while that is open."""
+        self._weights = dict(zip(ends, rescale([weights[key] for key in ends]), strict=True))
+        self._open = {
+            key: (self._weights[key] * min(low, 0.0), self._weights[key] * max(high, 0.0))
+            for key, (low, high) in ends.items()
+        }
+        self._lowest = math.fsum(low for low, _ in self._open.values())
+        self._highest = math.fsum(high for _, high in self._open.values())
+        self._rounding = _ROUNDING * (self._highest - self._lowest)
+        self._slack = TOLERANCE * math.fsum(self._weights.values())
+        self._total = self._weight = 0.0
+        self._low = min((low for low, _ in ends.values()), default=0.0)
+        self._width = max((high for _, high in ends.values()), default=0.0) - self._low
+        can_turn = self._low < 0.0 < self._low + self._width
+        zero = self._unit(0.0) if can_turn else 0.0
+        self._bets = _Bets(zero, len(ends), error) if error and can_turn else None
+
+    def add(self, key: int, value: float | None, *, may_come: bool = False) -> None:
+        """Note one more value, None where it is missing; ``may_come`` as for a growing mean."""
+        if key not in self._open:
+            return
+        weight = self._weights[key]
+        if value is not None:
+            self._total += weight * value
+            self._weight += weight
+        if value is not None or not may_come:
+            low, high = self._open.pop(key)
+            self._lowest, self._highest = self._lowest - low, self._highest - high
+        if self._bets is not None:
+            self._bets.add(None if value is None else self._unit(value))
+        if self.verdict is None:
+            self.verdict = self._by_ends()
+        if self.verdict is None and self._bets is not None:
+            self.verdict = self._bets.is_above
+
+    def _unit(self, value: float) -> float:
+        return (value - self._low) / self._width
+
+    def _by_ends(self) -> bool | None:
+        """Return the verdict if it is the same whatever the rest is.
+
+        The mean that is judged has the tolerance: half and twice of it leave room for rounding.
+        """
+        if self._total + self._lowest >= self._rounding - 0.5 * TOLERANCE * self._weight:
+            return True
+        if self._total + self._highest < -2.0 * self._slack - self._rounding:
+            return False
+        return None
 
 
 class _Bets:

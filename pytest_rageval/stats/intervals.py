@@ -34,13 +34,16 @@ Pair = tuple[float, float]
 Shapes = Mapping[Pair, float]
 
 
-def mean_bounds(values: Sequence[float], weights: Sequence[float], tail: float) -> Pair:
+def mean_bounds(
+    values: Sequence[float], weights: Sequence[float], tail: float, extra: float = 1.0
+) -> Pair:
     """Return the ends of the interval of the weighted mean of ``values``, which are in 0..1.
 
     ``weights`` are above 0. Each end is to be on the wrong side of the true mean with a probability
     of ``tail`` at most (0 < ``tail`` < 1/2): proved for values of 0 and 1 that weigh the same, in
     simulations true of others, too. Values that depend on each other are to be one value, of the
-    sum of their weights.
+    sum of their weights. ``extra`` (above 0) answers that nobody saw are as bad, or as good, as can
+    be: with less than one nothing is proved, and the ends still move with the values.
 
     >>> [round(end, 4) for end in mean_bounds([1.0] * 18 + [0.0] * 2, [1.0] * 20, 0.025)]
     [0.683, 0.9877]
@@ -54,21 +57,22 @@ def mean_bounds(values: Sequence[float], weights: Sequence[float], tail: float) 
         shapes = _on_a_grid(shapes)
     rows = [(value, share, shape) for (value, share), shape in shapes.items()]
     turned = [(1.0 - value, share, shape) for value, share, shape in rows]
-    lower = _lower_end(rows, unseen, tail, mean)
-    upper = 1.0 - _lower_end(turned, unseen, tail, 1.0 - mean)
+    lower = _lower_end(rows, (unseen, extra), tail, mean)
+    upper = 1.0 - _lower_end(turned, (unseen, extra), tail, 1.0 - mean)
     return min(lower, mean), max(upper, mean)
 
 
 def _lower_end(
-    rows: Sequence[tuple[float, float, float]], unseen: float, tail: float, mean: float
+    rows: Sequence[tuple[float, float, float]], unseen: Pair, tail: float, mean: float
 ) -> float:
     """Return the t with P(M <= t) = ``tail``: near it by a formula, then by the integral.
 
-    ``rows`` are scores, their shares of all weight, and how many samples have both.
+    ``rows`` are scores, their shares of all weight, and how many samples have both; ``unseen`` the
+    latter two of the extra answer.
     """
     if mean < _NO_MEAN:
         return 0.0
-    values, shares, shapes = map(list, zip(*rows, (0.0, unseen, 1.0), strict=True))
+    values, shares, shapes = map(list, zip(*rows, (0.0, *unseen), strict=True))
     atoms, wanted = _Atoms(values, shares, shapes), -t_quantile(1.0 - tail, _NEARLY_NORMAL)
     guess = _guess(atoms, wanted)
     t, slope = _root(lambda t: _near_quantile(_Sum.of(atoms, t)) - wanted, mean, *guess)
@@ -182,8 +186,8 @@ def _probability(of: _Sum) -> float:
     The line leans the way of steepest descent, by the skewness, lest the integrand oscillate far
     out; there it goes as sinh, and a bell's tails fall fast.
     """
-    # Near 0 is a pole. -0.6/spread at 0 is far right of where K begins.
-    at = min(of.saddle, -0.6 / of.spread)
+    # Near 0 is a pole. -0.6/spread is far right of where K begins, but for an extra answer below 1.
+    at = min(of.saddle, max(-0.6 / of.spread, 0.6 / min(of.terms)))
     tilted = [c / (1.0 - at * c) for c in of.terms]
     squares = [a * r * r for a, r in zip(of.shapes, tilted, strict=True)]
     spread = math.sqrt(sum(squares))

@@ -23,7 +23,7 @@ class Stability:
 def stability(info: ScenarioInfo, samples: Iterable[SampleResult]) -> Stability | None:
     """Return how stable the verdicts are, None if nothing was asked more than once."""
     metrics = [column.name for column in info.metrics]
-    judged = [(sample, found) for sample in samples if (found := _repeats(sample, metrics))]
+    judged = [(sample, found) for sample in samples if (found := repeats_of(sample, metrics))]
     if not judged:
         return None
     counts = [len(values) for _, found in judged for values in found.values()]
@@ -31,7 +31,7 @@ def stability(info: ScenarioInfo, samples: Iterable[SampleResult]) -> Stability 
     return Stability(max(counts), len(judged), flips)
 
 
-def _repeats(sample: SampleResult, metrics: Iterable[str]) -> dict[str, list[float | None]]:
+def repeats_of(sample: SampleResult, metrics: Iterable[str]) -> dict[str, list[float | None]]:
     """Return the values of all repeats for each of ``metrics`` that was asked more than once."""
     if not sample.details:
         return {}
@@ -69,13 +69,11 @@ def _flips(
     asked = [
         at for at in range(whole) if all(values[at] is not None for values in repeats.values())
     ]
-    verdicts = {
-        bool(shortfalls(_as_in(info, sample, repeats, at), info.thresholds)) for at in asked
-    }
+    verdicts = {bool(shortfalls(as_in(info, sample, repeats, at), info.thresholds)) for at in asked}
     return len(verdicts) > 1
 
 
-def _as_in(
+def as_in(
     info: ScenarioInfo, sample: SampleResult, repeats: Mapping[str, list[Any]], at: int
 ) -> SampleResult:
     """Return the sample as it would be if it had been judged in repeat ``at`` only."""

@@ -140,12 +140,14 @@ def weighted_interval(
     value_range: tuple[float, float],
     confidence: float = 0.95,
     groups: Groups = None,
+    extra: float = 1.0,
 ) -> tuple[float, float] | None:
     """Return the ends of the interval of the weighted mean, or None below two weighted values.
 
     Scores with a bounded range: the ends of ``mean_bounds``, after rescaling to 0..1. They stay
     inside the range, have a width when all scores are equal, and do not rise when a score falls.
-    With ``groups`` a group counts as one score, of the sum of its weights. Unbounded ranges: the t
+    With ``groups`` a group counts as one score, of the sum of its weights. ``extra`` is that of
+    ``mean_bounds``. Unbounded ranges: the t
     interval of the ratio estimator, None where fewer than two samples hold most of the weight.
     """
     sizes = rescale(list(weights))
@@ -162,7 +164,7 @@ def weighted_interval(
     low = min(low, *(value for value, _ in pairs))
     span = high - low
     unit = [(min(max((value - low) / span, 0.0), 1.0), weight) for value, weight in pairs]
-    lower, upper = mean_bounds(*_scores_of_groups(unit, kept), 1.0 - probability)
+    lower, upper = mean_bounds(*_scores_of_groups(unit, kept), 1.0 - probability, extra)
     return low + span * lower, low + span * upper
 
 

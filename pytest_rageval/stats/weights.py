@@ -164,7 +164,7 @@ def field_value(row: _Row, field: str) -> Any:
     return row.doc_name if field == "doc_name" else row.metadata.get(field)
 
 
-def group_numbers(info: ScenarioInfo, samples: Iterable[SampleResult]) -> list[int] | None:
+def group_numbers(info: ScenarioInfo, samples: Iterable[_Row]) -> list[int] | None:
     """Return the group number of each sample, None if the scenario has no ``group_by``.
 
     Samples whose values have the same text are one group; one without a value is its own group.

@@ -84,6 +84,7 @@ def job(tmp_path: Path) -> Job:
         "ACTION_SCENARIOS": "garden.rageval.yaml\n",
         "ACTION_PYTEST_ARGS": "-q",
         "ACTION_BASELINE": "main",
+        "ACTION_PINNED": "",
         "ACTION_COMPARE_FAIL": "",
         "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
         "GITHUB_OUTPUT": str(tmp_path / "output"),
@@ -115,6 +116,64 @@ def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> No
     assert action_badge.badge_name(Path(outputs["badges"])) == "garden"
     used = re.findall(r"steps\.run\.outputs\.([\w-]+)", (ACTION / "action.yml").read_text("utf-8"))
     assert set(used) == set(outputs)
+
+
+def test_a_slow_fall_is_red_against_the_pinned_run_which_nothing_moves(job: Job) -> None:
+    """F7: the pull request is no worse than main, which was moved; the release was better."""
+    job.write(right=30)
+    job.happens("push", {}, "refs/heads/main")
+    assert job.run()[0] == 0
+    pinned = job.folder / "eval" / "pinned" / "garden" / "release-1.4.json"
+    pinned.parent.mkdir(parents=True)
+    pinned.write_bytes((job.kept / "garden" / "main.json").read_bytes())
+    before = pinned.read_bytes()
+    job.write(right=18, wrong=12)
+    assert job.run()[0] == 0
+    job.environ |= {"ACTION_PINNED": "eval/pinned", "ACTION_COMPARE_FAIL": "em:0.02"}
+    scenario = job.folder / "garden.rageval.yaml"
+    listed = "compare: [main, {baseline: release-1.4, looks: 50}]\n"
+    scenario.write_text(SCENARIO + listed, "utf-8")
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    status, outputs = job.run()
+    assert (status, outputs["verdict"]) == (1, "failed")
+    (folder,) = outputs["folders"].split("\n")
+    results = json.loads((job.folder / folder / "results.json").read_text("utf-8"))
+    assert [one["baseline"] for one in results["comparisons"]] == ["main", "release-1.4"]
+    assert {one["name"]: one["outcome"] for one in results["gates"]} == {
+        "em.mean": "passed",
+        "compare_fail.main.em": "passed",
+        "compare_fail.release-1.4.em": "failed",
+        "unscored": "passed",
+    }
+    assert pinned.read_bytes() == before
+    # The default branch compares as the scenario says, and keeps main alone.
+    job.happens("push", {}, "refs/heads/main")
+    assert job.run()[0] == 0
+    assert [file.name for file in job.kept.rglob("*.json")] == ["main.json"]
+
+
+@pytest.mark.full
+def test_a_run_compared_with_the_pinned_run_alone_is_said_not_to_be_compared(job: Job) -> None:
+    """Nothing is saved as main yet: that the first comparison is another one must not hide it."""
+    job.write(right=30)
+    job.happens("push", {}, "refs/heads/main")
+    assert job.run()[0] == 0
+    pinned = job.folder / "pinned" / "garden" / "release-1.4.json"
+    pinned.parent.mkdir(parents=True)
+    (job.kept / "garden" / "main.json").rename(pinned)
+    job.environ |= {"ACTION_PINNED": "pinned", "ACTION_COMPARE_FAIL": "em:0.02"}
+    listed = "compare: [main, {baseline: release-1.4, looks: 50}]\n"
+    (job.folder / "garden.rageval.yaml").write_text(SCENARIO + listed, "utf-8")
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    status, outputs = job.run()
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert (status, outputs["verdict"]) == (1, "error")
+    assert "there is no saved run 'main'" in report
+    pinned.unlink()
+    status, _ = job.run()
+    assert status == 1, "the folder is empty"
+    pinned.with_name("other.json").write_text("{}", "utf-8")
+    assert job.run()[0] == 4, "what the scenario pins is not there"
 
 
 @pytest.mark.full

@@ -500,12 +500,17 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     if isinstance(compare, dict) and "run_old_path" in compare:
         own["compare"] = {**compare, "run_old_path": own["run_path"]}
     elif compare is not None:
-        _save_baseline(compare, own, folder)
+        _save_baselines(compare, own, folder)
     return own
 
 
 def _without_data(keys: dict[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in (keys or {}).items() if key != "dataset"}
+
+
+def _save_baselines(compare: Any, scenario: dict[str, Any], folder: Path) -> None:
+    for run in compare if isinstance(compare, list) else [compare]:
+        _save_baseline(run["baseline"] if isinstance(run, dict) else run, scenario, folder)
 
 
 def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
@@ -514,7 +519,7 @@ def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
         "id": "q1" if "qrels_path" in scenario else "sample-1",
         "scores": dict.fromkeys(scenario["metrics"], 0.5),
     }
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     saved = saved_file([sample], name=scenario["name"])
     file.write_text(json.dumps(saved), encoding="utf-8")
 

@@ -52,6 +52,8 @@ WHOLE_FOLDER = "rag_app/"
 IN_ITS_FOLDER = "custom_metric/"
 # No pytest runs it: test_ultrarag_example.py.
 A_SERVER = "ultrarag"
+# Its runs follow one another: test_over_a_year.py.
+A_YEAR = "over_a_year"
 # No pytest runs them either: tests/notebooks.
 NOTEBOOKS = "notebook"
 # The repository's own settings make errors of warnings: no example may need less.
@@ -216,7 +218,7 @@ def run_example(tmp_path_factory: pytest.TempPathFactory) -> RunExample:
 
 def test_every_example_folder_is_tested_here_and_has_a_readme() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert {name.partition("/")[0] for name in NAMES} | {A_SERVER, NOTEBOOKS} == folders
+    assert {name.partition("/")[0] for name in NAMES} | {A_SERVER, A_YEAR, NOTEBOOKS} == folders
     assert readme_commands().keys() == NAMES.keys()
 
 

@@ -148,6 +148,7 @@ def test_a_comparison_is_a_table(saved: Project, run: Run) -> None:
             "f1 * 0.8125 * 1.0000 * -0.1875 * 8 *",
             "em * 0.6250 * 1.0000 * -0.3750 * 8 *",
             "weighted_score * 0.7188 * 1.0000 * -0.2812 * 8 *",
+            "to see a fall of 0.02 in weighted_score (power 80 %): how many rows is not known *",
         ]
     )
     comparison = saved.results()["comparison"]
@@ -160,6 +161,32 @@ def test_a_comparison_is_a_table(saved: Project, run: Run) -> None:
     overall = comparison["metrics"]["weighted_score"]
     assert (overall["p_value"], overall["p_adjusted"]) == (0.25, None), "nothing decides by it"
     assert saved.results()["scenario"]["overridden"] == ["compare.baseline"]
+
+
+def test_how_many_rows_a_fall_takes_is_said_before_a_run_and_after(
+    project: Project, run: Run
+) -> None:
+    """[F10] Half of 40 scores are 1, so 2 · 0.25 · 40/39 before; then a quarter of them fell.
+
+    Their variance is 0.25 · 0.75 · 40/39 = 0.1923. For a fall of 0.1 times (1.9600 + 0.8416)²/0.01:
+    403 and 151 rows, and two more each by Student's t. With 39 degrees of freedom the factor is
+    2.0227 + 0.8512: 40 rows see 0.325 and 0.199.
+    """
+    gates = "gates: {compare_fail: {f1: {max_drop: 0.1, undecided: pass}}}"
+    project.scenario(f"name: qa\nmetrics: [f1]\ndataset: qa.jsonl\ncompare: main\n{gates}\n")
+    project.rows(rows(*[GOOD, BAD] * 20))
+    project.pytest("--rag-save", "main")
+    project.pytest("--rag-dry-run").stdout.fnmatch_lines(
+        [
+            "rows      against main, to see a fall of 0.1 (power 80 %): about 400 rows; "
+            "these 40 see 0.33, as if the two runs' scores had nothing in common: *"
+        ]
+    )
+    project.rows(rows(*[GOOD, BAD] * 10, *[BAD] * 20))
+    said = "to see a fall of 0.1 (power 80 %): about 150 rows; these 40 see 0.2"
+    run().stdout.fnmatch_lines([said])
+    summary = max(project.folders()) / "summary.md"
+    assert said in summary.read_text("utf-8").splitlines()
 
 
 def test_the_verdict_is_a_word(saved: Project) -> None:

@@ -3,9 +3,10 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants, controls; all when none is given. With the 2,000 draws of the documentation it
-takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
-there with 1,000. It needs the data that ``populations.py`` names.
+falls, causes, variants, controls, rows, flips, sampled, history; all when none is given. With the
+2,000 draws of the documentation it takes minutes, ``coverage``, ``falls`` and ``variants`` half an
+hour; ``agreement`` and ``turns`` are shown there with 1,000. It needs the data that
+``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ import causes as made_causes
 import contests
 import controls as control_rows
 import coverage
+import flips
+import history as years
 import labelled
+import needed
 import people_and_judges
 import populations
+import sampled as of_rows
+import stopped_falls
 import turns as worse
 from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
 from simulated import (
@@ -320,10 +326,7 @@ def _agreement_rows(
 
 
 def stop(draws: int) -> None:
-    """What ``stop`` saves, and how often its verdict is not that of all samples.
-
-    With an error bound on a fifth of the draws.
-    """
+    """What ``stop`` saves, and how often it is wrong; at error bounds on a fifth of the draws."""
     sizes = (50, 100, 300)
     _table("saved | with 16 in flight (wrong), per cent, bound 0.75", sizes)
     for name, scores in (
@@ -399,6 +402,56 @@ def controls(draws: int) -> None:
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 
 
+def history(draws: int) -> None:
+    """How often a series of runs is ever red, by baseline and mode.
+
+    Modes but the usual one on a quarter of the draws.
+    """
+    sizes = (100, 200, 500)
+    for name, answers in (("steady", years.steady()), ("restless", years.restless())):
+        varying = f"{100 * answers.varying:.0f} % of the scores vary from run to run"
+        _table(f"{name}: {varying}; ever red, per cent of series", sizes)
+        for what, changes, falls in (
+            (f"falls by {answers.fall:.3f} in 10", 10, True),
+            (f"falls by {answers.fall:.3f} in 20", 20, True),
+            ("50 without a change", 50, False),
+        ):
+            for kept, mode in years.WAYS:
+                many = draws if mode == "significant" else draws // 4
+                found = (
+                    years.ever_red(answers, kept, mode, n, changes, many, falls=falls)
+                    for n in sizes
+                )
+                _row(f"{what}: {mode}, {kept.name}", _shares(found))
+
+
+def rows(draws: int) -> None:
+    """How often as many rows as a comparison names find the fall; a quarter of the draws."""
+    falls = (0.02, 0.05)
+    heads = [f"a fall of {fall:g}: rows" for fall in falls]
+    sys.stdout.write(f"\nred with as many rows as are named, per cent of runs\n{'':<64} ")
+    sys.stdout.write("".join(f"{head:<25}" for head in heads) + "\n")
+    for system in ("DPR", "FiD"):
+        pairs = Pairs(
+            {"f1": populations.openqa("f1", system)}, {"f1": populations.openqa("f1", "FiD-KD")}
+        )
+        for name, options in needed.CASES.items():
+            found = (needed.named(pairs, fall, draws // 4, **options(fall)) for fall in falls)
+            cells = (f"{one.rows:.0f}: {100 * one.found:.1f}" for one in found)
+            _row(f"{system} against FiD-KD, {name}", cells, 25)
+
+
+def sampled(draws: int) -> None:
+    """How often estimates from a sample of 1,000 rows hold, and how wide they are."""
+    sizes = (50, 100, 200)
+    _table("so many of 1,000 rows asked: of these held (width), beyond held (width)", sizes, 28)
+    for name, runs in of_rows.cells():
+        _row(name, (str(of_rows.sampled(runs, n, draws)) for n in sizes), 28)
+    name, runs = next(of_rows.cells())
+    found = (of_rows.sampled(runs, n, draws, plain=True) for n in sizes)
+    _row(f"{name}: without the older run", map(str, found), 28)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -427,9 +480,14 @@ PARTS: dict[str, Callable[[int], None]] = {
     "labels": labels,
     "agreement": agreement,
     "stop": stop,
+    "falls": stopped_falls.show,
     "causes": causes,
     "variants": variants,
     "controls": controls,
+    "rows": rows,
+    "sampled": sampled,
+    "flips": flips.show,
+    "history": history,
 }
 
 

@@ -25,7 +25,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run folder: where it is, its ``summary.md``, and whether it was compared.
+    """A run folder: where it is, its ``summary.md``, and whether it was compared with the baseline.
 
     ``path`` is the scenario's file as pytest names it, relative to its rootdir.
     """
@@ -66,12 +66,16 @@ def run_folders(base: Path) -> set[Path]:
     return {Path(folder) for folder, _, names in os.walk(base) if "results.json" in names}
 
 
-def read_run(folder: Path) -> Run:
-    """Return what a run folder says; without ``summary.md`` the run counts as not judged."""
+def read_run(folder: Path, baseline: str) -> Run:
+    """Return what a run folder says; without ``summary.md`` the run counts as not judged.
+
+    A run that was compared with others only, such as pinned ones, is not compared.
+    """
     file = folder / "summary.md"
     results = json.loads((folder / "results.json").read_text("utf-8"))
     summary = file.read_text("utf-8") if file.is_file() else f"# {folder.parent.name}\n"
-    is_compared = results.get("comparison") is not None
+    compared = results.get("comparisons", [results.get("comparison")])
+    is_compared = any(one and one["baseline"] == baseline for one in compared)
     return Run(folder, summary, is_compared, results["scenario"]["path"])
 
 

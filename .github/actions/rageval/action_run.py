@@ -32,7 +32,9 @@ def main() -> int:
     sys.stdout.write(f"{shlex.join(command)}\n")
     sys.stdout.flush()
     status = subprocess.run(command, check=False).returncode  # noqa: S603 (the workflow's words)
-    runs = [read_run(folder) for folder in sorted(run_folders(BASE) - before)]
+    keep_baselines(environ)
+    new = sorted(run_folders(BASE) - before)
+    runs = [read_run(folder, environ["ACTION_BASELINE"]) for folder in new]
     lacks = _not_judged(runs) if status == 0 else []
     lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
     lacks += [f"{one}: NOT JUDGED, it left no results; the log says why" for one in lost]
@@ -74,9 +76,12 @@ def _baseline_args(environ: Mapping[str, str]) -> list[str]:
     if not name:
         if falls:
             sys.exit("the action's input 'compare-fail' needs 'baseline': write baseline: main")
+        if environ["ACTION_PINNED"]:
+            sys.exit("the action's input 'pinned' needs 'baseline': write baseline: main")
         return []
     if not re.fullmatch(r"[\w-]+", name):
         sys.exit(f"the action's input 'baseline' is {name!r}: name it with letters and digits")
+    _check_pinned(environ["ACTION_PINNED"])
     # Saved in a pull request, too: then a scenario that is new is not compared, instead of refused.
     args = ["-o", f"rageval_baselines={_baselines(environ).absolute()}", f"--rag-save={name}"]
     return args if is_default_branch(environ) else [*args, f"--rag-compare={name}", *falls]
@@ -93,23 +98,49 @@ def is_default_branch(environ: Mapping[str, str]) -> bool:
     return is_own and environ["GITHUB_REF"] == f"refs/heads/{default}"
 
 
+def _check_pinned(folder: str) -> None:
+    """End the step if 'pinned' names no folder with saved runs."""
+    if folder and not any(Path(folder).glob("*/**/*.json")):
+        sys.exit(
+            f"the action's input 'pinned' is {folder!r}, and {folder}/<scenario>/<name>.json is no "
+            "file: name the folder of the saved runs that you commit. Which of them a scenario is "
+            "compared with, it says itself: compare: [{baseline: release-1.4, looks: 50}]"
+        )
+
+
 def _baselines(environ: Mapping[str, str]) -> Path:
-    """Return the folder of the saved runs; all but the default branch get one of copies."""
-    return (BASELINES if is_default_branch(environ) else COPIES) / environ["ACTION_NAME"]
+    """Return the folder of the saved runs, all of them copies."""
+    return COPIES / environ["ACTION_NAME"]
 
 
 def provide_baselines(environ: Mapping[str, str]) -> None:
-    """Copy the saved runs for a run that is only compared: what it saves is nobody's baseline."""
-    used, kept = _baselines(environ), BASELINES / environ["ACTION_NAME"]
-    if used != kept:
-        shutil.rmtree(used, ignore_errors=True)
-        if kept.is_dir():
-            shutil.copytree(kept, used)
+    """Copy the saved runs of the default branch, and the pinned ones, which win over them."""
+    used, kept, name = _baselines(environ), _kept(environ), environ["ACTION_BASELINE"]
+    shutil.rmtree(used, ignore_errors=True)
+    if kept.is_dir():
+        shutil.copytree(kept, used)
+    if environ["ACTION_PINNED"]:
+        moving = shutil.ignore_patterns(f"{name}.json")
+        shutil.copytree(environ["ACTION_PINNED"], used, ignore=moving, dirs_exist_ok=True)
+
+
+def keep_baselines(environ: Mapping[str, str]) -> None:
+    """Keep what the default branch saved; what any other run saved is nobody's baseline."""
+    used, kept, name = _baselines(environ), _kept(environ), environ["ACTION_BASELINE"]
+    for file in used.rglob(f"{name}.json") if name and is_default_branch(environ) else ():
+        place = kept / file.relative_to(used)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, place)
+
+
+def _kept(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the runs that the default branch saved, as the cache has them."""
+    return BASELINES / environ["ACTION_NAME"]
 
 
 def saved_runs(environ: Mapping[str, str]) -> set[Path]:
     """Return the scenarios (as folders below the base) that the default branch has saved."""
-    kept, name = BASELINES / environ["ACTION_NAME"], environ["ACTION_BASELINE"]
+    kept, name = _kept(environ), environ["ACTION_BASELINE"]
     return {file.parent.relative_to(kept) for file in kept.rglob(f"{name}.json")}
 
 

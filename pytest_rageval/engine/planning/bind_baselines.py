@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_rageval.engine.planning.bind_comparisons import compared_runs
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.refused_baselines import Refused, refuse
 from pytest_rageval.engine.scoring.score_sample import (
     NEEDED_AS,
     reference_digests,
@@ -19,7 +19,6 @@ from pytest_rageval.engine.scoring.score_sample import (
 )
 from pytest_rageval.errors import (
     BaselineError,
-    NoBaselineError,
     Problem,
     ScenarioError,
     shorten,
@@ -34,12 +33,20 @@ from pytest_rageval.model import (
     ScenarioInfo,
     answer_digest,
 )
+from pytest_rageval.scenario.schema import CompareSpec
 from pytest_rageval.scenario.yaml.tree import YamlPath, dotted
 from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
     from pytest_rageval.results.saved_run import SavedRun
+
+
+def compared_runs(binding: Binding) -> Iterator[tuple[YamlPath, CompareSpec]]:
+    """Yield each entry of ``compare`` with the path at which it stands."""
+    several = isinstance(binding.loaded.tree.data.get("compare"), list)
+    for at, spec in enumerate(binding.scenario.compare or ()):
+        yield ("compare", at) if several else ("compare",), spec
 
 
 def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
@@ -51,15 +58,14 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
             older = _older_run(binding, plan, spec.run_old_path, path)
             if older is not None:
                 found[spec.run_old_path] = older
+    refused: list[Refused] = []
     for use in _uses(binding, plan.info):
         if use.name not in found:
             try:
                 found[use.name] = _bound(binding, plan, use)
             except BaselineError as error:
-                if binding.run_paths.saves(use.name):
-                    _put_off(binding, error)
-                else:
-                    binding.refusals += error.problems
+                refused.append(Refused(use.name, use.is_pinned, error))
+    refuse(binding, refused)
     return found
 
 
@@ -84,30 +90,12 @@ class _Use(Struct):
     name: str
     path: YamlPath
     anyway: bool = False
+    is_pinned: bool = False
     metrics: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     """The metrics that ``compare`` asks for by name."""
     gated: set[str] = field(default_factory=set)
     """The metrics that gates ask for."""
-
-
-def _put_off(binding: Binding, error: BaselineError) -> None:
-    """Let a run go on uncompared that is to be saved under the name of its baseline.
-
-    One that is there and is refused will not be replaced: else who changes a question gets rid of
-    the comparison, and of every fall that it would have shown (V1).
-    """
-    said = [_without_hint(problem.message) for problem in error.problems]
-    binding.remarks += [f"not compared: {text}" for text in said]
-    if not isinstance(error, NoBaselineError):
-        binding.kept_baselines += said
-
-
-def _without_hint(message: str) -> str:
-    """Return a refusal without the advice to save a run: that is about to happen."""
-    for hint in ("; save a new baseline", " None is saved yet"):
-        message = message.partition(hint)[0]
-    return message
 
 
 def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
@@ -120,7 +108,9 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
             asked = set(compare.metrics)
             metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
             place = (*path, "baseline")
-            uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
+            uses[spec.baseline] = _Use(
+                spec.baseline, place, spec.anyway, spec.looks > 1, set(metrics), asked
+            )
     for gate in _comparing(info):
         if gate.run not in older:
             path = ("gates", *gate.path, "baseline")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from pytest_rageval.engine.planning.bind_baselines import compared_runs
 from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import WEIGHTED_SCORE, Comparing, SignificanceTest
@@ -18,13 +19,6 @@ def bind_comparisons(binding: Binding, names: Sequence[str]) -> tuple[Comparing,
         Comparing(spec.name, _metrics_of(binding, spec, path, names), _test_of(binding, spec, path))
         for path, spec in compared_runs(binding)
     )
-
-
-def compared_runs(binding: Binding) -> Iterator[tuple[YamlPath, CompareSpec]]:
-    """Yield each entry of ``compare`` with the path at which it stands."""
-    several = isinstance(binding.loaded.tree.data.get("compare"), list)
-    for at, spec in enumerate(binding.scenario.compare or ()):
-        yield ("compare", at) if several else ("compare",), spec
 
 
 def _metrics_of(

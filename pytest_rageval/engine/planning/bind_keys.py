@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
-from pytest_rageval.engine.planning.bind_comparisons import bind_comparisons
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
 from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.engine.planning.snapshot import snapshot_text
@@ -30,6 +29,7 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,
     Case,
+    Comparing,
     Contest,
     Diagnosis,
     MetricColumn,
@@ -282,7 +282,7 @@ def bind_keys(
         metadata_columns=_fields_of_gates(scenario),
         overridden=binding.loaded.overridden,
         overridden_by=binding.loaded.overridden_by,
-        compare=bind_comparisons(binding, names),
+        compare=_comparisons(binding, names),
         sample=None,  # which rows are asked shows when they are read
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
@@ -292,8 +292,17 @@ def bind_keys(
         human=(),
         stop=None,
         contest=bind_contest(binding, names),
+        repeated=_repeated(scenario, metrics),
     )
     return metrics, with_snapshot(info, scenario)
+
+
+def _repeated(scenario: Scenario, metrics: Sequence[BoundMetric]) -> tuple[str, ...]:
+    """Return the metrics with several scores of a judge; of holes the middle grade is kept."""
+    if scenario.judge is None or scenario.judge.repeats < 2:
+        return ()
+    asking = (one for one in metrics if "judge" in one.info.asks and not one.info.fills)
+    return tuple(metric.column.name for metric in asking)
 
 
 def _fields_of_gates(scenario: Scenario) -> tuple[str, ...]:
@@ -390,6 +399,15 @@ def check_diagnosed(
                 f"column in dataset.key_map, or a metric of the contexts in {_SECTION}.retrieval",
                 _SECTION,
             )
+
+
+def _comparisons(binding: Binding, names: Sequence[str]) -> tuple[Comparing, ...]:
+    if not binding.scenario.compare:
+        return ()
+    # Not at the top: most scenarios are compared with nothing.
+    from pytest_rageval.engine.planning.bind_comparisons import bind_comparisons
+
+    return bind_comparisons(binding, names)
 
 
 def find_problems(tree: YamlTree, path: Path) -> list[Problem]:

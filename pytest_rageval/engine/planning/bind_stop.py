@@ -9,7 +9,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.verdict.certainty import watch_of
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import Gate
+from pytest_rageval.gates.base import Gate, UndecidedGate
 from pytest_rageval.model import BEST, ScenarioInfo
 
 
@@ -28,17 +28,20 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     waits = any(watch is not None and watch.follows_scores for watch in watches.values())
     late = [name for name, watch in watches.items() if watch is None]
     late += _needing_all(plan.info)
-    if late and error:
-        reasons = " and ".join(_reasons(late, gates))
-        message = f"an error bound is for gates on means and pass_rate, and {reasons}"
+    # What has no run to compare with yet needs every sample of the first one.
+    refused = [name for name in late if not _is_undecided(gates.get(name))]
+    if refused and error:
+        reasons = " and ".join(_reasons(refused, gates))
+        message = "an error bound is for gates on means and pass_rate, and for no_regression in "
+        message += f"mode any or exceeds, and {reasons}"
         binding.problem(f"stop: {message}; write 'stop: decided', or remove it", "stop")
     elif late:
         binding.remarks.append(
             f"stop: nothing stops early: gate {_listed(late)} needs every sample"
         )
     elif not waits:
-        message = "needs a gate on a mean, or pass_rate: the others do not wait for scores"
-        binding.problem(f"stop: {message}", "stop")
+        message = "needs a gate on a mean, pass_rate, or no_regression: the others do not wait"
+        binding.problem(f"stop: {message} for scores", "stop")
     elif is_tested:
         binding.remarks.append("stop: nothing stops early: a test function does the asking")
     elif not plan.is_asked:
@@ -51,6 +54,10 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
 def _needing_all(info: ScenarioInfo) -> list[str]:
     """Return the gate that compares this variant with others, if there is one."""
     return [BEST] if info.contest is not None and info.contest.at_least is not None else []
+
+
+def _is_undecided(gate: Gate | None) -> bool:
+    return gate is not None and isinstance(gate.leaf, UndecidedGate)
 
 
 def _reasons(late: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:

@@ -66,7 +66,9 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.engine.verdict.certainty import certain_verdicts
 
-        certain = certain_verdicts(result, gates)
+        # A verdict that a lost sample or a spent budget made stays.
+        is_whole = extent.complete and not _spent(result)
+        certain = certain_verdicts(result, gates) if is_whole else {}
         verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]

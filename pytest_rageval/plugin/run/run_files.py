@@ -93,13 +93,16 @@ class BaselineSaver:
         refusal = self._refusal(judged, path, broken)
         if refusal is not None:
             return refusal
+        is_new_pin = not path.exists() and self._is_one_of(path, info, _pinned(info))
         try:
             save_baseline(result, run, path, run_paths.run_base(info.output_dir))
         except OSError as error:
             return self._failure(f"{run_paths.shown(path)}: {error.strerror or error}")
         self._saved[path] = info.title
         shown = run_paths.shown(path)
-        return Saving(f"baseline {name} saved{'' if shown == name else f': {shown}'}")
+        remark = f"baseline {name} saved{'' if shown == name else f': {shown}'}"
+        pinned = "; it was not there, and is pinned from now on" if is_new_pin else ""
+        return Saving(f"{remark}{pinned}")
 
     def _refusal(self, result: ScenarioResult, path: Path, broken: int) -> Saving | None:
         if reason := next(self._hindrances(result, path), ""):
@@ -110,7 +113,7 @@ class BaselineSaver:
             return (
                 self._failure(untested) if untested and not self._run_paths.saves_failed else None
             )
-        is_compared = path.resolve() in self._compared(result.info)
+        is_compared = self._is_one_of(path, result.info, result.info.baselines)
         if self._run_paths.saves_failed and not is_compared:
             return None
         name = "OTHER" if is_compared else self.name
@@ -134,7 +137,8 @@ class BaselineSaver:
         if is_path(self.name or "") and path.exists() and not self._may_replace(path):
             what = f"{self._run_paths.shown(path)} exists and is not a saved run"
             yield f"{what}; name another file, or delete this one"
-        if path.resolve() in self._pinned(info) and path.exists() and not self._saves_failed:
+        is_pinned = path.exists() and self._is_one_of(path, info, _pinned(info))
+        if is_pinned and not self._saves_failed:
             yield (
                 f"it is pinned: runs are compared with it over several looks ('looks' in compare). "
                 f"Save under another name, or to replace it: --rag-save-failed {self.name}"
@@ -156,21 +160,14 @@ class BaselineSaver:
 
         return is_saved_run(path)
 
-    def _compared(self, info: ScenarioInfo) -> set[Path]:
-        """Return the files of the baselines of a scenario."""
-        return self._files(info, info.baselines)
-
-    def _pinned(self, info: ScenarioInfo) -> set[Path]:
-        """Return the files of the baselines that runs are compared with over several looks."""
-        return self._files(info, [run.baseline for run in info.compare if run.test.looks > 1])
-
-    def _files(self, info: ScenarioInfo, names: Iterable[str]) -> set[Path]:
+    def _is_one_of(self, path: Path, info: ScenarioInfo, names: Iterable[str]) -> bool:
+        """Return whether ``path`` is the file of one of these baselines, however it is spelled."""
         folder = (self._run_paths.root / info.path).parent
         files = (
             self._run_paths.compared_file(name, info.title, info.output_dir, folder)
             for name in names
         )
-        return {file.resolve() for file in files}
+        return any(_is_same(path, file) for file in files)
 
     @property
     def _saves_failed(self) -> bool:
@@ -178,6 +175,19 @@ class BaselineSaver:
 
     def _failure(self, reason: str) -> Saving:
         return Saving(f"baseline {self.name} NOT saved: {reason}", is_failure=True)
+
+
+def _pinned(info: ScenarioInfo) -> list[str]:
+    """Return the baselines that runs are compared with over several looks."""
+    return [run.baseline for run in info.compare if run.test.looks > 1]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two paths are one file, by a link or on a disk that knows no capitals, too."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return one.resolve() == other.resolve()
 
 
 def _failures(result: ScenarioResult, broken: int) -> Iterator[str]:

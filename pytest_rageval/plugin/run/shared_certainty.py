@@ -55,7 +55,7 @@ class SharedCertainty:
 
 
 def _figures(sample: SampleResult) -> SampleResult:
-    """Return what gates on means look at."""
+    """Return what gates look at that are certain early."""
     said = {name: passing_of(sample, name) for name in sample.details}
     return SampleResult(
         sample.sample_id,

@@ -30,7 +30,6 @@ from pytest_rageval.stats.wording import (
     change_interval,
     correction_name,
     counted,
-    figure,
     interval_name,
 )
 from pytest_rageval.text.printable import cells, one_line, pad
@@ -63,9 +62,8 @@ def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> 
     for row in rows:
         if remark := row.figures.undecided or (row.figures.note if row.figures.n_nonzero else ""):
             yield from prose(f"{one_line(row.name)}: {remark}", width)
-    reaches = [f"{one_line(row.name)} {figure(row.reach)}" for row in rows if row.reach]
-    if reaches:
-        yield from prose(f"a difference would show from: {', '.join(reaches)} (power 80 %)", width)
+    if compared.needed_rows:
+        yield from prose(one_line(compared.needed_rows), width)
     yield from _unpaired("only in this run", comparison.only_a, width)
     if whole:  # a partial run lacks samples of B on purpose
         yield from _unpaired(f"only in {baseline}", comparison.only_b, width)

@@ -12,7 +12,8 @@ from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.forecast import Forecast
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import UndecidedGate
-from pytest_rageval.model import Case, InvalidRow
+from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.reports.needed_rows import rows_of_saved_run
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line
 
@@ -58,6 +59,7 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     if target is None and not dry.found.models:
         yield "asks      nobody"
     yield from _gates(dry, strict=strict)
+    yield from _needed_rows(dry)
 
 
 def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: bool) -> str:
@@ -198,6 +200,14 @@ def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
         yield f"gates     not decided, there is no saved run yet: {', '.join(later)}"
     if not gates:
         yield "gates     none"
+
+
+def _needed_rows(dry: DryScenario) -> Iterator[str]:
+    """Yield how many rows see a fall against each saved run that is there."""
+    samples = [case for case in dry.cases if isinstance(case, Sample)]
+    for baseline in dry.plan.info.baselines.values():
+        if text := rows_of_saved_run(dry.plan.info, samples, baseline):
+            yield f"rows      against {one_line(baseline.name)}, {one_line(text)}"
 
 
 def _decided(is_whole: bool, strict: bool) -> str:

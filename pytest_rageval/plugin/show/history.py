@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -112,7 +113,29 @@ def _remark(point: RunPoint) -> str:
     partial = f"{word}: {point.counts.ran} of {point.counts.samples} samples"
     remarks = [] if point.complete else [partial]
     remarks += [f"overridden: {', '.join(point.overridden)}"] if point.overridden else []
+    remarks += [_baselines(point)] if _are_several(point) else []
     return one_line("; ".join(remarks))
+
+
+def _are_several(point: RunPoint) -> bool:
+    """Return whether a run was compared with several baselines, or with one that is pinned."""
+    return len(point.compared) > 1 or any(one.looks > 1 for one in point.compared)
+
+
+def _baselines(point: RunPoint) -> str:
+    """Return how the gates of each baseline ended: ``main passed, v1 (pinned) FAILED``."""
+    return ", ".join(
+        f"{run.baseline}{' (pinned)' if run.looks > 1 else ''} {_ENDED[run.outcome]}"
+        for run in point.compared
+    )
+
+
+_ENDED: Final = {
+    "passed": "passed",
+    "failed": "FAILED",
+    "skipped": "undecided",
+    None: "without a gate",
+}
 
 
 def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> Iterator[str]:

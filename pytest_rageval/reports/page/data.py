@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, read_by
+from pytest_rageval.gates.mean import again_of, remarks_of
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
@@ -15,6 +16,7 @@ from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
     Baseline,
+    Bound,
     Comparison,
     MetricColumn,
     RunInfo,
@@ -34,11 +36,10 @@ from pytest_rageval.reports.page.assemble import (
 )
 from pytest_rageval.reports.page.people import people_data
 from pytest_rageval.reports.page.support import has_table, support_data
-from pytest_rageval.reports.run_view import RunView
+from pytest_rageval.reports.run_view import ComparedRun, RunView
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.stats.answer_kinds import applicable
 from pytest_rageval.stats.comparison import paired_scores
-from pytest_rageval.stats.open_figures import doubtful_figures, open_text
+from pytest_rageval.stats.open_figures import doubtful_figures
 from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
@@ -78,11 +79,14 @@ def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a gate on a mean says beside it of holes, and of answers that count as worst."""
+    """Return what a gate on a mean says beside it, apart from how many samples it is over."""
     if asked["kind"] != "mean":
         return {}
-    left = applicable(result.samples, asked["target"])
-    parts = [open_text(result, asked["target"]), "" if left is None else str(left)]
+    target, mean = asked["target"], result.mean_of(asked["target"])
+    parts = list(remarks_of(result, target))
+    again = again_of(result.info, result.samples, target)
+    if again is not None and mean is not None:
+        parts.append(again.said(mean, Bound(*asked["ends"])))
     return {"remark": text} if (text := "; ".join(filter(None, parts))) else {}
 
 
@@ -282,6 +286,7 @@ def _comparison(result: ScenarioResult, found: Comparison) -> dict[str, Any]:
         "looks": found.looks,
         "correction": found.correction,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
+        "needed_rows": ComparedRun(result, found).needed_rows,
         "then": {name: pairs[name][1] for name in pairs},
         "now": {name: pairs[name][0] for name in pairs},
         "only_a": _counted(found.only_a),

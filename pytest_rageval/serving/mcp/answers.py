@@ -181,6 +181,27 @@ def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
     return {"mean": rounded(result.mean_of(name)), "ci": interval, "n": summary.n}
 
 
+def compared_of(view: RunView) -> dict[str, Any] | None:
+    """Return the run against each baseline, by its name; None without one."""
+    found = {
+        shorten(run.baseline, NAME): {
+            "alpha": run.figures.alpha,
+            "looks": run.figures.looks if run.figures.looks > 1 else None,
+            "metrics": {
+                shorten(metric.name, NAME): {
+                    "diff": rounded(metric.figures.diff),
+                    "p_adjusted": significant(metric.figures.p_adjusted),
+                    "verdict": metric.word,
+                }
+                for metric in run.metrics[: METRICS // 4]
+            },
+            "more_metrics": max(0, len(run.metrics) - METRICS // 4) or None,
+        }
+        for run in view.compared
+    }
+    return found or None
+
+
 def counts_of(result: ScenarioResult) -> dict[str, int]:
     """Return how many cases ended how, without what is 0 but for ``ran`` and ``samples``."""
     counts = asdict(result.counts)

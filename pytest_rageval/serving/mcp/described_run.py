@@ -18,6 +18,7 @@ from pytest_rageval.serving.mcp.answers import (
     METRICS,
     VARIANTS,
     WORST,
+    compared_of,
     counts_of,
     cut,
     figures_of,
@@ -222,6 +223,7 @@ class _Part:
             "causes": run.head.causes or None,
             **figures_of(result),
             **gates_of(result.gates, width),
+            "compared": compared_of(run.view),
             **worst_of(run.view, width),
             "cost_usd": significant(usage.get("cost_usd")),
             "files": [self._shown(folder / "results.json")]

@@ -9,7 +9,7 @@ from itertools import permutations, product
 import pytest
 
 from pytest_rageval.model import Bound
-from pytest_rageval.stats.certainty import GrowingMean
+from pytest_rageval.stats.certainty import GrowingMean, GrowingSum
 
 UNIT = (0.0, 1.0)
 
@@ -136,3 +136,79 @@ def test_samples_without_a_score_move_no_bet() -> None:
     for _ in range(60):
         mean.add(None)
     assert mean.verdict is None
+
+
+def sign_after(
+    values: Sequence[float | None],
+    ends: Sequence[tuple[float, float]],
+    weights: Sequence[float] | None = None,
+    error: float = 0.0,
+) -> tuple[int, bool | None]:
+    """Return after how many values the sign of the sum was certain, and whether it is 0 or more."""
+    sizes = dict(enumerate(weights or [1.0] * len(ends)))
+    found = GrowingSum(dict(enumerate(ends)), sizes, error)
+    for at, value in enumerate(values):
+        found.add(at, value)
+        if found.verdict is not None:
+            return at + 1, found.verdict
+    return len(values), None
+
+
+@pytest.mark.parametrize(
+    ("values", "ends", "weights", "found"),
+    [
+        ([0.5, -0.25], [(-1, 1), (-1, 0), (-0.25, 1)], None, (2, True)),  # 0.25 - 0.25
+        ([0.5, -0.5], [(-1, 1), (-1, 0), (-0.25, 1)], None, (2, None)),
+        ([-0.5, -0.5], [(-1, 1), (-1, 0), (-0.5, 0.75)], None, (2, False)),
+        ([-0.5, -0.5], [(-1, 1), (-1, 0), (-0.5, 1)], None, (2, None)),  # 0 would pass
+        ([0.5], [(-1, 1), (-1, 0)], [3.0, 1.0], (1, True)),  # 3 · 0.5 - 1
+        ([0.5], [(-1, 1), (0.25, 1), (0.5, 1)], None, (1, True)),
+        # One that is missing counts 0, whatever its ends are.
+        ([-0.25, None], [(-1, 1), (0.5, 1)], None, (2, False)),
+        ([-0.25], [(-1, 1), (-1, -0.5)], None, (1, False)),
+        ([None, None], [(-1, 1), (-1, 1)], None, (2, None)),  # nothing was there to judge
+    ],
+)
+def test_a_sum_is_certain_by_the_ends_of_each_value(
+    values: list[float | None],
+    ends: list[tuple[float, float]],
+    weights: list[float] | None,
+    found: tuple[int, bool | None],
+) -> None:
+    assert sign_after(values, ends, weights) == found
+
+
+def test_a_value_is_counted_once_and_one_that_may_come_stays_open() -> None:
+    found = GrowingSum({0: (-1.0, 1.0), 1: (-1.0, 1.0)}, {0: 1.0, 1: 1.0})
+    found.add(0, 0.5)
+    found.add(0, 0.5)
+    found.add(7, 9.0)
+    assert found.verdict is None
+    found.add(1, None, may_come=True)
+    assert found.verdict is None
+
+
+def test_no_rounding_makes_a_sum_of_0_a_fall() -> None:
+    """0.3 - 0.1 - 0.2 is -2.8e-17; the mean that is judged has a tolerance of 1e-9."""
+    ends = [(-1.0, 1.0)] * 3
+    assert sign_after([0.3, -0.1, -0.2], ends) == (3, True)
+    assert sign_after([0.3, -0.1, -0.2], ends, [1e300, 1e300, 1e300]) == (3, True)
+    assert sign_after([0.3, -0.1, -0.2 - 1e-7], ends) == (3, False)
+
+
+@pytest.mark.parametrize("error", [0.2, 0.4])
+@pytest.mark.parametrize("excess", [0.0, -1e-5])
+def test_a_sign_is_wrong_at_most_as_often_as_the_error_bound(excess: float, error: float) -> None:
+    """All orders of seven values with the sum 0, and with one just below it."""
+    values = (-0.9, -0.6, 0.0, 0.1, 0.1, 0.4, 0.9 + excess)
+    orders = sorted(set(permutations(values)))
+    said = [sign_after(order, [(-0.95, 1.05)] * 7, error=error)[1] for order in orders]
+    assert said.count(excess < 0.0) <= error * len(orders)
+
+
+def test_a_bet_on_a_sum_knows_only_the_widest_ends() -> None:
+    """What comes next is known, and bets must not be: with its own ends as with those of all."""
+    wide = [(-0.95, 1.05)] * 100
+    own = [(-0.95, 1.05), (-0.95, 0.05)] * 50
+    values = [0.05] * 100
+    assert sign_after(values, wide, error=0.05)[0] == sign_after(values, own, error=0.05)[0] < 95

@@ -18,6 +18,7 @@ function comparedWith(app, plan, level = "h3") {
   return [
     hint(sayGiven("comparison_hint", { ...plan, alpha: alphaWords(plan), test: say(`test_${plan.test}`) })),
     comparisonTable(app, plan, compared, caption),
+    plan.needed_rows ? el("p", { class: "note" }, given(runSaid(plan.needed_rows))) : null,
     differences(app, plan, level),
     ...unpaired(plan),
   ];

@@ -133,6 +133,24 @@ const RUN_WORDS = [
   [/, (?=(?:\d+ of )?\d+ labelled answer)/g, "，"],
   [/(\d+) of (\d+) labelled answers?/g, "$2 个已标注回答中的 $1 个"],
   [/(\d+) labelled answers?/g, "$1 个已标注回答"],
+  [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
+  [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
+  [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],
+  [/how sure this is, is not known: /g, "无法得知此结论有多可靠："],
+  [/(?:, )?(\d+) of (\d+) judged samples lack a second score/g, "，$2 个经裁判评分的样本中有 $1 个缺少第二个分数"],
+  [/(?<=：)，(?=\d+ 个经裁判)/g, ""],
+  [/the judge scored no sample/g, "裁判没有给任何样本评分"],
+  [/^cannot be decided: /, "无法判定："],
+  [/, max_flip allows ([\d.]+) %/g, "，max_flip 允许 $1%"],
+  [/; ask more repeats or more rows/g, "；请增加重复次数或数据行"],
+  // how many rows a comparison needs: reports/needed_rows.py
+  [/^to exclude a (?:fall|rise) of (\S+?)(?: in (.+?))? if nothing changed \(power 80 %\): /, (_, fall, name) => `在没有变化时排除${ofMetric(name)}变差 ${fall}（检验效能 80%）：`],
+  [/^to see that a (?:fall|rise) of (\S+?)(?: in (.+?))? exceeds (\S+) \(power 80 %\): /, (_, fall, name, allowed) => `检出${ofMetric(name)}变差 ${fall} 超过 ${allowed}（检验效能 80%）：`],
+  [/^to see a (?:fall|rise) of (\S+?)(?: in (.+?))? \(power 80 %\): /, (_, fall, name) => `检出${ofMetric(name)}变差 ${fall}（检验效能 80%）：`],
+  [/：about ([\d,]+) groups \(([\d,]+) rows\); these ([\d,]+) groups (?:see|exclude) ([\d.e-]+)/, "：约需 $1 组（$2 行）；现有 $3 组，可达 $4"],
+  [/：about ([\d,]+) rows; these ([\d,]+) (?:see|exclude) ([\d.e-]+)/, "：约需 $1 行；现有 $2 行，可达 $3"],
+  [/(?<=可达 [\d.e-]+): enough$/, "：足够"],
+  [/：how many rows is not known \((.+)\)$/, "：无法得知需要多少行（$1）"],
   [/^all (\d+) values of (.+?), worst /, "$2 的 $1 个取值均通过，最差为 "],
   [/^(\d+) of (\d+) values of (.+?): /, "$3 的 $2 个取值中 $1 个未通过："],
   [/: (?=-?\d[\d.]* [<>] -?\d)/g, "："],
@@ -223,6 +241,11 @@ function leftOutSaid(_, baseline, listed, more) {
   return `；${baseline} 中没有，未计入：${listed}${others}`;
 }
 
+/** Whose fall is spoken of; "" where there is only one metric. */
+function ofMetric(name) {
+  return name === undefined ? "" : ` ${name} `;
+}
+
 /** Names or values with the comma that Chinese puts between them. */
 function inARow(listed) {
   return listed.replaceAll(", ", "、");
@@ -230,6 +253,13 @@ function inARow(listed) {
 
 /** The English of `RunView.missing` in pytest_rageval/reports/run_view.py, and of what it is made of. */
 const MISSING_WORDS = [
+  [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
+  [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
+  [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],
+  [/how sure this is, is not known: /g, "无法得知此结论有多可靠："],
+  [/(?:, )?(\d+) of (\d+) judged samples lack a second score/g, "，$2 个经裁判评分的样本中有 $1 个缺少第二个分数"],
+  [/(?<=：)，(?=\d+ 个经裁判)/g, ""],
+  [/the judge scored no sample/g, "裁判没有给任何样本评分"],
   [/^(\d+) of (\d+) rows (?:is|are) invalid and in no figure$/, "$2 行中有 $1 行无效，不计入任何统计"],
   [/^(\d+) of (\d+) samples (?:is|are) skipped and in no figure$/, "$2 个样本中有 $1 个被跳过，不计入任何统计"],
   [

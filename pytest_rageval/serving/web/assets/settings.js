@@ -138,9 +138,18 @@ function gateFields(app) {
   const others = [...gateLines([], otherGates(gates))].map(([path, value]) => [given(path), given(value)]);
   return [
     rows.length ? rows : hint(say("no_gates")),
+    comparedRuns(app),
     others.length ? [definitions(others, { class: "pairs" }), el("p", { class: "note" }, say("in_the_file"))] : null,
     addGateForm(app, ofFile),
   ];
+}
+
+/** The saved runs that a run is compared with, the pinned ones with their looks; null for none. */
+function comparedRuns(app) {
+  const { compare } = app.run.outline;
+  const names = compare.map(({ name, looks }) => (looks > 1 ? sayGiven("pinned_run", { name, looks }) : given(name)));
+  const listed = names.flatMap((name, at) => (at ? [", ", name] : [name]));
+  return names.length ? el("p", { class: "note" }, say("compared_with"), " ", listed) : null;
 }
 
 function gateField(app, path, ofFile) {

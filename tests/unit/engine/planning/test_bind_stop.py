@@ -20,6 +20,10 @@ dataset: [{id: a, answer: x, question: q, references: x, doc_name: d}]
 metrics: [rubric]
 judge: {model: m, base_url: "http://127.0.0.1:9/v1"}
 """
+MEANS = (
+    "an error bound is for gates on means and pass_rate, and for no_regression in mode any or "
+    "exceeds, and "
+)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +53,8 @@ def test_gates_on_means_can_stop_early(plan: MakePlan, text: str, stop: float) -
         ("stop: decided\n", "needs 'gates': without any, nothing is ever decided"),
         (
             "stop: decided\ngates: {unscored: 0.1, invalid: 0.1}\n",
-            "needs a gate on a mean, or pass_rate: the others do not wait for scores",
+            "needs a gate on a mean, pass_rate, or no_regression: the others do not wait for "
+            "scores",
         ),
         (
             "stop: decided\ngates: {rubric: 3}\nthresholds: {rubric: 3}\n",
@@ -68,18 +73,18 @@ def test_gates_on_means_can_stop_early(plan: MakePlan, text: str, stop: float) -
         ),
         (
             "stop: 0.01\ngates: {rubric: {lower_bound: 3}, by: {doc_name: {rubric: 3}}}\n",
-            "an error bound is for gates on means and pass_rate, and there is "
+            f"{MEANS}there is "
             "'rubric.lower_bound', 'by.doc_name.rubric.mean'; write 'stop: decided', or remove it",
         ),
         (
             "stop: 0.01\nhuman: {of: rubric}\ngates: {rubric: {mean: {min: 3, corrected: true}}}\n",
-            "an error bound is for gates on means and pass_rate, and 'rubric.mean' is judged by "
+            f"{MEANS}'rubric.mean' is judged by "
             "labels, which needs every sample; write 'stop: decided', or remove it",
         ),
         (
             "stop: 0.01\nhuman: {of: rubric}\n"
             "gates: {rubric: {agreement: {kappa: 0.5, ac1: 0.5}, lower_bound: 3}}\n",
-            "an error bound is for gates on means and pass_rate, and there is 'rubric.lower_bound' "
+            f"{MEANS}there is 'rubric.lower_bound' "
             "and 'rubric.agreement.kappa', 'rubric.agreement.ac1' are judged by labels, which "
             "needs every sample; write 'stop: decided', or remove it",
         ),

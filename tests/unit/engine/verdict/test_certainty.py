@@ -12,7 +12,7 @@ from pytest_rageval.engine.plan import in_random_order
 from pytest_rageval.engine.verdict.certainty import Certainty
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.gates.base import make_gates
-from pytest_rageval.model import SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import Baseline, SampleResult, ScenarioInfo, ScenarioResult
 
 Info = Callable[..., ScenarioInfo]
 Result = Callable[..., ScenarioResult]
@@ -118,3 +118,82 @@ def test_what_is_asked_besides_changes_no_verdict_at_an_error_bound(
     assert gate.outcome == "passed"
     assert gate.observed == pytest.approx(20 / (20 + more))
     assert ("had decided: passed" in gate.message) is bool(more)
+
+
+def test_a_lost_sample_stays_lost_whatever_was_certain(result: Result, info: Info) -> None:
+    """20 ones decide 100 samples; a worker crashed on another."""
+    made = info(gates={"f1": 0.5}, stop=0.05)
+    order = [one.index for one in in_random_order(made, [scored(at) for at in range(100)])]
+    samples = [scored(at) if at in order[:20] else left_out(at) for at in range(100)]
+    lost = [one for one in samples if one.index != order[50]]
+    extent = Extent(100, 100, 99, lost=(f"s{order[50]}",))
+    found = decide_gates(result(lost, gates=made.gates, stop=0.05), extent)
+    assert {gate.outcome for gate in found.gates} == {"failed"}
+    assert "1 lost (a worker crashed?)" in found.gates[0].message
+
+
+def against(before: Sequence[float], **options: Any) -> dict[str, Any]:
+    """Return fields of an info: a gate in mode any, and the run that it compares with."""
+    scores = {f"s{at}": score for at, score in enumerate(before)}
+    gate = {"baseline": "main", "metrics": ["f1"], "mode": "any", **options}
+    main = Baseline("main", tuple(scores), {"f1": scores})
+    return {"gates": {"no_regression": gate}, "baselines": {"main": main}}
+
+
+def regression_of(found: ScenarioResult) -> tuple[str, str]:
+    gate, _ = found.gates
+    return gate.outcome, gate.message
+
+
+def test_a_stopped_regression_is_decided_by_what_was_asked(result: Result) -> None:
+    """All of 20 were 0 before; 18 pairs are needed and nothing can fall."""
+    samples = [*(scored(at, 0.0) for at in range(18)), left_out(18), left_out(19)]
+    found = decide_gates(result(samples, **against([0.0] * 20), stop=0.0), Extent(20, 20, 20))
+    outcome, message = regression_of(found)
+    assert outcome == "passed"
+    assert message.endswith("n 18 (no difference in any sample); of the 18 of 20 samples asked")
+
+
+@pytest.mark.parametrize("later", [0.0, None])
+@pytest.mark.parametrize(("lost", "outcome"), [(2, "passed"), (3, "failed")])
+def test_samples_not_asked_are_neither_pairs_nor_lost(
+    result: Result, lost: int, outcome: str, later: Any
+) -> None:
+    """Of 20, two may be lost at min_pairs 0.9, however few were asked.
+
+    The others were to be scored, whether the baseline scored them or not.
+    """
+    samples = [
+        *(scored(at, None) for at in range(lost)),
+        *(scored(at, 0.0) for at in range(lost, 10)),
+        *(left_out(at) for at in range(10, 20)),
+    ]
+    fields = against([0.0] * 10 + [later] * 10)
+    (gate,) = make_gates(fields["gates"], result(samples, **fields).info)
+    found = gate.check(result(samples, **fields))
+    assert found.outcome == outcome
+    if lost == 3:
+        assert "only 7 of the 10 samples of main have a score in both runs" in found.message
+        assert "asks for 8" in found.message
+    assert gate.lacks_samples(result(samples, **fields)) == ""
+    gone = gate.lacks_samples(result(samples[3:], **fields))
+    assert "only 7 of the 10 samples of main are in this run" in gone
+
+
+@pytest.mark.parametrize(("falls", "passes"), [(5, True), (6, False)])
+def test_where_falls_stand_in_the_data_does_not_matter_at_an_error_bound(
+    info: Info, falls: int, passes: bool
+) -> None:
+    """All of them last, in 100 rows of 1: 5 are what is allowed, 6 are more.
+
+    0.05 + 3 · √(0.05 · 0.95/200) = 0.096.
+    """
+    rows = [scored(at, float(at < 100 - falls)) for at in range(100)]
+    wrong = 0
+    for digest in range(200):
+        made = info(**against([1.0] * 100, max_drop=0.05), stop=0.05, dataset_sha256=str(digest))
+        found = certainty(made, 100)
+        for row in in_random_order(made, rows):
+            found.add(row)
+        wrong += found.verdicts.get("no_regression", passes) != passes
+    assert wrong <= 19

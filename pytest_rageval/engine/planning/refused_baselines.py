@@ -1,0 +1,73 @@
+"""What is said of runs that cannot be compared with, and which command leads on."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import BaselineError, NoBaselineError, Problem
+
+
+class Refused(NamedTuple):
+    """A run that something compares with, and why it cannot; ``is_pinned``: it has ``looks``."""
+
+    name: str
+    is_pinned: bool
+    error: BaselineError
+
+
+def refuse(binding: Binding, refused: Sequence[Refused]) -> None:
+    """Add why runs cannot be compared with, and how one that is absent gets there."""
+    absent = [run for run in refused if isinstance(run.error, NoBaselineError)]
+    for run in refused:
+        if binding.run_paths.saves(run.name):
+            _put_off(binding, run.error)
+        else:
+            hint = _how_to_save(run, absent) if run in absent else ""
+            binding.refusals += [_with_hint(problem, hint) for problem in run.error.problems]
+
+
+def _put_off(binding: Binding, error: BaselineError) -> None:
+    """Let a run go on uncompared that is to be saved under the name of its baseline.
+
+    One that is there and is refused will not be replaced: else who changes a question gets rid of
+    the comparison, and of every fall that it would have shown (V1).
+    """
+    said = [_without_hint(problem.message) for problem in error.problems]
+    binding.remarks += [f"not compared: {text}" for text in said]
+    if not isinstance(error, NoBaselineError):
+        binding.kept_baselines += said
+
+
+def _how_to_save(run: Refused, absent: Sequence[Refused]) -> str:
+    """Return how to save a run that is not there, "" where its own message says enough.
+
+    If several are absent, each run that saves one of them would be refused for the others.
+    """
+    name = shlex.quote(run.name)
+    if len(absent) > 1:
+        value = run.name if re.fullmatch(r"[a-zA-Z][\w./-]*", run.name) else json.dumps(run.name)
+        alone = shlex.quote(f"compare={value}")
+        return f"To save it first, and compare with no other: --rag-set {alone} --rag-save {name}"
+    if run.is_pinned:
+        return f"Put it back, or pin this run in its place: --rag-save {name}"
+    return ""
+
+
+def _with_hint(problem: Problem, hint: str) -> Problem:
+    """Return a refusal with the hint in place of its own, if there is one."""
+    if not hint:
+        return problem
+    return replace(problem, message=f"{_without_hint(problem.message)} {hint}")
+
+
+def _without_hint(message: str) -> str:
+    """Return a refusal without the advice to save a run."""
+    for hint in ("; save a new baseline", " None is saved yet"):
+        message = message.partition(hint)[0]
+    return message

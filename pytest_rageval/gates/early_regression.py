@@ -1,0 +1,195 @@
+"""When ``no_regression`` is certain before all samples are scored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+from pytest_rageval.gates.base import AnySample, Watch, targets_of
+from pytest_rageval.gates.mean import score_range
+from pytest_rageval.gates.regression import RegressionGate
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Bound,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+)
+from pytest_rageval.stats.certainty import GrowingMean, GrowingSum
+from pytest_rageval.stats.comparison import paired_scores
+from pytest_rageval.stats.paired import correction_used
+from pytest_rageval.stats.weights import is_scored, resolve_weight
+
+_Ends = tuple[float, float]
+
+
+def watch_falls(
+    gate: RegressionGate, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+) -> FallWatch | None:
+    """Return what follows the falls of all metrics; None where every sample is needed.
+
+    That is so in all modes but ``any`` and ``exceeds``, where results that nobody judged may
+    decide, where a range has no end, and for per cent of a mean that may be below 0.
+    """
+    if gate.mode not in ("any", "exceeds") or not _can_be_early(gate, info):
+        return None
+    ids = frozenset(gate.baseline.ids)
+    shared = {
+        _id(sample): (sample.index, resolve_weight(info.doc_weights, sample.doc_name))
+        for sample in samples
+        if _id(sample) in ids
+    }
+    weighing = {name: (index, weight) for name, (index, weight) in shared.items() if weight > 0.0}
+    needed = _pairs_needed(gate, len(ids) - (len(shared) - len(weighing)))
+    falls = {metric: _fall(gate, info, metric, weighing, needed, error) for metric in gate.targets}
+    found = {metric: fall for metric, fall in falls.items() if fall is not None}
+    return FallWatch(gate, info, found) if len(found) == len(falls) else None
+
+
+def _fall(
+    gate: RegressionGate,
+    info: ScenarioInfo,
+    metric: str,
+    weighing: Mapping[str, tuple[int, float]],
+    needed: int,
+    error: float,
+) -> _Fall | None:
+    """Return the fall of a metric before anything is scored; ``weighing`` are index and weight."""
+    before = {
+        index: _before(gate, info, metric, name)
+        for name, (index, _) in weighing.items()
+        if is_scored(gate.baseline.scores[metric].get(name))
+    }
+    low, high = score_range(metric, info)
+    if not before or not math.isfinite(high - low):
+        return None
+    if gate.relative and min(least for least, _ in before.values()) < 0.0:
+        return None
+    ends = {index: _ends(gate, metric, (low, high), theirs) for index, theirs in before.items()}
+    count = len(before)
+    # Half a pair less than is needed: no number of pairs lies between.
+    enough = Bound(min=(needed - 0.5) / count)
+    return _Fall(
+        GrowingSum(ends, dict(weighing.values()), error / len(gate.targets)),
+        GrowingMean(enough, (0.0, 1.0), count, count, error),
+        frozenset(before),
+    )
+
+
+def _can_be_early(gate: RegressionGate, info: ScenarioInfo) -> bool:
+    """Return whether a verdict can be known before every sample is scored.
+
+    Holes can make a fall undecided. In mode ``exceeds`` the test must have a result whatever the
+    differences are, or else the gate must pass without one.
+    """
+    columns = targets_of(info)
+    if any(columns[metric].retrieves for metric in gate.targets):
+        return False
+    if gate.mode == "any" or gate.undecided == "pass":
+        return True
+    has_result = gate.test.test in ("permutation", "wilcoxon") and info.group_by is None
+    return has_result and _times(gate) / (gate.test.n_resamples + 1) < gate.test.alpha
+
+
+def _times(gate: RegressionGate) -> int:
+    """Return what the smallest p of a metric is multiplied by."""
+    used = correction_used(gate.test.test, gate.test.correction)
+    return len(gate.targets) if used == "holm" else 1
+
+
+def _pairs_needed(gate: RegressionGate, required: int) -> int:
+    """Return with how many pairs the gate is decided, of those that must be there."""
+    if gate.undecided == "pass":
+        return 1
+    needed = max(gate.pairs_needed(required), 1)
+    if gate.mode == "any":
+        return needed
+    least = 2  # as many as could differ significantly, if all fell
+    while _times(gate) * math.ldexp(1.0, 1 - least) >= gate.test.alpha:
+        least += 1
+    return max(needed, least)
+
+
+def _before(gate: RegressionGate, info: ScenarioInfo, metric: str, name: str) -> _Ends:
+    """Return between which ends the score of the baseline lies that a pair will have.
+
+    A weighted score leaves out metrics that apply in this run only: it is then a mean of the rest.
+    """
+    known = gate.baseline.scores
+    scores = [known[metric][name]]
+    if metric == WEIGHTED_SCORE:
+        scores += [
+            column.to_unit(score)
+            for column in info.metrics
+            if column.weight > 0.0 and is_scored(score := known.get(column.name, {}).get(name))
+        ]
+    found = [score for score in scores if is_scored(score)]
+    return min(found), max(found)
+
+
+def _ends(gate: RegressionGate, metric: str, ours: _Ends, theirs: _Ends) -> _Ends:
+    """Return the ends of what is left of the allowed fall: it is linear in both scores."""
+    corners = [_left(gate, metric, now, before) for now, before in product(ours, theirs)]
+    return min(corners), max(corners)
+
+
+def _left(gate: RegressionGate, metric: str, now: float, before: float) -> float:
+    """Return what a pair leaves of the allowed fall; below 0 it fell by more."""
+    gain = now - before if gate.higher_is_better[metric] else before - now
+    return gain + (gate.max_drop * before if gate.relative else gate.max_drop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fall:
+    """What is ``left`` of the fall that a metric may have, and whether ``pairs`` are enough.
+
+    ``known`` are the samples that have a score in the baseline.
+    """
+
+    left: GrowingSum
+    pairs: GrowingMean
+    known: frozenset[int]
+
+
+class FallWatch(Watch):
+    """Follows what is left of the allowed fall of each metric, and the number of pairs.
+
+    In mode ``exceeds`` only a pass is certain early: whether a fall is significant depends on every
+    difference.
+    """
+
+    follows_scores: ClassVar[bool] = True
+
+    def __init__(
+        self, gate: RegressionGate, info: ScenarioInfo, falls: Mapping[str, _Fall]
+    ) -> None:
+        self._gate = gate
+        self._info = info
+        self._falls = falls
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether no metric fell by more than is allowed; None while that is open."""
+        falls = self._falls.values()
+        if self._gate.mode == "any" and any(fall.left.verdict is False for fall in falls):
+            return False
+        return all(fall.left.verdict and fall.pairs.verdict for fall in falls) or None
+
+    def add(self, sample: SampleResult) -> None:
+        """Note the scores of a sample that has some in the baseline."""
+        for metric, fall in self._falls.items():
+            if sample.invalid is not None or sample.index not in fall.known:
+                continue
+            now, before = paired_scores(self._info, sample, self._gate.baseline, metric)
+            left = None
+            if is_scored(now) and is_scored(before):
+                left = _left(self._gate, metric, now, before)
+            fall.left.add(sample.index, left, may_come=bool(sample.errors))
+            fall.pairs.add(float(left is not None))
+
+
+def _id(sample: AnySample) -> str:
+    return sample.id if isinstance(sample, Sample) else sample.sample_id

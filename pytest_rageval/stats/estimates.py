@@ -1,0 +1,422 @@
+"""Means over all rows of a data set of which a sample was asked, with the help of an older run.
+
+The rows are divided into classes that do not depend on a new score: answers that are known to be as
+they were, answers that changed, and both by how they scored before. With Y and f the new and the
+older scores, W a class's share of all weight,
+
+    mean = Σ W (c·mean(f of all) + mean(Y - c·f of the asked)),   c = 1 if unchanged, else 1/2
+
+A class is a control variate of its own: rows that scored alike before are likely to do so again
+(post-stratification; Cochran 1977, 5A.9). The factor c is fixed, since a factor that is found from
+the new scores can make an interval rise with a worse score.
+
+The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f
+in its class, p the share of the rows that is asked; a class that is asked throughout is known, and
+adds nothing (distances are put together as Zou and Donner 2008 do). All classes share one extra
+answer by W, and unchanged ones have half of theirs, as in Jeffreys' interval. Beyond these rows
+q b² is added to the sum: b is the distance for all new scores without the older ones, q the
+effective number of asked rows in that of all, so that a run that asks all has its own interval.
+
+Each end falls, or stays, with each score: the mean less both distances does, since √(1 - p)·x +
+√q·√(1 - x²) <= 1 for q = p. Groups (``group_by``) are asked and counted as rows are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_rageval.model import (
+    NOTHING,
+    WEIGHTED_SCORE,
+    Baseline,
+    Estimate,
+    SampleResult,
+    ScenarioResult,
+    answer_digest,
+)
+from pytest_rageval.stats.influence import dot, sum_of_squares
+from pytest_rageval.stats.summary import group_sums, weighted_interval
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
+from pytest_rageval.stats.wording import counted
+
+LEAST_ASKED: Final = 10
+"""With fewer rows asked there is no estimate."""
+
+LEAST_IN_CLASS: Final = 5
+"""So many rows, or groups, of a class of older scores are asked, and drawn of each stratum."""
+
+MOST_CLASSES: Final = 8
+"""A class of older scores holds an eighth of its stratum at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that the metric applies to, with its scores in this run and in the older one.
+
+    ``new`` is None where it was not asked, ``old`` where that run has no score. Rows of one
+    ``group`` are asked together. ``changed`` is None where its answer is not known before it is
+    asked.
+    """
+
+    new: float | None
+    old: float | None
+    weight: float = 1.0
+    group: Hashable | None = None
+    changed: bool | None = None
+
+
+def estimates_of(
+    result: ScenarioResult, baseline: Baseline, confidence: float = 0.95
+) -> dict[str, Estimate]:
+    """Return the mean of each metric, and of the weighted score, over all rows of the data set.
+
+    ``result`` has a sample for each row, those that were not drawn as skipped ones. An asked row
+    without a score is none of the rows, as in a run that asks all; nor is one that was not asked
+    and to which the metric did not apply in the older run.
+    """
+    info = result.info
+    drawn = frozenset() if info.sample is None else info.sample.drawn
+    samples = [one for one in result.samples if one.is_expected or one.sample_id not in drawn]
+    changed = changed_answers(samples, baseline.digests)
+    groups = group_numbers(info, samples)
+    weights = rescale([sample.sample_weight for sample in samples])
+    ranges = {column.name: column.range for column in info.metrics}
+    ranges[WEIGHTED_SCORE] = info.weighted_range
+    found = {}
+    for name, ends in ranges.items():
+        rows = [
+            Row(
+                new if is_scored(new := score_of(sample, name)) else None,
+                _older(baseline, name, sample.sample_id),
+                weights[at],
+                None if groups is None else groups[at],
+                changed.get(sample.sample_id) if changed else None,
+            )
+            for at, sample in enumerate(samples)
+            if _is_row(sample, name, baseline, is_asked=sample.sample_id in drawn)
+        ]
+        found[name] = estimate(rows, ends, confidence)
+    return found
+
+
+def changed_answers(samples: Iterable[SampleResult], digests: Mapping[str, str]) -> dict[str, bool]:
+    """Return whether each answer is another one than that of the older run with these ``digests``.
+
+    Empty unless all answers are known: of rows that are not asked, too.
+    """
+    rows = list(samples)
+    if any(row.answer is None and row.contexts is None for row in rows):
+        return {}
+    return {
+        row.sample_id: answer_digest(row.answer, row.contexts) != digests[row.sample_id]
+        for row in rows
+        if row.sample_id in digests
+    }
+
+
+def _older(baseline: Baseline, name: str, sample_id: str) -> float | None:
+    found = baseline.scores.get(name, NOTHING).get(sample_id)
+    return found if is_scored(found) else None
+
+
+def _is_row(sample: SampleResult, name: str, baseline: Baseline, *, is_asked: bool) -> bool:
+    if sample.sample_weight == 0.0:
+        return False
+    if is_asked:
+        return is_scored(score_of(sample, name))
+    is_known = is_scored(_older(baseline, name, sample.sample_id))
+    has_failed = sample.sample_id in baseline.failed.get(name, ())
+    return is_known or has_failed or name not in baseline.scores
+
+
+def estimate(
+    rows: Sequence[Row], value_range: tuple[float, float], confidence: float = 0.95
+) -> Estimate:
+    """Return the mean over ``rows``, some of which have a new score, and both intervals.
+
+    ``value_range`` is the metric's, with infinities where it is unbounded. There is no estimate
+    with fewer than LEAST_ASKED new scores, or fewer than two of a part of which not all is asked.
+    """
+    known = [row.changed for row in rows if row.changed is not None]
+    counts = (sum(row.new is not None for row in rows), len(rows), sum(known) if known else None)
+    if counts[0] < min(LEAST_ASKED, max(len(rows), 2)):
+        scored = counted(counts[0], "row")
+        return _no_estimate(f"{scored} with a score, fewer than {LEAST_ASKED}", counts)
+    strata = _strata(rows)
+    short = [name for name, units in strata.items() if _is_short(units)]
+    if short:
+        of = "" if all(row.group is None for row in rows) else "groups of "
+        return _no_estimate(f"fewer than 2 {of}{short[0]} were asked", counts)
+    whole = math.fsum(row.weight for row in rows)
+    classes = [units for stratum in strata.values() for units in _by_older_score(stratum)]
+    ends = _ends([_Class.of(units, whole) for units in classes], value_range, confidence)
+    if ends is None:
+        return _no_estimate(
+            "the rows that were asked are too few to say how far they spread", counts
+        )
+    mean, ci_low, ci_high, beyond_low, beyond_high = ends
+    return Estimate(mean, ci_low, ci_high, beyond_low, beyond_high, *counts)
+
+
+def _no_estimate(why: str, counts: tuple[int, int, int | None]) -> Estimate:
+    return Estimate(None, None, None, None, None, *counts, why)
+
+
+UNCHANGED: Final = "rows with the same answer"
+CHANGED: Final = "rows with another answer"
+UNKNOWN: Final = "rows"
+NEW: Final = "rows without an older score"
+"""Strata, in the words of a reason."""
+
+_BELIEVED: Final = {UNCHANGED: 1.0, CHANGED: 0.5, UNKNOWN: 0.5, NEW: 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Rows that are asked together: a group, or one row; ``old`` is their mean in the older run."""
+
+    rows: Sequence[Row]
+    stratum: str
+    old: float
+    is_asked: bool
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> _Unit:
+        """Return the unit of some rows; without an older score of each it has 0.0."""
+        is_asked = any(row.new is not None for row in rows)
+        olds = [(row.old, row.weight) for row in rows if row.old is not None]
+        if len(olds) < len(rows):
+            return cls(rows, NEW, 0.0, is_asked)
+        answers = {row.changed for row in rows}
+        stratum = CHANGED if True in answers else UNKNOWN if None in answers else UNCHANGED
+        return cls(rows, stratum, olds[0][0] if len(olds) == 1 else _mean(olds), is_asked)
+
+
+def _strata(rows: Sequence[Row]) -> dict[str, list[_Unit]]:
+    """Return the units of each stratum; the order of ``rows`` decides no digit of a sum."""
+    together: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    for at, row in enumerate(sorted(rows, key=_by_scores)):
+        together[(at,) if row.group is None else row.group].append(row)
+    units = sorted(together.values(), key=lambda unit: [_by_scores(row) for row in unit])
+    strata: defaultdict[str, list[_Unit]] = defaultdict(list)
+    for unit in map(_Unit.of, units):
+        strata[unit.stratum].append(unit)
+    return {name: strata[name] for name in sorted(strata)}
+
+
+def _by_scores(row: Row) -> tuple[float, float, float]:
+    old, new = (-math.inf if score is None else score for score in (row.old, row.new))
+    return old, new, row.weight
+
+
+def _is_short(units: Sequence[_Unit]) -> bool:
+    asked = sum(unit.is_asked for unit in units)
+    return asked < min(2, len(units))
+
+
+def _by_older_score(units: Sequence[_Unit]) -> list[list[_Unit]]:
+    """Return the stratum in parts of about equal older scores; equal ones are in one part.
+
+    Each has LEAST_IN_CLASS asked units or more. The borders lie where the older scores put them.
+    """
+    scores: defaultdict[float, list[_Unit]] = defaultdict(list)
+    for unit in units:
+        scores[unit.old].append(unit)
+    parts: list[list[_Unit]] = []
+    gathered: list[_Unit] = []
+    for score in sorted(scores):
+        gathered = gathered + scores[score]
+        is_large = MOST_CLASSES * len(gathered) >= len(units)
+        if is_large and sum(unit.is_asked for unit in gathered) >= LEAST_IN_CLASS:
+            parts.append(gathered)
+            gathered = []
+    if gathered and parts:
+        parts[-1] = parts[-1] + gathered
+    return parts or [gathered]
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """Units of one stratum that scored alike before, with their ``share`` of all weight.
+
+    ``factor`` says how far the older scores are believed, ``asked`` has new and older score, weight
+    and the number of the unit of each asked row, ``olds`` older score and weight of all rows.
+    """
+
+    units: Sequence[_Unit]
+    share: float
+    factor: float
+    asked: Sequence[tuple[float, float, float, int]]
+    olds: Sequence[tuple[float, float]]
+
+    @classmethod
+    def of(cls, units: Sequence[_Unit], whole: float) -> _Class:
+        """Return the class of ``units``; ``whole`` is the weight of all classes."""
+        rows = [(row, at) for at, unit in enumerate(units) for row in unit.rows]
+        olds = [(0.0 if row.old is None else row.old, row.weight) for row, _ in rows]
+        asked = [
+            (row.new, old, weight, at)
+            for (row, at), (old, weight) in zip(rows, olds, strict=True)
+            if row.new is not None
+        ]
+        share = math.fsum(weight for _, weight in olds) / whole
+        return cls(units, share, _BELIEVED[units[0].stratum], asked, olds)
+
+    @property
+    def is_open(self) -> bool:
+        return not all(unit.is_asked for unit in self.units)
+
+    @property
+    def moved(self) -> list[tuple[float, float, int]]:
+        """Y - c·f, weight and number of the unit of each asked row."""
+        return [(new - self.factor * old, weight, at) for new, old, weight, at in self.asked]
+
+    @property
+    def mean(self) -> float:
+        """The estimate of its mean."""
+        moved = _mean([(value, weight) for value, weight, _ in self.moved])
+        return self.factor * _mean(self.olds) + moved
+
+    def distances(
+        self, value_range: tuple[float, float], confidence: float
+    ) -> tuple[float, float] | None:
+        """Return how far the ends for rows like these are from its mean."""
+        olds = [old for old, _ in self.olds]
+        low, high = value_range
+        ends = low - self.factor * max(olds), high - self.factor * min(olds)
+        extra = self.share * (0.5 if self.units[0].stratum == UNCHANGED else 1.0)
+        return _distances(self.moved, ends, confidence, extra)
+
+
+def _mean(pairs: Iterable[tuple[float, float]]) -> float:
+    values, weights = zip(*pairs, strict=True)
+    return dot(values, weights) / math.fsum(weights)
+
+
+def _distances(
+    rows: Sequence[tuple[float, float, int]],
+    ends: tuple[float, float],
+    confidence: float,
+    extra: float = 1.0,
+) -> tuple[float, float] | None:
+    values, weights, groups = (list(column) for column in zip(*rows, strict=True))
+    found = weighted_interval(values, weights, ends, confidence, groups, extra)
+    mean = _mean(zip(values, weights, strict=True))
+    return None if found is None else (mean - found[0], found[1] - mean)
+
+
+def _ends(
+    parts: Sequence[_Class], value_range: tuple[float, float], confidence: float
+) -> tuple[float, ...] | None:
+    """Return the mean, and both ends of the interval for these rows, and of that beyond them."""
+    rows = _all_asked(parts)
+    scores = [score for score, _, _ in rows]
+    low, high = min(value_range[0], *scores), max(value_range[1], *scores)
+    still_open = [part for part in parts if part.is_open]
+    units = [unit for part in still_open for unit in part.units]
+    asked = sum(unit.is_asked for unit in units) / len(units) if units else 1.0
+    inside = [part.distances((low, high), confidence) for part in still_open]
+    beyond = _distances(rows, (low, high), confidence)
+    known = [found for found in inside if found is not None]
+    if beyond is None or len(known) < len(inside):
+        return None
+    shares = [(1.0 - asked) * part.share**2 for part in still_open]
+    mean = math.fsum(part.share * part.mean for part in parts)
+    ends = [mean]
+    for distances, factors in ((known, shares), ([*known, beyond], [*shares, _worth(parts, rows)])):
+        squares = [
+            [factor * d * d for d in pair] for pair, factor in zip(distances, factors, strict=True)
+        ]
+        below, above = (math.sqrt(math.fsum(pair[end] for pair in squares)) for end in (0, 1))
+        ends += [mean - below, mean + above]
+    return tuple(min(max(end, low), high) for end in ends)
+
+
+def _worth(parts: Sequence[_Class], rows: Sequence[tuple[float, float, int]]) -> float:
+    """Return the effective number of asked units in that of all units, 1 where all are asked."""
+    everyone = [math.fsum(row.weight for row in unit.rows) for part in parts for unit in part.units]
+    asked = group_sums([weight for _, weight, _ in rows], [unit for _, _, unit in rows])
+    numbers = (math.fsum(one) ** 2 / sum_of_squares(one) for one in (asked, everyone))
+    few, all_of_them = numbers
+    return min(few / all_of_them, 1.0)
+
+
+def _all_asked(parts: Sequence[_Class]) -> list[tuple[float, float, int]]:
+    """Return new scores, weights that stand for all rows of the class, and numbers of units."""
+    rows: list[tuple[float, float, int]] = []
+    first = 0
+    for part in parts:
+        # Exactly 1 where all are asked: equal weights stay equal.
+        weights = (weight for _, _, weight, _ in part.asked)
+        scale = math.fsum(weight for _, weight in part.olds) / math.fsum(weights)
+        rows += [(new, scale * weight, first + at) for new, _, weight, at in part.asked]
+        first += len(part.units)
+    return rows
+
+
+def drawn_rows(
+    ids: Collection[str],
+    n: int,
+    seed: int,
+    *,
+    groups: Mapping[str, str] = NOTHING,
+    changed: Mapping[str, bool] = NOTHING,
+    whole: Collection[str] = (),
+) -> frozenset[str]:
+    """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
+
+    Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
+    average. The ``whole`` rows, which have no older score, are all drawn and are among the ``n``.
+    Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at
+    least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
+
+    >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
+    ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']
+    """
+    if n >= len(ids):
+        return frozenset(ids)
+    units: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in ids:
+        units[("group", groups[name]) if name in groups else ("row", name)].append(name)
+    without = frozenset(whole)
+    is_whole = {key: not without.isdisjoint(names) for key, names in units.items()}
+    parts: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
+    for key, names in units.items():
+        if not is_whole[key]:
+            parts[any(changed.get(name, False) for name in names)].append(key)
+    drawn = [key for key in units if is_whole[key]]
+    fixed = sum(len(units[key]) for key in drawn)
+    count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))
+    least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in parts.values())
+    if count < least or n < LEAST_ASKED:
+        raise ValueError(_too_small(n, fixed, max(least, LEAST_ASKED - fixed)))
+    sizes = {part: len(parts[part]) for part in sorted(parts)}
+    for part, size in _allocated(sizes, count).items():
+        drawn += sorted(parts[part], key=lambda key: _place(seed, *key))[:size]
+    return frozenset(name for key in drawn for name in units[key])
+
+
+def _too_small(n: int, fixed: int, least: int) -> str:
+    without = f"{fixed} without an older score, and " if fixed else ""
+    return f"a sample of {n} rows is too small: it takes {without}{least} others at least"
+
+
+def _place(seed: int, kind: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}\n{kind}\n{name}".encode()).digest()
+
+
+def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
+    """Return how many of ``count`` units to draw in each part, in proportion to its size."""
+    found = {part: min(LEAST_IN_CLASS, size) for part, size in sizes.items()}
+    for _ in range(count - sum(found.values())):
+        owed = {
+            part: size * count - found[part] * sum(sizes.values()) for part, size in sizes.items()
+        }
+        found[max(sorted(owed), key=owed.__getitem__)] += 1
+    return found

@@ -1,0 +1,153 @@
+"""F8: how sure the verdict of a gate on a mean is, and gates that a second run may not turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_rageval import RunSettings, UserError, evaluate
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+# Ten answers, the last two with one of two verdicts each way: mean .9, sd √(2 · .25)/10 = .070711.
+ROWS = [*(f"q{at}: 1" for at in range(8)), "x: flips", "y: flips"]
+# 1 - Φ((.9 - .8)/(.070711 · √2)) = 1 - Φ(1).
+CHANCE = 0.1586553
+
+
+@pytest.fixture
+def flipping(judged: JudgedProject) -> JudgedProject:
+    """Return a project whose judge says 1, and first 0 and then 1 of the answers that flip."""
+    turns: Counter[str] = Counter()
+
+    def answer(body: Mapping[str, Any]) -> str:
+        prompt = str(body["messages"][0]["content"])
+        turns[prompt] += 1
+        return str((turns[prompt] - 1) % 2) if prompt.endswith("flips") else "1"
+
+    judged.server.options.answer = answer
+    return judged
+
+
+def scenario(flipping: JudgedProject, gate: Any, **keys: Any) -> Any:
+    return flipping.scenario(ROWS, gates={"graded": gate}, judge={"repeats": 2}, **keys)
+
+
+def test_the_gate_says_how_often_a_second_run_would_differ(flipping: JudgedProject) -> None:
+    scenario(flipping, 0.8)
+    flipping.pytest().assert_outcomes(passed=12)
+    (gate,) = [one for one in flipping.project.results()["gates"] if one["name"] == "graded.mean"]
+    assert gate["flip_chance"] == pytest.approx(CHANCE, abs=1e-6)
+    assert gate["message"] == "0.9000 >= 0.8000 (a second run would differ in 16 %)"
+
+
+def test_workers_say_the_same(flipping: JudgedProject) -> None:
+    scenario(flipping, {"min": 0.8, "max_flip": 0.1})
+    flipping.distributed().assert_outcomes(passed=11, failed=1)
+    (gate,) = [one for one in flipping.project.results()["gates"] if one["name"] == "graded.mean"]
+    assert gate["flip_chance"] == pytest.approx(CHANCE, abs=1e-6)
+    assert gate["message"] == (
+        "cannot be decided: a second run would differ in 15.9 %, max_flip allows 10 %; "
+        "ask more repeats or more rows"
+    )
+
+
+def test_evaluate_says_the_same(flipping: JudgedProject) -> None:
+    conftest = flipping.path / "conftest.py"
+    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    path = scenario(flipping, {"min": 0.8, "max_flip": 0.2})
+    result = evaluate(path, run=RunSettings(cache_dir=flipping.path / "kept"))
+    (gate,) = [gate for gate in result.gates if gate.name == "graded.mean"]
+    assert gate.outcome == "passed"
+    assert gate.flip_chance == pytest.approx(CHANCE, abs=1e-6)
+
+
+def test_a_page_does_not_decide_it_again(flipping: JudgedProject) -> None:
+    """It says what the run said; a gate without max_flip follows the weights."""
+    from pytest_rageval.reports.page.data import plain_gates
+
+    conftest = flipping.path / "conftest.py"
+    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    run = RunSettings(cache_dir=flipping.path / "kept")
+    bounded = evaluate(scenario(flipping, {"min": 0.8, "max_flip": 0.2}), run=run)
+    (gate,) = [one for one in plain_gates(bounded) if one["name"] == "graded.mean"]
+    assert (gate["kind"], gate["targets"]) == ("as_run", ["graded"])
+    free = evaluate(scenario(flipping, 0.8), run=run)
+    (gate,) = [one for one in plain_gates(free) if one["name"] == "graded.mean"]
+    assert (gate["kind"], gate["remark"]) == ("mean", "a second run would differ in 16 %")
+
+
+def test_without_repeats_nothing_is_said(flipping: JudgedProject) -> None:
+    flipping.scenario(ROWS, gates={"graded": 0.5})
+    flipping.pytest()
+    (gate,) = [one for one in flipping.project.results()["gates"] if one["name"] == "graded.mean"]
+    assert "flip_chance" not in gate
+    assert gate["message"] == "0.8000 >= 0.5000"
+
+
+def test_a_run_that_may_stop_asks_every_sample(flipping: JudgedProject) -> None:
+    """The chance is known when all of them are there."""
+    scenario(flipping, {"min": 0.1, "max_flip": 0.2}, stop="decided")
+    flipping.pytest()
+    assert flipping.project.results()["samples"].__len__() == 10
+    assert Counter(flipping.project.outcomes().values())["skipped"] == 0
+
+
+@pytest.mark.parametrize(
+    ("gate", "keys", "message"),
+    [
+        (
+            {"graded": {"min": 0.8, "max_flip": 0.1}},
+            {"judge": {"repeats": 1}},
+            "gates.graded.max_flip: needs 'repeats' of a judge: write judge: {model: ..., "
+            "repeats: 3}",
+        ),
+        (
+            {"em": {"min": 0.8, "max_flip": 0.1}},
+            {"metrics": ["graded", "em"]},
+            "gates.em.max_flip: needs repeats, and no judge is asked for em; they are known of "
+            "graded",
+        ),
+        (
+            {"weighted_score": {"min": 0.8, "max_flip": 0.1}},
+            {"metrics": ["graded", "em"], "metric_weights": {"graded": 0, "em": 1}},
+            "gates.weighted_score.max_flip: needs repeats, and no judge is asked for "
+            "weighted_score; they are known of graded",
+        ),
+        (
+            {"graded": {"min": 0.8, "max_flip": 0.1, "corrected": True}},
+            {},
+            "gates.graded.max_flip: is of the judge's own mean, not of the corrected one: remove "
+            "one of the two",
+        ),
+        (
+            {"graded": {"min": 0.8, "max_flip": 0.5}},
+            {},
+            "gates.graded.max_flip: expected a number above 0 and below 0.5, found 0.5",
+        ),
+        (
+            {"graded": {"min": 0.8, "max_flip": 0}},
+            {},
+            "gates.graded.max_flip: expected a number above 0 and below 0.5, found 0",
+        ),
+    ],
+)
+def test_max_flip_is_refused_where_nothing_repeats(
+    flipping: JudgedProject, gate: Any, keys: dict[str, Any], message: str
+) -> None:
+    conftest = flipping.path / "conftest.py"
+    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    rows = [{"answer": "1", "references": ["1"]}]
+    path = flipping.scenario(rows, gates=gate, **{"judge": {"repeats": 2}, **keys})
+    with pytest.raises(UserError) as caught:
+        evaluate(path)
+    (problem,) = caught.value.problems
+    assert problem.message == message
+    line = int(str(problem).split(":")[1])
+    assert "max_flip" in path.read_text("utf-8").splitlines()[line - 1]

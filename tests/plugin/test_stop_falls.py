@@ -1,0 +1,133 @@
+"""``stop`` where a run is held against a saved one: no more calls once a regression is certain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+
+def answers(least: float, count: int) -> list[str]:
+    """Return answers that score a little more than ``least``, no two of them alike."""
+    return [f"{least + at / 100_000:.7f}" for at in range(count)]
+
+
+def scenario(judged: JudgedProject, rows: list[str], **options: Any) -> None:
+    """Write a scenario that is held against ``main``, in mode any unless told otherwise."""
+    stop = options.pop("stop", "decided")
+    gate = {"baseline": "main", "metrics": ["graded"], "mode": "any", **options}
+    keys = {"gates": {"no_regression": gate}, "judge": {"concurrency": 2}, "stop": stop}
+    judged.scenario(rows, **keys)
+
+
+def saved(judged: JudgedProject, rows: list[str], stop: Any = "decided") -> None:
+    """Save a run of all samples as ``main``: there is nothing yet to stop for."""
+    judged.server.options.latency_s = 0.01
+    scenario(judged, rows, stop=stop)
+    result = judged.pytest("--rag-save=main")
+    result.stdout.fnmatch_lines(["baseline main saved: *"])
+    assert len(judged.asked) == len(rows)
+    judged.server.forget()
+
+
+def test_a_run_that_fell_is_not_asked_to_the_end(judged: JudgedProject) -> None:
+    """0.9 before, 0 now: after 6 of 40 the rest, 1 at best, gains 34 · 0.1 of the 6 · 0.9 lost."""
+    saved(judged, answers(0.9, 40))
+    scenario(judged, answers(0.0, 40))
+    result = judged.loop_back()
+    asked = len(judged.asked)
+    assert 5 <= asked <= 14
+    result.stdout.fnmatch_lines(
+        [f"stopped when the verdict was certain: all figures are of the {asked} of 40 samples*"]
+    )
+    found = judged.project.results()
+    message = found["gates"][0]["message"]
+    assert message.startswith("graded: fell by 0.9000, more than max_drop 0.0000 (mode any)")
+    assert message.endswith(f"; of the {asked} of 40 samples asked")
+    assert f", n {asked} " in message
+    assert found["complete"] is False
+    assert judged.project.gates() == {"no_regression": "failed", "unscored": "passed"}
+
+
+@pytest.mark.parametrize("stop", ["decided", 0.05])
+def test_the_run_that_is_saved_first_asks_about_every_sample(
+    judged: JudgedProject, stop: Any
+) -> None:
+    saved(judged, answers(0.5, 6), stop)
+    assert judged.project.results()["complete"] is True
+
+
+def test_a_run_as_good_as_main_passes_before_all_is_asked(judged: JudgedProject) -> None:
+    """At an error bound of 0.05, and its verdict is that of two processes."""
+    saved(judged, answers(0.5, 100))
+    scenario(judged, answers(0.500001, 100), stop=0.05, max_drop=0.2)
+    result = judged.pytest()
+    assert result.ret == pytest.ExitCode.OK
+    assert 30 <= len(judged.asked) <= 85
+    alone = judged.project.gates()
+    assert alone == {"no_regression": "passed", "unscored": "passed"}
+    assert "cannot be decided" not in "\n".join(result.outlines)
+    judged.server.forget()
+    judged.distributed("--rag-cache=off")
+    assert 30 <= len(judged.asked) < 100
+    assert judged.project.gates() == alone
+
+
+def test_a_stopped_run_does_not_replace_its_baseline(judged: JudgedProject) -> None:
+    saved(judged, answers(0.9, 40))
+    scenario(judged, answers(0.0, 40))
+    result = judged.pytest("--rag-save-failed=main")
+    result.stdout.fnmatch_lines(["baseline main NOT saved: * of 40 samples were not asked; *"])
+
+
+def test_other_modes_ask_about_every_sample_and_say_so(judged: JudgedProject) -> None:
+    saved(judged, answers(0.5, 8))
+    scenario(judged, answers(0.4, 8), mode="significant")
+    result = judged.pytest()
+    assert len(judged.asked) == 8
+    result.stdout.fnmatch_lines(
+        ["stop: nothing stops early: gate 'no_regression' needs every sample"]
+    )
+    scenario(judged, answers(0.4, 8), mode="significant", stop=0.05)
+    refused = "\n".join(judged.pytest().outlines)
+    assert "and for no_regression in mode any or exceeds, and there is 'no_regression'" in refused
+    assert len(judged.asked) == 8
+
+
+def test_a_lost_pair_forbids_to_pass_early(judged: JudgedProject) -> None:
+    """Three of 20 have no score though 18 are needed: the run is asked to the end, and is red."""
+    saved(judged, answers(0.0, 20))
+    rows: list[Any] = answers(0.000001, 20)
+    for at in (2, 9, 15):
+        rows[at] = f"400|{rows[at]}"
+    judged.scenario(
+        rows,
+        gates={
+            "no_regression": {"baseline": "main", "metrics": ["graded"], "mode": "any"},
+            "unscored": 0.5,
+        },
+        judge={"concurrency": 2},
+        stop="decided",
+    )
+    judged.pytest()
+    assert len(judged.asked) == 20
+    assert judged.project.gates() == {"no_regression": "failed", "unscored": "passed"}
+    message = judged.project.results()["gates"][0]["message"]
+    assert "cannot be decided: only 17 of the 20 samples of main have a score" in message
+
+
+def test_the_short_form_of_the_command_line_stops_too(judged: JudgedProject) -> None:
+    """``--rag-compare-fail`` in mode significant does not; ``compare_fail`` may name another."""
+    saved(judged, answers(0.9, 40))
+    gates = {"compare_fail": {"graded": {"max_drop": 0.1, "mode": "any"}}}
+    judged.scenario(
+        answers(0.0, 40), gates=gates, compare="main", judge={"concurrency": 2}, stop="decided"
+    )
+    judged.pytest()
+    assert len(judged.asked) <= 16
+    assert judged.project.gates()["compare_fail.graded"] == "failed"
