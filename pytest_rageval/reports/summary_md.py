@@ -295,10 +295,9 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
             f"| {_name(metric.name)} | {a} | {b} | {diff} | {ends} | {' | '.join(p_values)} | "
             f"{found.n} | {verdict} | {remark}"
         )
-    title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
-    yield from _table(title, head, rows, room)
+    yield from _table(f"Compared with {_name(comparison.baseline)}", head, rows, room)
     looks = f"{compared.test.capitalize()}." if comparison.looks > 1 else ""
-    for line in filter(None, (looks, _cell(compared.needed_rows, _MESSAGE_WIDTH))):
+    for line in filter(None, (looks, _within(compared.needed_rows, _MESSAGE_WIDTH))):
         yield from ("", line)
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
@@ -322,11 +321,11 @@ def _worse_than(compared: ComparedRun, listed: Container[int], room: int) -> Ite
         key=lambda pair: (pair.diff, pair.sample.index),
     )
     worse = [metric for metric in compared.metrics if metric.word == "worse"]
-    metrics = _listed([f"{_name(found.name)} {change(found.figures.diff)}" for found in worse])
+    falls = [f"{_name(found.name)} {change(found.figures.diff)}" for found in worse]
+    metrics = _listed(falls, room // 4)
     if not (fallen or metrics):
         return
     name = _cell(compared.baseline, _NAME_WIDTH)
-    head = f"| sample | {name} | this run | A - B | question |"
     new = [fall for fall in fallen if fall.sample.index not in listed]
     rows = [
         f"| {_name(fall.sample.sample_id)} | {figure(fall.then)} | {figure(fall.now)} | "
@@ -343,7 +342,7 @@ def _worse_than(compared: ComparedRun, listed: Container[int], room: int) -> Ite
         fell = f"{len(fallen)} fell{above}"
         yield f"Of {len(changes)} samples {fell}, {risen} rose, {equal} are equal."
     if rows:
-        yield from _rows(head, rows, room)
+        yield from _rows(f"| sample | {name} | this run | A - B | question |", rows, room)
 
 
 def _gates(result: ScenarioResult) -> Iterator[str]:

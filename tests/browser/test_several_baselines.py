@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -114,3 +115,7 @@ def test_it_is_in_chinese_too(open_report: Any) -> None:
     assert "显著性水平 0.001（共 50 次检验，合计 0.05）" in said(page, "#comparison .hint")[0]
     pinned, _ = said(page, "#comparison .against li")
     assert "变差的样本中有 13 个在 main 中已经变差。" in pinned
+    shown = " ".join(said(page, "#comparison, #verdict .failures, #gates .message"))
+    words = set(re.findall("[A-Za-z]{2,}", shown.replace("release-1.4", "")))
+    assert words <= {"main", "max", "no", "regression", "significant", "drop"}, words
+    assert "检出变差 0.02（检验效能 80%）：约需 " in shown
