@@ -174,7 +174,7 @@ def _wrong(view: RunView) -> Markup:
     found = WhatIsWrong(view)
     undecided = [f"undecided: {gate}" for gate in found.undecided]
     more = [f"and {len(undecided) - MOST} more undecided"] if len(undecided) > MOST else []
-    said = [*found.said, *undecided[:MOST], *more, *filter(None, [found.changes])]
+    said = [*found.said, *undecided[:MOST], *more, *found.changes]
     lines = listed(shorten(line, _LINE_WIDTH) for line in said)
     return joined([lines, *(_answer(answer) for answer in found.answers[:MOST])])
 

@@ -155,11 +155,6 @@ class RunView:
         """The run against each baseline, in the order of the file; nothing without one."""
         return [ComparedRun(self.result, figures) for figures in self.result.comparisons]
 
-    @property
-    def changes(self) -> Sequence[Change]:
-        """The samples that this run and the first baseline scored."""
-        return self.compared[0].changes if self.compared else []
-
     def worst(self, is_listed: Callable[[SampleResult], bool]) -> list[SampleResult]:
         """Return the samples that could not be judged, then the others, the lowest first."""
         return sorted(filter(is_listed, self.result.samples), key=badness)

@@ -63,6 +63,16 @@ def change_interval(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"{change(low)}..{change(high)}"
 
 
+def interval_name(alpha: float) -> str:
+    """Return the confidence of an interval, with the digits that keep it from being 100.
+
+    >>> interval_name(0.05), interval_name(0.0005)
+    ('95 % interval', '99.95 % interval')
+    """
+    texts = [f"{100 * (1 - alpha):.{digits}g}" for digits in range(3, 10)]
+    return next((text for text in texts if text != "100"), texts[-1]) + " % interval"
+
+
 def verdict_word(compared: MetricComparison, *, higher_is_better: bool) -> Word:
     """Return what a comparison shows of this run (A).
 
