@@ -108,8 +108,8 @@ def _heading(title: str, verdict: Markup, ended: str) -> Markup:
 def _remarks(view: RunView) -> Iterator[str]:
     """Yield what has to be known to read the figures."""
     result = view.result
-    if view.stopped:
-        yield view.stopped
+    if view.asked:
+        yield view.asked
     elif not result.complete:
         yield "a partial run: the figures are of the samples that ran, and no gate is decided"
     if result.info.overridden:
@@ -174,7 +174,7 @@ def _wrong(view: RunView) -> Markup:
     found = WhatIsWrong(view)
     undecided = [f"undecided: {gate}" for gate in found.undecided]
     more = [f"and {len(undecided) - MOST} more undecided"] if len(undecided) > MOST else []
-    said = [*found.said, *undecided[:MOST], *more, *filter(None, [found.changes])]
+    said = [*found.said, *undecided[:MOST], *more, *found.changes]
     lines = listed(shorten(line, _LINE_WIDTH) for line in said)
     return joined([lines, *(_answer(answer) for answer in found.answers[:MOST])])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ from pytest_rageval.stats.wording import (
     counted,
     figure,
     interval,
+    interval_name,
 )
 from pytest_rageval.text.printable import one_line, short_line
 
@@ -50,6 +51,7 @@ LISTED = 10
 _ROOM_WRONG = 8_000
 _ROOM_MEANS = 10_000
 _ROOM_COMPARISON = 9_000
+_MOST_COMPARED = 5
 _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
@@ -97,8 +99,8 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
         yield f"- groups: {len(result.samples)} samples in {groups} groups ({field})"
     if result.info.overridden:
         yield f"- overridden: {_listed([_code(path) for path in result.info.overridden])}"
-    if view.stopped:
-        yield f"- **{view.stopped}**"
+    if view.asked:
+        yield f"- **{view.asked}**"
     elif not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(view)
@@ -125,7 +127,7 @@ def _wrong(view: RunView) -> Iterator[str]:
     yield from _sentences(found.gates, _ROOM_FAILED, "failed gate", names)
     names = [gate.name for gate in found.open]
     yield from _sentences(found.undecided, _ROOM_NAMES, "undecided gate", names, "undecided: ")
-    yield from _sentences([found.changes] if found.changes else [], _ROOM_NAMES)
+    yield from _sentences(found.changes, _ROOM_NAMES, "baseline")
     answers = ["\n".join(_answer(answer)) for answer in found.answers[:MOST]]
     if shown := _fitting(answers, _ROOM_WRONG):
         yield from ("", "## Worst answers", "", *shown)
@@ -266,18 +268,21 @@ def _causes(view: RunView) -> Iterator[str]:
 
 
 def _comparisons(view: RunView) -> Iterator[str]:
-    for compared in view.compared:
-        yield from _comparison(compared)
-    if view.compared:
-        for line in view.result.info.unlike:
-            yield ""
-            yield _cell(line, _MESSAGE_WIDTH)
+    """Yield a table for each baseline; the more there are, the shorter each."""
+    shown = view.compared[:_MOST_COMPARED]
+    for compared in shown:
+        yield from _comparison(compared, _ROOM_COMPARISON // len(shown))
+    if others := [_name(compared.baseline) for compared in view.compared[_MOST_COMPARED:]]:
+        yield from ("", f"Compared with {_listed(others, _ROOM_NAMES)} too: see results.json.")
+    for line in view.result.info.unlike if shown else ():
+        yield from ("", _cell(line, _MESSAGE_WIDTH))
 
 
-def _comparison(compared: ComparedRun) -> Iterator[str]:
+def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
     comparison = compared.figures
     ways = f"p ({comparison.test}) | p ({correction_name(comparison.correction)})"
-    head = f"| metric | A (this run) | B | A - B | interval | {ways} | n | verdict | |"
+    ends = "interval" if comparison.looks == 1 else interval_name(comparison.alpha)
+    head = f"| metric | A (this run) | B | A - B | {ends} | {ways} | n | verdict | |"
     rows = []
     for metric in compared.metrics:
         found = metric.figures
@@ -290,46 +295,42 @@ def _comparison(compared: ComparedRun) -> Iterator[str]:
             f"| {_name(metric.name)} | {a} | {b} | {diff} | {ends} | {' | '.join(p_values)} | "
             f"{found.n} | {verdict} | {remark}"
         )
-    title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
-    yield from _table(title, head, rows, _ROOM_COMPARISON)
-    if compared.needed_rows:
-        yield from ("", _cell(compared.needed_rows, _MESSAGE_WIDTH))
+    yield from _table(f"Compared with {_name(comparison.baseline)}", head, rows, room)
+    looks = f"{compared.test.capitalize()}." if comparison.looks > 1 else ""
+    for line in filter(None, (looks, _within(compared.needed_rows, _MESSAGE_WIDTH))):
+        yield from ("", line)
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
-            yield ""
-            yield f"Only in {where}: {len(names)} samples"
-    if comparison.looks > 1:
-        yield from ("", f"{compared.test}.")
+            yield from ("", f"Only in {where}: {len(names)} samples")
 
 
 def _fallen(view: RunView) -> Iterator[str]:
-    """Yield what got worse against each baseline."""
-    for compared in view.compared:
-        yield from _worse_than(compared)
+    """Yield what got worse against each baseline; no sample is in two tables."""
+    listed: set[int] = set()
+    shown = view.compared[:_MOST_COMPARED]
+    for compared in shown:
+        yield from _worse_than(compared, listed, _ROOM_SAMPLES // len(shown))
+        listed |= {pair.sample.index for pair in compared.changes if pair.diff < 0.0}
 
 
-def _worse_than(compared: ComparedRun) -> Iterator[str]:
-    """Yield what got worse against a baseline: metrics in a sentence, samples in a table."""
+def _worse_than(compared: ComparedRun, listed: Container[int], room: int) -> Iterator[str]:
+    """Yield what got worse: metrics in a sentence; samples, but those ``listed``, in a table."""
     changes = compared.changes
     fallen = sorted(
         (pair for pair in changes if pair.diff < 0.0),
         key=lambda pair: (pair.diff, pair.sample.index),
     )
-    metrics = _listed(
-        [
-            f"{_name(metric.name)} {change(metric.figures.diff)}"
-            for metric in compared.metrics
-            if metric.word == "worse"
-        ]
-    )
+    worse = [metric for metric in compared.metrics if metric.word == "worse"]
+    falls = [f"{_name(found.name)} {change(found.figures.diff)}" for found in worse]
+    metrics = _listed(falls, room // 4)
     if not (fallen or metrics):
         return
     name = _cell(compared.baseline, _NAME_WIDTH)
-    head = f"| sample | {name} | this run | A - B | question |"
+    new = [fall for fall in fallen if fall.sample.index not in listed]
     rows = [
         f"| {_name(fall.sample.sample_id)} | {figure(fall.then)} | {figure(fall.now)} | "
         f"{change(fall.diff)} | {_question(fall.sample)} |"
-        for fall in fallen[:LISTED]
+        for fall in new[:LISTED]
     ]
     yield from ("", f"## Worse than {name}", "")
     if metrics:
@@ -337,9 +338,11 @@ def _worse_than(compared: ComparedRun) -> Iterator[str]:
     if changes:
         risen = sum(pair.diff > 0.0 for pair in changes)
         equal = len(changes) - len(fallen) - risen
-        yield f"Of {len(changes)} samples {len(fallen)} fell, {risen} rose, {equal} are equal."
+        above = f" ({len(fallen) - len(new)} of them above)" if len(new) < len(fallen) else ""
+        fell = f"{len(fallen)} fell{above}"
+        yield f"Of {len(changes)} samples {fell}, {risen} rose, {equal} are equal."
     if rows:
-        yield from _rows(head, rows, _ROOM_SAMPLES)
+        yield from _rows(f"| sample | {name} | this run | A - B | question |", rows, room)
 
 
 def _gates(result: ScenarioResult) -> Iterator[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -25,7 +25,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     value_text,
 )
-from pytest_rageval.reports.run_view import Change, RunView, is_bad
+from pytest_rageval.reports.run_view import ComparedRun, RunView, is_bad
 from pytest_rageval.stats.summary import error_kind
 from pytest_rageval.stats.verdict import (
     badness,
@@ -53,6 +53,8 @@ _COMPARED: Final = 10_000
 _SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,6}) ([<>]) (-?\d{1,20}\.\d{1,6})")
 Blamed: TypeAlias = tuple[tuple[str, Bound | None], ...]
 """Metrics with the bounds of the gates that they failed, None of a gate without one."""
+Falls: TypeAlias = dict[str, float]
+"""By baseline, the weighted score that an answer had where it was better."""
 
 _WORDS: Final = {"<": "is below", ">": "is above"}
 
@@ -109,44 +111,39 @@ class WhatIsWrong:
         if not self.view.result.is_red:
             return []
         kinds = Counter(map(self._kind, self._wrong))
-        fallen = {pair.sample.index: pair for pair in self.view.changes if pair.diff < 0.0}
+        falls: dict[int, Falls] = {}
+        for compared in self.view.compared:
+            for pair in compared.changes:
+                if pair.diff < 0.0:
+                    falls.setdefault(pair.sample.index, {})[compared.baseline] = pair.then
         first = {self._kind(sample): sample for sample in reversed(self._wrong)}
         failed = [gate for gate in self.failed if gate.name in self._known]
         blamed = tuple(pair for gate in failed for pair in _bounds(self._known[gate.name], gate))
         return [
-            WrongAnswer(self.view, sample, blamed, kinds[kind] - 1, fallen.get(sample.index))
+            WrongAnswer(self.view, sample, blamed, kinds[kind] - 1, falls.get(sample.index, {}))
             for sample in self._wrong
             if first[kind := self._kind(sample)] is sample
         ]
 
     @cached_property
-    def broken(self) -> Sequence[SampleResult]:
-        """The answers that are low or could not be judged, and were not low in the baseline."""
-        return [
-            sample
-            for sample in self.view.result.samples
-            if self._was_low(sample) is False and (_is_lost(sample) or self._is_low(sample))
-        ]
+    def since(self) -> Sequence[Since]:
+        """What broke and what was fixed since each baseline, in their order."""
+        return [Since(compared) for compared in self.view.compared]
 
     @cached_property
-    def fixed(self) -> Sequence[SampleResult]:
-        """The answers that were low in the baseline, and have a score that is not low any more."""
-        return [
-            sample
-            for sample in self.view.result.samples
-            if self._was_low(sample)
-            and not (sample.outcome == "error" or self._is_low(sample))
-            and is_scored(sample.weighted_score)
-        ]
+    def changes(self) -> Sequence[str]:
+        """What broke and was fixed since each baseline, a line for each where something did.
 
-    @property
-    def changes(self) -> str:
-        """What broke and what was fixed since the baseline in one line, "" without either."""
-        if not (self.broken or self.fixed) or self.view.result.comparison is None:
-            return ""
-        since = self.view.result.comparison.baseline
-        both = _named(self.broken, "broke"), _named(self.fixed, "fixed")
-        return f"since {since}: {', '.join(filter(None, both))}"
+        An answer is named in the first line that it is in: what broke slowly is in a later one.
+        """
+        named: set[int] = set()
+        lines = []
+        for since in self.since:
+            both = _named(since.broken, "broke", named), _named(since.fixed, "fixed", named)
+            if any(both):
+                lines.append(f"since {since.compared.baseline}: {', '.join(filter(None, both))}")
+            named |= {sample.index for sample in (*since.broken, *since.fixed)}
+        return lines
 
     @cached_property
     def _known(self) -> dict[str, Gate]:
@@ -181,14 +178,41 @@ class WhatIsWrong:
         is_judged = sample.outcome != "error"
         return (not is_judged and error_kind(sample)[0]) or sample.index
 
+
+@dataclass(frozen=True)
+class Since:
+    """What broke and what was fixed since a baseline, by the thresholds of today."""
+
+    compared: ComparedRun
+
+    @cached_property
+    def broken(self) -> Sequence[SampleResult]:
+        """The answers that are low or could not be judged, and were not low in the baseline."""
+        return [
+            sample
+            for sample in self.compared.result.samples
+            if self._was_low(sample) is False and (_is_lost(sample) or self._is_low(sample))
+        ]
+
+    @cached_property
+    def fixed(self) -> Sequence[SampleResult]:
+        """The answers that were low in the baseline, and have a score that is not low any more."""
+        return [
+            sample
+            for sample in self.compared.result.samples
+            if self._was_low(sample)
+            and not (sample.outcome == "error" or self._is_low(sample))
+            and is_scored(sample.weighted_score)
+        ]
+
     def _is_low(self, sample: SampleResult) -> bool:
         scores = {**sample.scores, WEIGHTED_SCORE: sample.weighted_score}
-        return _are_low(self.view.result.info, scores)
+        return _are_low(self.compared.result.info, scores)
 
     def _was_low(self, sample: SampleResult) -> bool | None:
-        """Return whether the answer was low by the thresholds of today; None without a score."""
-        compared, info = self.view.result.comparison, self.view.result.info
-        baseline = info.baselines.get(compared.baseline) if compared else None
+        """Return whether the answer was low; None without a score."""
+        info = self.compared.result.info
+        baseline = info.baselines.get(self.compared.baseline)
         every = {} if baseline is None else baseline.scores
         then = {name: scores.get(sample.sample_id) for name, scores in every.items()}
         return _are_low(info, then) if is_scored(then.get(WEIGHTED_SCORE)) else None
@@ -198,15 +222,15 @@ class WhatIsWrong:
 class WrongAnswer:
     """An answer with what is wrong with it; ``alike`` more could not be judged just so.
 
-    ``blamed`` are the metrics of failed gates with their bounds, ``fall`` the change if it was
-    better in the baseline.
+    ``blamed`` are the metrics of failed gates with their bounds, ``falls`` the weighted scores that
+    it had in the baselines in which it was better.
     """
 
     view: RunView
     sample: SampleResult
     blamed: Blamed = ()
     alike: int = 0
-    fall: Change | None = None
+    falls: Falls = field(default_factory=dict)
 
     @cached_property
     def reference(self) -> str:
@@ -222,8 +246,17 @@ class WrongAnswer:
         result, sample = self.view.result, self.sample
         is_told = sample.outcome == "error" or shortfalls(sample, result.info.thresholds)
         low = [] if is_told else lowest(result, sample, self.blamed)
-        fell = [] if self.fall is None else [f"{WEIGHTED_SCORE} was {self.fall.then:.4f}"]
-        return [*low, *self.view.why(sample), *fell]
+        return [*low, *self.view.why(sample), *self._fell]
+
+    @property
+    def _fell(self) -> list[str]:
+        """What the score was; where there are several baselines, in which of them."""
+        is_one = len(self.view.compared) == 1
+        then = [
+            f"{score:.4f}" + ("" if is_one else f" in {shorten(name)}")
+            for name, score in self.falls.items()
+        ]
+        return [f"{WEIGHTED_SCORE} was {', '.join(then)}"] if then else []
 
     @property
     def reasons(self) -> list[str]:
@@ -364,13 +397,18 @@ def _are_low(info: ScenarioInfo, scores: Mapping[str, float | None]) -> bool:
     return any(is_scored(score) and not bound.holds(score) for bound, score in bounds)
 
 
-def _named(samples: Sequence[SampleResult], what: str) -> str:
-    """Return how many answers changed and their ids, the worst first; "" without any."""
+def _named(samples: Sequence[SampleResult], what: str, named: Container[int] = ()) -> str:
+    """Return how many answers changed and their ids, the worst first; "" without any.
+
+    Those at the positions ``named`` are in a line above, and counted.
+    """
     if not samples:
         return ""
-    names = ", ".join(sample.sample_id for sample in sorted(samples, key=badness)[:_NAMED])
-    more = f" and {len(samples) - _NAMED} more" if len(samples) > _NAMED else ""
-    return f"{len(samples)} {what} ({names}{more})"
+    new = [sample for sample in sorted(samples, key=badness) if sample.index not in named]
+    names = ", ".join(sample.sample_id for sample in new[:_NAMED])
+    names += f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
+    above = f"{len(samples) - len(new) if new else 'all'} above" if len(new) < len(samples) else ""
+    return f"{len(samples)} {what} ({'; '.join(filter(None, [names, above]))})"
 
 
 def _first(texts: Sequence[str], total: int, what: str) -> Iterator[str]:

@@ -12,9 +12,11 @@ from pytest_rageval.model import (
     Corrected,
     Correction,
     Disagreement,
+    Estimate,
     MetricComparison,
     Ranking,
     SampleResult,
+    ScenarioInfo,
 )
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
@@ -61,6 +63,16 @@ def change_interval(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"{change(low)}..{change(high)}"
 
 
+def interval_name(alpha: float) -> str:
+    """Return the confidence of an interval, with the digits that keep it from being 100.
+
+    >>> interval_name(0.05), interval_name(0.0005)
+    ('95 % interval', '99.95 % interval')
+    """
+    texts = [f"{100 * (1 - alpha):.{digits}g}" for digits in range(3, 10)]
+    return next((text for text in texts if text != "100"), texts[-1]) + " % interval"
+
+
 def verdict_word(compared: MetricComparison, *, higher_is_better: bool) -> Word:
     """Return what a comparison shows of this run (A).
 
@@ -85,6 +97,22 @@ def p_figure(p_value: float | None) -> str:
     if p_value is None:
         return "-"
     return "<0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
+
+
+def estimate_text(found: Estimate, info: ScenarioInfo) -> str:
+    """Return what an estimated mean is of."""
+    against = "" if info.sample is None else f" and {info.sample.against}"
+    changed = "" if found.changed is None else f", {found.changed:,} answers changed"
+    return f"estimated over all {found.rows:,} rows from {found.asked:,} asked{against}{changed}"
+
+
+def sample_text(info: ScenarioInfo) -> str:
+    """Return which rows were asked, "" where all were."""
+    sample = info.sample
+    if sample is None:
+        return ""
+    asked = f"{len(sample.drawn):,} of {sample.rows:,} rows asked (seed {sample.seed})"
+    return f"sampled: {asked}; means over all rows are estimated with {sample.against}"
 
 
 def counted(count: int, what: str) -> str:

@@ -266,7 +266,7 @@ def test_a_failed_run_opens_with_its_worst_samples(
     assert shown == [sample.sample_id for sample in ran.samples]
 
     good = [sample for sample in ran.samples if sample.outcome == "passed"]
-    info = replace(ran.info, gates={}, compare=None, baselines={}, total=len(good))
+    info = replace(ran.info, gates={}, compare=(), baselines={}, total=len(good))
     page = open_report(weigh(info, good, {NAMES[0]: 1.0}, {}))
     assert page.locator(".verdict.passed").count() == 1
     shown = page.locator("#samples tbody th").all_inner_texts()

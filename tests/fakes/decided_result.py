@@ -13,7 +13,9 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
+    SignificanceTest,
 )
+from pytest_rageval.stats.paired import over_looks
 from pytest_rageval.stats.summary import summarize_scenario
 
 Scores = Mapping[str, Sequence[float | None]]
@@ -24,14 +26,17 @@ def decided(
     gates: Mapping[str, Any],
     *,
     before: Scores | None = None,
+    pinned: Scores | None = None,
+    looks: int = 1,
     columns: Sequence[MetricColumn] = (),
     questions: Sequence[str] = (),
     errors: Mapping[int, str] | None = None,
 ) -> ScenarioResult:
     """Return a complete run of the samples s0, s1, ..., whose weighted score is the first metric's.
 
-    ``before`` are the scores of the run ``main``, which it is compared with; ``errors`` say why
-    the sample at a position has no score.
+    ``before`` are the scores of the run ``main``, which it is compared with, ``pinned`` those of
+    ``release-1.4``, which ``looks`` runs are compared with; ``errors`` say why the sample at a
+    position has no score.
     """
     first = next(iter(scores.values()))
     names = [f"s{at}" for at in range(len(first))]
@@ -47,18 +52,23 @@ def decided(
         )
         for at, name in enumerate(names)
     ]
+    usual = SignificanceTest()
+    shared = over_looks(usual, looks, len(scores) + 1)
+    compare = []
     baselines = {}
-    if before is not None:
-        saved = {name: dict(zip(names, values, strict=True)) for name, values in before.items()}
-        weighted = saved[next(iter(saved))]
-        baselines["main"] = Baseline("main", names, {"weighted_score": weighted, **saved})
+    for name, older, test in (("main", before, usual), ("release-1.4", pinned, shared)):
+        if older is not None:
+            compare.append(Comparing(name, test=test))
+            saved = {key: dict(zip(names, found, strict=True)) for key, found in older.items()}
+            weighted = saved[next(iter(saved))]
+            baselines[name] = Baseline(name, names, {"weighted_score": weighted, **saved})
     info = ScenarioInfo(
         "qa",
         "qa.rageval.yaml",
         "qa.rageval.yaml",
         tuple(columns) or tuple(map(MetricColumn, scores)),
         gates=gates,
-        compare=(Comparing("main"),) if before is not None else (),
+        compare=tuple(compare),
         baselines=baselines,
         total=len(samples),
         selected=len(samples),

@@ -31,7 +31,7 @@ def _metrics_of(
         if name is None and binding.is_unmade(written):
             continue
         if name is None:
-            message = f"compare.metrics[{at}]: {unknown_name('metric', written, known)}"
+            message = f"{_key(path)}.metrics[{at}]: {unknown_name('metric', written, known)}"
             binding.problem(message, *path, "metrics", at)
         else:
             metrics.append(name)
@@ -44,5 +44,10 @@ def _test_of(binding: Binding, spec: CompareSpec, path: YamlPath) -> Significanc
         tests = len(spec.metrics) or len(binding.scenario.metrics) + 1
         return over_looks(whole, spec.looks, tests)
     except ValueError as error:
-        binding.problem(f"compare.{error}", *path, "looks")
+        binding.problem(f"{_key(path)}.{error}", *path, "looks")
         return whole
+
+
+def _key(path: YamlPath) -> str:
+    """Return the key of an entry, as ``compare`` or ``compare[1]``."""
+    return "compare" + "".join(f"[{at}]" for at in path[1:])

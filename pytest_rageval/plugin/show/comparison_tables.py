@@ -30,6 +30,7 @@ from pytest_rageval.stats.wording import (
     change_interval,
     correction_name,
     counted,
+    interval_name,
 )
 from pytest_rageval.text.printable import cells, one_line, pad
 
@@ -80,7 +81,7 @@ def _wide(comparison: Comparison, rows: Sequence[ComparedMetric], column: int) -
     adjusted = f"p ({correction_name(comparison.correction)})"
     heads = (
         "A_mean  B_mean  Diff(A-B)  "
-        f"{_interval_name(comparison):<16}  p        {adjusted:<9} n     verdict"
+        f"{interval_name(comparison.alpha):<16}  p        {adjusted:<9} n     verdict"
     )
     yield from named("metric", column, ((heads, ""),))
     for row in rows:
@@ -97,16 +98,12 @@ def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) 
     column = name_column((row.name for row in rows), room)
     correction = correction_name(comparison.correction)
     yield from named("metric", column, ((f"{heads}verdict", ""),))
-    yield ((f"  {_interval_name(comparison):<17} p        p ({correction})", ""),)
+    yield ((f"  {interval_name(comparison.alpha):<17} p        p ({correction})", ""),)
     for row in rows:
         a, b, diff, p, p_adjusted = row.texts
         yield from named(row.name, column, ((f"{a:<6} {b:<6} {diff:<7} ", ""), _verdict(row)))
         ends = change_interval(row.figures.ci_low, row.figures.ci_high)
         yield ((f"  {ends:<17} {p:<8} {p_adjusted:<9} n {row.figures.n}", ""),)
-
-
-def _interval_name(comparison: Comparison) -> str:
-    return f"{100 * (1 - comparison.alpha):.3g} % interval"
 
 
 def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Line]:

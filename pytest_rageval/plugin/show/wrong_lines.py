@@ -38,8 +38,7 @@ def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
     if found.undecided:
         names = ", ".join(gate.name for gate in found.open)
         yield f"undecided: {names}", "yellow"
-    if found.changes:
-        yield found.changes, ""
+    yield from ((line, "") for line in found.changes)
 
 
 def _answer(answer: WrongAnswer, width: int) -> Iterator[str]:

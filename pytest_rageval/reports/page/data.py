@@ -1,4 +1,4 @@
-"""The data of the page of a run: its figures, samples, gates and comparison."""
+"""The data of the page of a run: its figures, samples, gates and comparisons."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
     Bound,
+    Comparison,
     MetricColumn,
     RunInfo,
     SampleResult,
@@ -35,7 +36,7 @@ from pytest_rageval.reports.page.assemble import (
 )
 from pytest_rageval.reports.page.people import people_data
 from pytest_rageval.reports.page.support import has_table, support_data
-from pytest_rageval.reports.run_view import RunView
+from pytest_rageval.reports.run_view import ComparedRun, RunView
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.comparison import paired_scores
 from pytest_rageval.stats.open_figures import doubtful_figures
@@ -62,6 +63,7 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
         yield {
             "name": verdict.name,
             **_remark(result, asked := gates.get(verdict.name, unknown)),
+            **({"against": verdict.baseline} if len(result.comparisons) > 1 else {}),
             **asked,
             "run": run,
         }
@@ -115,7 +117,7 @@ def page_data(
     plain = {
         **run_data(result),
         "run": _run(run, trend),
-        "comparison": _comparison(result),
+        "comparisons": [_comparison(result, found) for found in result.comparisons],
         "missing": _missing(result),
         **people_data(result),
     }
@@ -274,19 +276,17 @@ def _number(value: float | None) -> float | None:
     return value if is_scored(value) else None
 
 
-def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
-    found = result.comparison
-    if found is None:
-        return None
+def _comparison(result: ScenarioResult, found: Comparison) -> dict[str, Any]:
     baseline = result.info.baselines[found.baseline]
     pairs = {name: _pairs(result, baseline, name) for name in found.metrics}
     return {
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
+        "looks": found.looks,
         "correction": found.correction,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
-        "needed_rows": RunView(result).compared[0].needed_rows,
+        "needed_rows": ComparedRun(result, found).needed_rows,
         "then": {name: pairs[name][1] for name in pairs},
         "now": {name: pairs[name][0] for name in pairs},
         "only_a": _counted(found.only_a),

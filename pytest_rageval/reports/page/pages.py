@@ -118,11 +118,11 @@ def _data(
 
 
 def _variant(result: ScenarioResult) -> dict[str, Any]:
-    """Return a run without its comparison with a baseline: here variants are compared."""
+    """Return a run without its comparisons with baselines: here variants are compared."""
     return {
         "name": result.info.variant,
         **run_data(result),
-        "comparison": None,
+        "comparisons": [],
         "left_out": [at for at, sample in enumerate(result.samples) if sample.is_left_out],
     }
 

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     SignificanceTest,
 )
+from pytest_rageval.stats.paired import over_looks
 from pytest_rageval.stats.summary import summarize_scenario
 
 Scores = Sequence[float | None]
@@ -1044,3 +1045,113 @@ def test_a_drop_that_cannot_be_exceeded_is_refused(max_drop: Any, mode: str) -> 
     """f1 is from 0 to 1: 2, written for 2 %, would pass whatever happens."""
     with pytest.raises(GateOptionError, match=r"the range of f1 is 1 wide.* write \d%"):
         check({"metrics": ["f1"], "max_drop": max_drop, "mode": mode}, {"f1": FELL}, {"f1": BEFORE})
+
+
+# Several runs
+
+
+LOOKS = 50
+
+
+def held_against(
+    kind: str, options: Mapping[str, Any], *, test: SignificanceTest | None = None
+) -> list[RegressionGate]:
+    """Return the gates of a scenario that compares with main, and with v1.4 in 50 looks."""
+    pinned = over_looks(test or SignificanceTest(), LOOKS, 1)
+    before = {"f1": BEFORE, "noise": BEFORE}
+    info = ScenarioInfo(
+        "s",
+        "s.yaml",
+        "s.yaml",
+        (F1, NOISE),
+        compare=(Comparing("main"), Comparing("v1.4", test=pinned)),
+        baselines={name: saved(name, before) for name in ("main", "v1.4", "other")},
+    )
+    gates = make_gates({kind: options}, info)
+    assert all(isinstance(gate, RegressionGate) for gate in gates)
+    return [gate for gate in gates if isinstance(gate, RegressionGate)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "names"),
+    [
+        (
+            "no_regression",
+            {"metrics": ["f1"]},
+            ["no_regression.main.f1", "no_regression.v1.4.f1"],
+        ),
+        (
+            "no_regression",
+            {"metrics": ["f1", "noise"]},
+            ["no_regression.main", "no_regression.v1.4"],
+        ),
+        ("compare_fail", {"f1": 0.1}, ["compare_fail.main.f1", "compare_fail.v1.4.f1"]),
+        ("no_regression", {"metrics": ["f1"], "baseline": "v1.4"}, ["no_regression"]),
+        ("no_regression", {"metrics": ["f1"], "baseline": "other"}, ["no_regression"]),
+    ],
+)
+def test_each_run_has_its_gate_unless_one_is_named(
+    kind: str, options: Mapping[str, Any], names: list[str]
+) -> None:
+    """F7: names have dots, hence the fields: which run, and of a single metric which."""
+    gates = held_against(kind, options)
+    assert [gate.name for gate in gates] == names
+    named = options.get("baseline")
+    assert [gate.against for gate in gates] == ([named] if named else ["main", "v1.4"])
+
+
+def test_a_look_has_its_part_of_alpha() -> None:
+    """F7: 0.05 / 50 = 0.001, and 0.1 / 50 for a gate with an alpha of its own."""
+    alphas = [gate.test.alpha for gate in held_against("no_regression", {"metrics": ["f1"]})]
+    assert alphas == pytest.approx([0.05, 0.001])
+    own = held_against("no_regression", {"metrics": ["f1"], "alpha": 0.1})
+    assert [gate.test.alpha for gate in own] == pytest.approx([0.1, 0.002])
+    (named,) = held_against("no_regression", {"metrics": ["f1"], "baseline": "v1.4"})
+    assert named.test.alpha == pytest.approx(0.001)
+
+
+def test_resamples_are_as_many_as_show_a_tenth_of_alpha() -> None:
+    """F7: 1 / (n + 1) <= 0.001 / 10 from n = 9,999 on; by Holm over two metrics 19,999."""
+    sampled = SignificanceTest(n_resamples=1_000)
+    _, gate = held_against("no_regression", {"metrics": ["f1"]}, test=sampled)
+    assert gate.test.n_resamples == 9_999
+    options = {"metrics": ["f1", "noise"], "correction": "holm", "n_resamples": 500}
+    _, gate = held_against("no_regression", options)
+    assert gate.test.n_resamples == 19_999
+
+
+def test_more_than_a_million_resamples_are_refused() -> None:
+    """F7: 0.0001 / 50 = 2e-6, which asks for 10 / 2e-6 - 1 = 4,999,999."""
+    with pytest.raises(GateOptionError, match="needs 4,999,999 resamples, more than 1,000,000"):
+        held_against("no_regression", {"metrics": ["f1"], "alpha": 0.0001})
+
+
+def test_what_tests_nothing_shares_no_alpha() -> None:
+    """F7: mode any is refused for the pinned run, and held against the other where it is named."""
+    with pytest.raises(GateOptionError, match="'v1.4' has 50 looks, which share alpha") as caught:
+        held_against("no_regression", {"metrics": ["f1"], "mode": "any"})
+    assert caught.value.path == ("no_regression", "mode")
+    options = {"metrics": ["f1"], "mode": "any", "baseline": "main"}
+    assert [gate.name for gate in held_against("no_regression", options)] == ["no_regression"]
+
+
+@pytest.mark.parametrize("pairs", [10, 11, 12])
+def test_what_cannot_be_decided_depends_on_the_run(pairs: int) -> None:
+    """F7: 2^(1-n) < 0.001 from n = 11 on; for main, 2^(1-n) < 0.05 from n = 6 on."""
+    now, before = {"f1": (0.4,) * pairs}, {"f1": (0.5,) * pairs}
+    info = ScenarioInfo(
+        "s",
+        "s.yaml",
+        "s.yaml",
+        (F1,),
+        compare=(Comparing("main"), Comparing("v1", test=over_looks(SignificanceTest(), LOOKS))),
+        baselines={name: saved(name, before) for name in ("main", "v1")},
+        total=pairs,
+    )
+    main, pinned = make_gates({"no_regression": {"metrics": ["f1"]}}, info)
+    result = summarize_scenario(info, run_of(now), complete=True)
+    assert "worse" in main.check(result).message
+    found = pinned.check(result)
+    assert found.outcome == "failed"
+    assert ("10 pairs cannot reach p < 0.001" in found.message) == (pairs < 11)
+    assert ("f1: worse" in found.message) == (pairs >= 11)

@@ -330,7 +330,7 @@ def test_scores_of_the_baseline_stand_beside_the_samples(result: Result, tmp_pat
         },
         gates={"no_regression": {"metrics": ["f1", WEIGHTED_SCORE]}},
     )
-    found = data_of(page_of(decided(ran), tmp_path))["comparison"]
+    found = data_of(page_of(decided(ran), tmp_path))["comparisons"][0]
     assert found["then"]["f1"] == [0.6, 0.5, None]
     assert found["then"][WEIGHTED_SCORE] == [0.6, 0.5, None]
     assert found["now"] == {name: {} for name in found["then"]} | {WEIGHTED_SCORE: {"0": 0.4}}

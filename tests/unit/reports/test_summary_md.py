@@ -25,6 +25,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.summary_md import summary_text, verdict_text
+from tests.fakes.decided_result import decided
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 Made = Callable[..., ScenarioResult]
@@ -309,9 +310,14 @@ def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
 
 # The second one grows most when it is escaped: each character becomes six.
 @pytest.mark.parametrize(
-    "long", [pytest.param("@#1|&lt;" * 2000, marks=pytest.mark.full), "|" * 16_000]
+    ("long", "runs"),
+    [
+        pytest.param("@#1|&lt;" * 2000, 1, marks=pytest.mark.full),
+        ("|" * 16_000, 1),
+        pytest.param("|" * 16_000, 9, marks=pytest.mark.full),
+    ],
 )
-def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
+def test_no_run_is_too_long_for_a_comment(result: Made, long: str, runs: int) -> None:
     """65,536 characters are what GitHub takes; everything here is as long as it can be."""
     metrics = [MetricColumn(f"m{at}{long}") for at in range(500)]
     errors = {column.name: long for column in metrics}
@@ -344,7 +350,7 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
             compare=(Comparing(long),),
             baselines={long: Baseline(long, tuple(then), {"weighted_score": then})},
         ),
-        comparisons=(Comparison(long, "permutation", 0.05, found, tuple(then), tuple(then)),),
+        comparisons=[Comparison(long, "permutation", 0.05, found, tuple(then), tuple(then))] * runs,
         gates=[gate("failed", f"g{at}{long}", long) for at in range(500)],
     )
     text = summary_text(made, RUN)
@@ -463,3 +469,42 @@ def test_the_means_are_also_in_the_lines_of_rag_eval(result: Made) -> None:
         "- context_recall: 0.7609 (w=0.65)",
         "- **weighted_score: 0.7789**",
     ]
+
+
+def several() -> ScenarioResult:
+    """A run of 24 samples: s0 fell since main, s0 to s9 since the release, which 50 runs share."""
+    now = (0.25,) + (0.5,) * 23
+    main, old = (0.5,) * 24, (1.0,) * 10 + (0.5,) * 14
+    gates = {"no_regression": {"metrics": ["f1"]}}
+    return decided({"f1": now}, gates, before={"f1": main}, pinned={"f1": old}, looks=50)
+
+
+def test_each_baseline_has_its_table_and_no_sample_is_in_two() -> None:
+    """[F7] 0.05 / 50 = 0.001; the interval of the release is that of 99.9 %."""
+    lines = summary_text(several(), RUN).splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    at = headings.index("## Compared with main")
+    assert headings[at : at + 4] == [
+        "## Compared with main",
+        "## Compared with release-1.4",
+        "## Worse than main",
+        "## Worse than release-1.4",
+    ]
+    assert "Test permutation, alpha 0.001 (one of 50 looks, which share 0.05)." in lines
+    heads = [line for line in lines if line.startswith("| metric | A (this run)")]
+    assert ["| 99.9 % interval |" in head for head in heads] == [False, True]
+    assert "Of 24 samples 1 fell, 0 rose, 23 are equal." in lines
+    assert "Of 24 samples 10 fell (1 of them above), 0 rose, 14 are equal." in lines
+    fallen = [line for line in lines if line.startswith("| s") and "| 1.0000 | 0.5000 |" in line]
+    assert [line.split()[1] for line in fallen] == [f"s{at}" for at in range(1, 10)]
+    assert sum(line.startswith("| s0 |") and "-" in line for line in lines) == 1
+
+
+def test_baselines_beyond_five_are_named() -> None:
+    """[F7] A comment has room for so many tables."""
+    made = several()
+    pinned = made.comparisons[1]
+    more = [replace(pinned, baseline=f"v{at}") for at in range(6)]
+    text = summary_text(replace(made, comparisons=(*made.comparisons, *more)), RUN)
+    assert text.count("## Compared with") == 5
+    assert "Compared with v3, v4, v5 too: see results.json." in text

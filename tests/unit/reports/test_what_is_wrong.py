@@ -27,6 +27,7 @@ from pytest_rageval.reports.what_is_wrong import (
     lowest,
     variant_errors,
 )
+from tests.fakes.decided_result import decided
 
 Run = Callable[..., ScenarioResult]
 Made = Callable[..., ScenarioResult]
@@ -139,7 +140,7 @@ class TestAnswers:
         found = wrong(made)
         assert RunView(made).is_plain
         assert not RunView(replace(made, comparisons=(compared(),))).is_plain
-        assert (found.answers, found.gates, found.errors, found.changes) == ([], [], [], "")
+        assert (found.answers, found.gates, found.errors, found.changes) == ([], [], [], [])
 
     def test_a_failed_pass_rate_lists_what_is_tolerated(self, run: Run) -> None:
         """[P6] The cases are xfailed; the threshold that they miss is why."""
@@ -277,7 +278,7 @@ class TestChanges:
     def test_what_broke_and_what_was_fixed(self, result: Made, thresholds: Any) -> None:
         """By the thresholds of today, else by bands.warn, 0.6."""
         found = wrong(self.made(result, thresholds=thresholds))
-        assert found.changes == "since main: 1 broke (q0), 1 fixed (q1)"
+        assert found.changes == ["since main: 1 broke (q0), 1 fixed (q1)"]
         missed = {answer.sample.sample_id: answer.missed[-1] for answer in found.answers}
         assert missed["q0"] == "weighted_score was 0.7500"
         assert "was" not in missed["q2"]
@@ -289,14 +290,14 @@ class TestChanges:
             replace(one, outcome="error", weighted_score=None, scores={"f1": None})
             for one in made.samples
         ]
-        assert wrong(replace(made, samples=lost)).changes == "since main: 1 broke (q0)"
+        assert wrong(replace(made, samples=lost)).changes == ["since main: 1 broke (q0)"]
         # Without a threshold of the metric that died, the case itself passes.
         died = [replace(one, outcome="passed", errors={"f1": "no key"}) for one in lost]
-        assert wrong(replace(made, samples=died)).changes == "since main: 1 broke (q0)"
+        assert wrong(replace(made, samples=died)).changes == ["since main: 1 broke (q0)"]
         unasked = [replace(one, errors={"f1": NOT_ASKED}) for one in died]
-        assert wrong(replace(made, samples=unasked)).changes == ""
+        assert wrong(replace(made, samples=unasked)).changes == []
         skipped = [replace(one, outcome="skipped") for one in lost]
-        assert wrong(replace(made, samples=skipped)).changes == ""
+        assert wrong(replace(made, samples=skipped)).changes == []
 
     def test_what_a_metric_refuses_itself_has_not_changed(self, result: Made) -> None:
         """A baseline keeps scores alone: it may have been refused then, too."""
@@ -307,12 +308,61 @@ class TestChanges:
             )
             for one in made.samples
         ]
-        assert wrong(replace(made, samples=refused[:1])).changes == ""
+        assert wrong(replace(made, samples=refused[:1])).changes == []
 
     def test_nothing_is_said_without_a_comparison_or_a_change(self, result: Made) -> None:
         made = self.made(result)
-        assert wrong(replace(made, comparisons=())).changes == ""
-        assert wrong(replace(made, samples=made.samples[2:])).changes == ""
+        assert wrong(replace(made, comparisons=())).changes == []
+        assert wrong(replace(made, samples=made.samples[2:])).changes == []
+
+
+class TestSeveralBaselines:
+    """F7: what broke since which one; the pinned one shows what fell slowly."""
+
+    NOW = (0.25, 0.25, 0.75, 1.0)
+    MAIN = (0.25, 0.75, 0.25, 1.0)
+    PINNED = (0.75, 1.0, 0.75, 0.25)
+
+    def made(self) -> ScenarioResult:
+        scores = {"f1": self.NOW}, {"f1": self.MAIN}, {"f1": self.PINNED}
+        now, before, pinned = scores
+        return decided(now, {"f1": 0.9}, before=before, pinned=pinned, looks=50)
+
+    def test_each_has_its_line_and_no_answer_is_named_twice(self) -> None:
+        """By bands.warn, 0.6: s1 fell since both, s0 since the release, s2 rose since main."""
+        assert wrong(self.made()).changes == [
+            "since main: 1 broke (s1), 1 fixed (s2)",
+            "since release-1.4: 2 broke (s0; 1 above), 1 fixed (s3)",
+        ]
+
+    def test_where_all_are_above_only_the_number_is_said(self) -> None:
+        scores = {"f1": (0.25, 0.9)}
+        made = decided(scores, {}, before={"f1": (0.8, 0.9)}, pinned={"f1": (0.9, 0.9)})
+        assert wrong(made).changes == [
+            "since main: 1 broke (s0)",
+            "since release-1.4: 1 broke (all above)",
+        ]
+
+    def test_a_baseline_without_changes_has_no_line(self) -> None:
+        scores = {"f1": (0.25, 0.9)}
+        made = decided(scores, {}, before=scores, pinned={"f1": (0.9, 0.9)})
+        assert wrong(made).changes == ["since release-1.4: 1 broke (s0)"]
+
+    def test_a_card_says_in_which_of_them_an_answer_was_better(self) -> None:
+        missed = {
+            answer.sample.sample_id: answer.missed[-1] for answer in wrong(self.made()).answers
+        }
+        assert missed["s0"] == "weighted_score was 0.7500 in release-1.4"
+        assert missed["s1"] == "weighted_score was 0.7500 in main, 1.0000 in release-1.4"
+        assert "was" not in missed["s2"]
+
+    def test_a_failed_gate_names_its_baseline(self) -> None:
+        """Ten of 24 fell by 0.5 since the release, none since main."""
+        now, old = (0.5,) * 24, (1.0,) * 10 + (0.5,) * 14
+        gates = {"no_regression": {"metrics": ["f1"]}}
+        made = decided({"f1": now}, gates, before={"f1": now}, pinned={"f1": old}, looks=5)
+        (said,) = wrong(made).gates
+        assert said.startswith("no_regression.release-1.4.f1: f1: worse, A 0.5000, B 0.7083")
 
 
 def test_variants_say_why_scores_are_missing(result: Made) -> None:

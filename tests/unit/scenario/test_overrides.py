@@ -144,6 +144,42 @@ def test_a_baseline_takes_the_place_of_whatever_was_compared_with(text: str, com
     assert (data["compare"], name) == (compare, "compare.baseline")
 
 
+PINNED = "compare: [other, {baseline: v1, looks: 50, test: t}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "compare"),
+    [
+        ("name: x", ["main", "v1"], [{"baseline": "main"}, {"baseline": "v1"}]),
+        ("name: x", ["main", "main"], {"baseline": "main"}),
+        # The keys of the only run that they take the place of are those of each.
+        (
+            "compare: {baseline: other, alpha: 0.1}",
+            ["main", "v1"],
+            [{"baseline": "main", "alpha": 0.1}, {"baseline": "v1", "alpha": 0.1}],
+        ),
+        ("compare: [a, {baseline: b, alpha: 0.1}]", "main", {"baseline": "main"}),
+        # What is named keeps its own keys, and what is pinned stays.
+        ("compare: [a, {baseline: b, alpha: 0.1}]", "b", {"baseline": "b", "alpha": 0.1}),
+        (PINNED, "main", [{"baseline": "main"}, {"baseline": "v1", "looks": 50, "test": "t"}]),
+        (PINNED, "v1", {"baseline": "v1", "looks": 50, "test": "t"}),
+        (
+            "compare: {baseline: v1, looks: 50}",
+            "main",
+            [{"baseline": "main"}, {"baseline": "v1", "looks": 50}],
+        ),
+        ("compare: {run_old_path: b.txt, test: t}", ["main"], {"baseline": "main", "test": "t"}),
+    ],
+)
+def test_several_baselines_take_the_place_of_those_in_the_file(
+    text: str, names: Any, compare: Any
+) -> None:
+    """F7: --rag-compare main --rag-compare v1; a pinned run goes from no list unseen."""
+    override = Override(("compare", "baseline"), names, "--rag-compare")
+    data, name = applied(text, override)
+    assert (data["compare"], name) == (compare, "compare.baseline")
+
+
 @pytest.mark.parametrize(
     ("text", "option", "section", "value"),
     [

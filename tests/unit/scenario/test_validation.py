@@ -75,6 +75,59 @@ def test_two_sections_are_compared_when_the_other_one_is_sound(
     assert found(text) == expected
 
 
+TREC = "name: s\nmetrics: [mrr]\ndataset: {qrels_path: q, run_path: r}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"{SOUND}compare:\n  - main\n  - {{baseline: v1, alpha: 2}}\n",
+            "s.yaml:6: compare[1].alpha: expected a number between 0 and 1, found 2",
+        ),
+        (
+            f"{SOUND}compare: [main, {{baseline: v1, looks: 0}}]\n",
+            "s.yaml:4: compare[1].looks: expected a number >= 1, found 0",
+        ),
+        (
+            f"{SOUND}compare: {{baseline: v1, looks: 0}}\n",
+            "s.yaml:4: compare.looks: expected a number >= 1, found 0",
+        ),
+        (
+            f"{SOUND}compare: [main, {{test: t}}]\n",
+            "s.yaml:4: compare[1]: give either 'baseline' or 'run_old_path'",
+        ),
+        (f"{SOUND}compare: [main, [a]]\n", "s.yaml:4: compare[1]: expected text, found a list"),
+        (
+            f"{SOUND}compare: [main, v1, main]\n",
+            "s.yaml:4: compare: 'main' is named 2 times; keep one",
+        ),
+        (
+            f"{TREC}compare: [{{run_old_path: a}}, {{run_old_path: b}}]\n",
+            "s.yaml:4: compare: 'run_old_path' may stand once; save the other runs "
+            "(--rag-save NAME)",
+        ),
+    ],
+)
+def test_a_mistake_in_a_list_of_runs_is_at_its_place(text: str, expected: str) -> None:
+    """F7."""
+    assert found(text) == [expected]
+
+
+def test_a_run_has_its_short_form_alone_and_in_a_list() -> None:
+    """F7: a text is the name of a saved run; one alone is a list of one."""
+    for text, names, looks in (
+        ("main", ["main"], [1]),
+        ("{baseline: main}", ["main"], [1]),
+        ("[main, {baseline: v1, looks: 50}]", ["main", "v1"], [1, 50]),
+        ("[{baseline: v1, looks: 50}]", ["v1"], [50]),
+    ):
+        scenario, _, problems = validate(parse_yaml(f"{SOUND}compare: {text}\n", "s.yaml"))
+        assert problems == []
+        assert [run.name for run in scenario.compare or ()] == names
+        assert [run.looks for run in scenario.compare or ()] == looks
+
+
 def test_a_mistake_in_a_profile_is_reported_once() -> None:
     text = f"{SOUND}models: {{m: {{retries: -1}}}}\njudge: m\nembedding: {{profile: m, rpm: 0}}\n"
     assert found(text) == [

@@ -1,20 +1,91 @@
-// This run against the one that it was compared with.
+// This run against those that it was compared with.
 
 function comparisonSection(app) {
-  const plan = app.run.data.comparison;
-  if (plan === null) return null;
-  const compared = Object.entries(plan.metrics).map(([name, figures]) => ({ name, ...figures }));
-  const isStale = compared.some(({ name }) => affects(app.state, name));
-  const made = section(
-    "comparison",
-    hint(sayGiven("comparison_hint", { ...plan, test: say(`test_${plan.test}`) })),
-    isStale ? notice(asRunMark(), " ", say("comparison_as_run")) : null,
-    comparisonTable(app, plan, compared),
-    differences(app, plan),
-    unpaired(plan),
-  );
+  const plans = app.run.data.comparisons;
+  if (!plans.length) return null;
+  const isStale = plans.some(({ metrics }) => Object.keys(metrics).some((name) => affects(app.state, name)));
+  const parts = plans.length > 1 ? comparedInParts(app) : comparedWith(app, plans[0]);
+  const warning = isStale ? notice(asRunMark(), " ", say("comparison_as_run")) : null;
+  const made = section("comparison", plans.length > 1 ? [warning, ...parts] : [parts[0], warning, ...parts.slice(1)]);
   made.classList.toggle("stale", isStale);
   return made;
+}
+
+/** How it was tested, its table, the differences by sample, and what only one of the two has. */
+function comparedWith(app, plan, level = "h3") {
+  const compared = comparedMetrics(plan);
+  const caption = level === "h3" ? say("comparison") : say("labelled", { name: say("comparison"), value: plan.baseline });
+  return [
+    hint(sayGiven("comparison_hint", { ...plan, alpha: alphaWords(plan), test: say(`test_${plan.test}`) })),
+    comparisonTable(app, plan, compared, caption),
+    plan.needed_rows ? el("p", { class: "note" }, given(runSaid(plan.needed_rows))) : null,
+    differences(app, plan, level),
+    ...unpaired(plan),
+  ];
+}
+
+/** What became worse against which baseline, then a part for each, what broke first. */
+function comparedInParts(app) {
+  const plans = worseFirst(app.run);
+  const place = (plan) => `comparison-${plans.indexOf(plan)}`;
+  const line = (plan) =>
+    el("li", {}, el("a", { href: `#${place(plan)}` }, given(plan.baseline)), " ", broken(app, plan));
+  return [
+    el("ul", { class: "against" }, plans.map(line)),
+    ...plans.map((plan) =>
+      el(
+        "div",
+        { class: "subsection", id: place(plan) },
+        el("h3", {}, given(plan.baseline)),
+        comparedWith(app, plan, "h4"),
+      ),
+    ),
+  ];
+}
+
+/** The baselines: first those of failed gates, then those against which something is worse. */
+function worseFirst(run) {
+  const failed = failedNames(run.asRun);
+  const named = new Set(run.data.gates.filter(({ name }) => failed.has(name)).map(({ against }) => against));
+  const rank = (plan) => (named.has(plan.baseline) ? 0 : worseMetrics(run, plan).length ? 1 : 2);
+  return [...run.data.comparisons].sort((one, other) => rank(one) - rank(other));
+}
+
+function worseMetrics(run, plan) {
+  return comparedMetrics(plan).filter((found) => comparisonWord(run, found) === "worse");
+}
+
+/** The metrics that are worse; by one of them, what became of the samples, and what fell before. */
+function broken({ run }, plan) {
+  const metrics = worseMetrics(run, plan).map((found) => [
+    comparisonVerdict(run, found),
+    " ",
+    given(`${nameOf(found.name)} ${signed(found.diff)}`),
+    " ",
+  ]);
+  const target = comparedTarget(run, plan);
+  return [...metrics, target === undefined ? null : el("span", { class: "note" }, sinceWords(run, plan, target))];
+}
+
+/** The score by which samples are held against a baseline at first: one that a gate failed. */
+function comparedTarget(run, { then }) {
+  return [failedTarget(run), WEIGHTED, ...Object.keys(then)].find((name) => Object.hasOwn(then, name));
+}
+
+function comparedMetrics(plan) {
+  return Object.entries(plan.metrics).map(([name, figures]) => ({ name, ...figures }));
+}
+
+function alphaWords({ alpha, looks }) {
+  const short = (value) => String(Number(value.toPrecision(3)));
+  if (looks === 1) return String(alpha);
+  return say("alpha_of_looks", { alpha: short(alpha), looks: grouped(looks), whole: short(alpha * looks) });
+}
+
+/** The confidence in per cent, with the digits that keep it from being 100. */
+function confidenceText(alpha) {
+  const texts = [3, 4, 5, 6, 7, 8, 9].map((digits) => Number((100 * (1 - alpha)).toPrecision(digits)));
+  return String(texts.find((value) => value < 100) ?? texts.at(-1));
 }
 
 function comparisonTable(app, plan, compared, caption = say("comparison")) {
@@ -25,12 +96,11 @@ function comparisonTable(app, plan, compared, caption = say("comparison")) {
       ),
       1e-9,
     ) * 1.05;
-  const percentText = String(Number((100 * (1 - plan.alpha)).toPrecision(3)));
   const figures = [
     "A",
     "B",
     say("difference"),
-    say("interval_of", { percent: percentText }),
+    say("interval_of", { percent: confidenceText(plan.alpha) }),
     say("p_value"),
     say("p_adjusted", { correction: CORRECTIONS[plan.correction] }),
     "n",
@@ -108,27 +178,27 @@ function pFigure(value) {
   return value < 0.0001 ? "<0.0001" : fixed(value);
 }
 
-function differences(app, plan) {
+function differences(app, plan, level) {
   const names = Object.keys(plan.metrics);
-  if (!names.includes(app.differing))
-    app.differing = names.includes(WEIGHTED) ? WEIGHTED : names[0];
-  if (app.differing === undefined) return null;
+  if (!names.includes(plan.differing)) plan.differing = names.includes(WEIGHTED) ? WEIGHTED : names[0];
+  if (plan.differing === undefined) return null;
   const body = el("div", {}, differencesOf(app, plan));
   const choose = (name) => {
-    app.differing = name;
+    plan.differing = name;
     body.replaceChildren(...differencesOf(app, plan));
   };
   const options = names.map((name) => ({ value: name, label: nameOf(name) }));
   return el(
     "div",
     { class: "subsection" },
-    el("h3", {}, say("differences")),
-    el("div", { class: "controls" }, choice(say("metric"), options, app.differing, choose)),
+    el(level, {}, say("differences")),
+    el("div", { class: "controls" }, choice(say("metric"), options, plan.differing, choose)),
     body,
   );
 }
 
-function differencesOf({ run, differing: target }, plan) {
+function differencesOf({ run }, plan) {
+  const target = plan.differing;
   const found = differencesFrom(run, plan, target);
   if (!found.length) return [el("p", { class: "none" }, say("nothing_scored"))];
   const { higher_is_better: isUp } = metricOf(run, target);
@@ -165,18 +235,18 @@ function differencesOf({ run, differing: target }, plan) {
 }
 
 /** By how much the samples with a score in both runs differ. */
-function differencesFrom(run, { then, now }, target) {
-  run.differences ??= new Map();
-  if (!run.differences.has(target)) {
+function differencesFrom(run, plan, target) {
+  plan.differences ??= new Map();
+  if (!plan.differences.has(target)) {
     const scores = scoresOf(run.asRun, target);
     const found = [];
-    then[target].forEach((before, at) => {
-      const after = now[target]?.[at] ?? scores[at];
+    plan.then[target].forEach((before, at) => {
+      const after = plan.now[target]?.[at] ?? scores[at];
       if (before !== null && after !== null) found.push(differenceOf(after, before));
     });
-    run.differences.set(target, found);
+    plan.differences.set(target, found);
   }
-  return run.differences.get(target);
+  return plan.differences.get(target);
 }
 
 function unpaired(plan) {

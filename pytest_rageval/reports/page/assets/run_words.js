@@ -143,6 +143,19 @@ const RUN_WORDS = [
   [/^cannot be decided: /, "无法判定："],
   [/, max_flip allows ([\d.]+) %/g, "，max_flip 允许 $1%"],
   [/; ask more repeats or more rows/g, "；请增加重复次数或数据行"],
+  // how many rows a comparison needs: reports/needed_rows.py
+  [/^to exclude a (?:fall|rise) of (\S+?)(?: in (.+?))? if nothing changed \(power 80 %\): /, (_, fall, name) => `在没有变化时排除${ofMetric(name)}变差 ${fall}（检验效能 80%）：`],
+  [/^to see that a (?:fall|rise) of (\S+?)(?: in (.+?))? exceeds (\S+) \(power 80 %\): /, (_, fall, name, allowed) => `检出${ofMetric(name)}变差 ${fall} 超过 ${allowed}（检验效能 80%）：`],
+  [/^to see a (?:fall|rise) of (\S+?)(?: in (.+?))? \(power 80 %\): /, (_, fall, name) => `检出${ofMetric(name)}变差 ${fall}（检验效能 80%）：`],
+  [/：about ([\d,]+) groups \(([\d,]+) rows\); these ([\d,]+) groups (?:see|exclude) ([\d.e-]+)/, "：约需 $1 组（$2 行）；现有 $3 组，可达 $4"],
+  [/：about ([\d,]+) rows; these ([\d,]+) (?:see|exclude) ([\d.e-]+)/, "：约需 $1 行；现有 $2 行，可达 $3"],
+  [/(?<=可达 [\d.e-]+): enough$/, "：足够"],
+  [/only (\d+) of (\d+) rows differ/, "$2 行中只有 $1 行有差异"],
+  [/only (\d+) of (\d+) scores differ from the others/, "$2 个分数中只有 $1 个与其余不同"],
+  [/(：how many rows is not known \()only (\d+) (?:row|group)s?\)/, "$1仅 $2 个)"],
+  [/all differences are equal/, "所有差值相同"],
+  [/a single row has nearly all the weight/, "一行几乎占有全部权重"],
+  [/：how many rows is not known \((.+)\)$/, "：无法得知需要多少行（$1）"],
   [/^all (\d+) values of (.+?), worst /, "$2 的 $1 个取值均通过，最差为 "],
   [/^(\d+) of (\d+) values of (.+?): /, "$3 的 $2 个取值中 $1 个未通过："],
   [/: (?=-?\d[\d.]* [<>] -?\d)/g, "："],
@@ -231,6 +244,11 @@ const RUN_WORDS = [
 function leftOutSaid(_, baseline, listed, more) {
   const others = more ? `，另有 ${more} 个` : "";
   return `；${baseline} 中没有，未计入：${listed}${others}`;
+}
+
+/** Whose fall is spoken of; "" where there is only one metric. */
+function ofMetric(name) {
+  return name === undefined ? "" : ` ${name} `;
 }
 
 /** Names or values with the comma that Chinese puts between them. */

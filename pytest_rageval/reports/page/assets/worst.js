@@ -7,13 +7,14 @@ const MOST_SCORES = 6;
 const MOST_SAID = 4;
 const MOST_OPEN = 3; // contexts
 
-/** What is looked at first: what fell since the baseline, else the lowest by what a gate failed. */
+/** What is looked at first: what fell since a baseline, else the lowest by what a gate failed. */
 function firstWorst(run) {
-  const target = failedTarget(run);
-  const then = run.data.comparison?.then ?? {};
-  const compared = Object.hasOwn(then, target) ? target : Object.keys(then)[0];
-  const hasFallen = compared !== undefined && changedSamples(run, compared).worse.n > 0;
-  return { view: hasFallen ? "worse" : "lowest", target: hasFallen ? compared : target, isWhole: false };
+  for (const plan of worseFirst(run)) {
+    const compared = comparedTarget(run, plan);
+    if (compared !== undefined && changedSamples(run, plan, compared).worse.n > 0)
+      return { view: "worse", target: compared, plan, isWhole: false };
+  }
+  return { view: "lowest", target: failedTarget(run), plan: run.data.comparisons[0], isWhole: false };
 }
 
 /**
@@ -69,31 +70,40 @@ function lowestNote({ state, run }, target) {
 
 function changedView(app, target, which) {
   const { run, state } = app;
-  const { baseline } = run.data.comparison;
-  const changed = changedSamples(run, target);
+  const { plan } = app.worst;
+  const changed = changedSamples(run, plan, target);
   const isOther = (at) => state.outcomes[at] === "error" && !changed.isWorse(at);
   const errors = which === "worse" ? run.all.filter(isOther) : [];
-  const counts = { worse: changed.worse.n, better: changed.better.n, equal: changed.equal };
-  const said = sayGiven("since_baseline", { name: nameOf(target), baseline, ...counts });
   return {
     list: [...errors.map((at) => ({ at })), ...changed[which].list].slice(0, MOST_WORST),
     n: errors.length + changed[which].n,
-    note: [said, affects(state, target) ? [" ", asRunMark()] : null],
+    note: [sinceWords(run, plan, target), affects(state, target) ? [" ", asRunMark()] : null],
   };
 }
 
-/**
- * What became worse and better since the baseline, by most first; what lost its score stands
- * before all others. With the weights of the run, which the baseline is weighed by.
- */
-function changedSamples(run, target) {
-  run.changedSamples ??= new Map();
-  if (!run.changedSamples.has(target)) run.changedSamples.set(target, findChanged(run, target));
-  return run.changedSamples.get(target);
+/** How many samples became worse; how many of these had fallen in the first baseline already. */
+function sinceWords(run, plan, target) {
+  const { isWorse, worse, better, equal } = changedSamples(run, plan, target);
+  const counts = { worse: worse.n, better: better.n, equal };
+  const said = sayGiven("since_baseline", { name: nameOf(target), baseline: plan.baseline, ...counts });
+  const [first] = run.data.comparisons;
+  if (plan === first || !Object.hasOwn(first.then, target)) return said;
+  const { isKept } = changedSamples(run, first, target);
+  const n = run.all.filter((at) => isWorse(at) && isKept(at)).length;
+  return n ? [...said, " ", ...sayGiven("had_fallen", { n, baseline: first.baseline })] : said;
 }
 
-function findChanged(run, target) {
-  const { then, now } = run.data.comparison;
+/**
+ * What became worse and better since a baseline, by most first; what lost its score stands
+ * before all others. With the weights of the run, which the baseline is weighed by.
+ */
+function changedSamples(run, plan, target) {
+  plan.changed ??= new Map();
+  if (!plan.changed.has(target)) plan.changed.set(target, findChanged(run, plan, target));
+  return plan.changed.get(target);
+}
+
+function findChanged(run, { then, now }, target) {
   const sign = metricOf(run, target).higher_is_better ? 1 : -1;
   const scores = scoresOf(run.asRun, target);
   const after = (at) => now[target]?.[at] ?? scores[at];
@@ -108,6 +118,7 @@ function findChanged(run, target) {
   const isWorse = (at) => changes[at] < 0;
   return {
     isWorse,
+    isKept: (at) => changes[at] >= 0,
     worse: lowest(run.all.filter(isWorse), (at) => changes[at]),
     better: lowest(run.all.filter((at) => changes[at] > 0), (at) => -changes[at]),
     equal: changes.reduce((sum, by) => sum + (by === 0), 0),
@@ -188,33 +199,47 @@ function worstControls(app) {
     app.redraw("worst");
     document.querySelector(`#worst ${focused}`).focus();
   };
-  const plan = run.data.comparison;
-  const compared = Object.keys(plan?.then ?? {});
+  const plans = run.data.comparisons;
+  const compared = Object.keys(worst.plan?.then ?? {});
   const view = (which) =>
     button(viewWords(app, which), () => show(which), {
       class: "toggle view",
       "aria-pressed": String(worst.view === which),
       "data-view": which,
     });
-  const targetFor = (which) =>
-    which === "lowest" || compared.includes(worst.target) ? worst.target : compared[0];
+  const targetIn = (names) => (names.includes(worst.target) ? worst.target : names[0]);
   const show = (which) =>
-    change({ view: which, target: targetFor(which) }, `[data-view="${which}"]`);
+    change(
+      { view: which, target: which === "lowest" ? worst.target : targetIn(compared) },
+      `[data-view="${which}"]`,
+    );
   const views = compared.length ? ["worse", "better", "lowest"].map(view) : [];
   const names = worst.view === "lowest" ? targetsOf(run) : compared;
   const options = names.map((name) => ({ value: name, label: nameOf(name) }));
-  const choose = (target) => change({ target }, "select");
-  const pick =
-    run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, choose) : null;
+  const choose = (target) => change({ target }, ".by select");
+  const pick = run.metrics.length > 1 ? choice(say("by_score"), options, worst.target, choose) : null;
+  pick?.classList.add("by");
   const group = { class: "group", role: "group", "aria-label": say("worst") };
-  return [views.length ? el("div", group, views) : null, pick];
+  return [views.length ? el("div", group, views) : null, pick, plans.length > 1 ? pickBaseline() : null];
+
+  function pickBaseline() {
+    const chosen = String(plans.indexOf(worst.plan));
+    const listed = plans.map(({ baseline }, at) => ({ value: String(at), label: baseline }));
+    const choosePlan = (at) => {
+      const target = worst.view === "lowest" ? worst.target : targetIn(Object.keys(plans[at].then));
+      change({ plan: plans[at], target }, ".against-which select");
+    };
+    const made = choice(say("against"), listed, chosen, choosePlan);
+    made.classList.add("against-which");
+    return made;
+  }
 }
 
 function viewWords({ run, worst }, which) {
   if (which === "lowest") return say("view_lowest");
-  const { then } = run.data.comparison;
+  const { then } = worst.plan;
   const target = Object.hasOwn(then, worst.target) ? worst.target : Object.keys(then)[0];
-  return say(`view_${which}`, { n: changedSamples(run, target)[which].n });
+  return say(`view_${which}`, { n: changedSamples(run, worst.plan, target)[which].n });
 }
 
 function worstMore(app, n, shown) {
@@ -250,7 +275,7 @@ function worstAnswer(app, { at, before, after }) {
       "div",
       { class: "cell-head" },
       el("h3", {}, open),
-      before === undefined ? null : changeWords(before, after),
+      before === undefined ? null : changeWords(app, at, before, after),
       peoplesBadge(app, at) ?? (isEnded ? stateBadge(state, at) : null),
       kindBadge(run, remarks),
       causesOf(remarks),
@@ -264,9 +289,18 @@ function worstAnswer(app, { at, before, after }) {
   );
 }
 
-function changeWords(before, after) {
+/** What a score was and is; where there are several baselines, in which, and what in the others. */
+function changeWords({ run, worst }, at, before, after) {
   const now = after === null ? say("no_score") : fixed(after);
-  return el("span", { class: "change" }, `${fixed(before)} → ${now}`);
+  const change = `${fixed(before)} → ${now}`;
+  const others = run.data.comparisons
+    .filter((plan) => plan !== worst.plan && typeof plan.then[worst.target]?.[at] === "number")
+    .map(({ baseline, then }) => [say("comma"), given(baseline), " ", fixed(then[worst.target][at])]);
+  const isOne = run.data.comparisons.length === 1;
+  return [
+    el("span", { class: "change" }, isOne ? change : [given(worst.plan.baseline), " ", change]),
+    others.length ? el("span", { class: "note" }, others.flat().slice(1)) : null,
+  ];
 }
 
 /** What people say of the answer, which stands before what a judge says; null without labels. */

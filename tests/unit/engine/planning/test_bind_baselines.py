@@ -123,6 +123,20 @@ def test_a_metric_that_the_scenario_has_not_is_a_problem_of_the_scenario(folder:
     )
 
 
+def test_of_several_runs_a_problem_names_the_one_that_has_it(folder: Folder) -> None:
+    """F7: 1e-6 / 50 asks for 10 / 2e-8 - 1 resamples."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "compare:\n  - main\n  - {baseline: v1, metrics: [f11], alpha: 1.0e-6, looks: 50}\n"
+    with pytest.raises(ScenarioError) as caught:
+        folder.plan(HEAD + text + rows(*NOW))
+    metric, looks = caught.value.problems
+    assert str(metric).startswith("s.yaml:5: compare[1].metrics[0]: unknown metric 'f11'. ")
+    assert str(looks) == (
+        "s.yaml:5: compare[1].looks 50 share alpha 1e-06: the 2e-08 of each one needs 499,999,999 "
+        "resamples, more than 1,000,000; plan fewer looks"
+    )
+
+
 def test_samples_of_one_side_are_listed(folder: Folder) -> None:
     """E15."""
     folder.save(HEAD + rows("a", "b", "c"))
