@@ -290,7 +290,9 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
         marked = dataclasses.replace(result.samples[0], **said_of)
         info = dataclasses.replace(result.info, variant="dense", diagnose=Diagnosis())
         whole = dataclasses.replace(result, info=info, samples=[marked, *result.samples[1:]])
-        whole = dataclasses.replace(whole, controls={"faithfulness": NO_CONTROLS})
+        compared = [dataclasses.replace(one, looks=50) for one in result.comparisons]
+        controls = {"faithfulness": NO_CONTROLS}
+        whole = dataclasses.replace(whole, controls=controls, comparisons=compared)
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()
 
