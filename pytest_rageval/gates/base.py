@@ -111,8 +111,16 @@ class Gate(ABC):
     by_labels: ClassVar[bool] = False
     """Whether labels of people decide it."""
 
+    estimates: ClassVar[bool] = False
+    """Whether it is about all rows where only a sample of them is asked."""
+
     name: str
     """Its name in node ids and tables."""
+
+    @property
+    def not_of_samples(self) -> str:
+        """Why it cannot be decided where only a sample of the rows is asked, "" if it can."""
+        return "is judged by labels, which a sample of the rows has not" if self.by_labels else ""
 
     @abstractmethod
     def check(self, result: ScenarioResult) -> GateResult:

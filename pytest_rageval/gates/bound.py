@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, WrapValidator
 
@@ -34,7 +34,7 @@ from pytest_rageval.scenario.spec import BoundSpec, Forms, Share, without_own_ke
 from pytest_rageval.stats.summary import weighted_interval, weighted_quantile
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import group_numbers, is_scored
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, estimate_text, figure, interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,12 @@ class LowerBoundGate(BoundedGate):
     value_range: tuple[float, float]
     confidence: float = 0.95
 
+    estimates: ClassVar[bool] = True
+
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few scores for an interval."""
+        if result.estimates:
+            return self._estimated(result)
         samples, values, weights = _scored(result, self.target)
         groups = group_numbers(result.info, samples)
         interval = weighted_interval(values, weights, self.value_range, self.confidence, groups)
@@ -68,6 +72,21 @@ class LowerBoundGate(BoundedGate):
             + ("" if n_groups is None else f" in {counted(n_groups, 'group')}")
         )
         return bound_result(self.name, self.bound, end, remark=remark)
+
+    def _estimated(self, result: ScenarioResult) -> GateResult:
+        """Return the verdict where a sample of the rows was asked: on the mean beyond all rows."""
+        # Not at the top: most runs ask all rows.
+        from pytest_rageval.stats.estimates import estimates_of
+
+        sample = result.info.sample
+        assert sample is not None
+        baseline = result.info.baselines[sample.against]
+        found = estimates_of(result, baseline, self.confidence)[self.target]
+        end = found.beyond_low if self.bound.min is not None else found.beyond_high
+        ends = interval(found.beyond_low, found.beyond_high)
+        remark = f"{100 * self.confidence:.3g} % interval {ends} of the mean"
+        remark = f"{remark} {figure(found.mean)}, {estimate_text(found, result.info)}"
+        return bound_result(self.name, self.bound, end, found.why, remark)
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""

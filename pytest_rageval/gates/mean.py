@@ -35,6 +35,7 @@ from pytest_rageval.stats.answer_kinds import Applicable, applicable
 from pytest_rageval.stats.open_figures import open_text
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.stats.wording import estimate_text
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.certainty import GrowingMean
@@ -53,11 +54,24 @@ class MeanGate(BoundedGate):
     max_flip: float | None = None
     """The largest chance that a second run on the same answers gives another verdict."""
 
+    estimates: ClassVar[bool] = True
+
+    @property
+    def not_of_samples(self) -> str:
+        """Why its options mean nothing for an estimate."""
+        options = {"not_applicable": self.may_leave, "max_flip": self.max_flip}
+        used = [name for name, value in options.items() if value is not None]
+        return f"has {used[0]}, which needs every row; remove one of the two" if used else ""
+
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored, or when more leave the mean than may.
 
         And where a second run would give another verdict more often than it may.
         """
+        if result.estimates:
+            found = result.estimates[self.target]
+            remark = estimate_text(found, result.info)
+            return bound_result(self.name, self.bound, found.mean, found.why, remark)
         left = applicable(result.samples, self.target)
         if left is not None and self.may_leave is not None:
             return self._without(result, left)

@@ -219,6 +219,7 @@ class RegressionGate(Gate):
         shared = [sample for sample in result.samples if sample.sample_id in ids]
         left_out = sum(
             sample.sample_weight == 0.0
+            or sample.is_not_drawn
             or not (
                 sample.is_expected
                 or sample.is_left_out

@@ -68,6 +68,11 @@ class SliceGate(Gate):
         return self.inner.compared_with
 
     @property
+    def not_of_samples(self) -> str:
+        """Why the gate of each part cannot be decided over a sample of the rows."""
+        return self.inner.not_of_samples
+
+    @property
     def against(self) -> str:
         """The name of the run that the gate of each part compares with."""
         return self.inner.against

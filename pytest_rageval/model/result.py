@@ -14,6 +14,7 @@ from pytest_rageval.model.scenario import Ranking, ScenarioInfo
 from pytest_rageval.model.value import (
     BUDGET,
     NOT_ASKED,
+    NOT_DRAWN,
     NOTHING,
     REPLAY,
     WEIGHTED_SCORE,
@@ -187,6 +188,11 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
         """Whether it was not asked about because the verdict was certain without it."""
         reasons = self.reasons.values() if self.outcome == "skipped" else ()
         return any(reason.startswith(NOT_ASKED) for reason in reasons)
+
+    @property
+    def is_not_drawn(self) -> bool:
+        """Whether it was not asked about because it is not in the sample of rows that are."""
+        return self.outcome == "skipped" and NOT_DRAWN in self.reasons.values()
 
 
 class MetricSummary(Value, frozen=True):

@@ -54,6 +54,8 @@ REPLAY: Final = "replay: "
 """How the error of a score begins that the cache should have had, and has not."""
 
 NOT_ASKED: Final = "not asked: "
+NOT_DRAWN: Final = "not in the sample"
+"""Why a row is skipped where only some of the rows are asked."""
 """How the error of a score begins that was not asked for because no reply could be used so far.
 
 Also the reason, where the verdict was certain without it (``stop``).

@@ -108,8 +108,8 @@ def _heading(title: str, verdict: Markup, ended: str) -> Markup:
 def _remarks(view: RunView) -> Iterator[str]:
     """Yield what has to be known to read the figures."""
     result = view.result
-    if view.stopped:
-        yield view.stopped
+    if view.asked:
+        yield view.asked
     elif not result.complete:
         yield "a partial run: the figures are of the samples that ran, and no gate is decided"
     if result.info.overridden:

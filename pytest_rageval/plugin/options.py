@@ -239,6 +239,13 @@ LIMIT = Overriding(
     "use only the first N rows; -1 for all",
     "samples",
 )
+SAMPLE = Overriding(
+    "sample",
+    "N",
+    value_at("sample.n", whole),
+    "ask N rows, drawn at random; the saved run estimates the others",
+    "samples",
+)
 LABELS = Option(
     "labels", "FILE...", as_path, "labels of people, besides those of 'human'", "scores"
 )

@@ -40,7 +40,8 @@ def missing_in(result: ScenarioResult) -> Iterator[Missing]:
     """
     yield from _invalid_rows(result)
     skipped = sum(
-        sample.outcome == "skipped" and not sample.invalid and not sample.is_left_out
+        sample.outcome == "skipped"
+        and not (sample.invalid or sample.is_left_out or sample.is_not_drawn)
         for sample in result.samples
     )
     if skipped:

@@ -46,6 +46,7 @@ from pytest_rageval.stats.wording import (
     figure,
     interval,
     p_figure,
+    sample_text,
     verdict_word,
 )
 
@@ -115,12 +116,13 @@ class RunView:
         return f"{total} passed" if gates else "no gates"
 
     @property
-    def stopped(self) -> str:
-        """What the figures are of if the run stopped when the verdict was certain, else ""."""
+    def asked(self) -> str:
+        """What the figures are of if not all samples were asked, on purpose, else ""."""
         counts = self.result.counts
+        if not counts.not_asked:
+            return sample_text(self.result.info)
         asked = f"{counts.ran} of {counts.samples} samples asked"
-        text = f"stopped when the verdict was certain: all figures are of the {asked}"
-        return text if counts.not_asked else ""
+        return f"stopped when the verdict was certain: all figures are of the {asked}"
 
     @cached_property
     def means(self) -> Sequence[MeanRow]:
@@ -315,6 +317,14 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
             scored_figure(summary) + judged_text(result, name),
             band_of(result, name, mean),
         )
+        if name in result.estimates:
+            estimated = result.estimates[name]
+            ends, band = (
+                (estimated.ci_low, estimated.ci_high),
+                result.info.band_of(name, estimated.mean),
+            )
+            said = estimated.why or "estimated"
+            yield MeanRow(f"{name} of all", estimated.mean, ends, None, said, band)
         if name in result.corrected:
             found = result.corrected[name]
             labels = f"{found.labels} labelled" if found.mean is None else corrected_figures(found)

@@ -99,8 +99,8 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
         yield f"- groups: {len(result.samples)} samples in {groups} groups ({field})"
     if result.info.overridden:
         yield f"- overridden: {_listed([_code(path) for path in result.info.overridden])}"
-    if view.stopped:
-        yield f"- **{view.stopped}**"
+    if view.asked:
+        yield f"- **{view.asked}**"
     elif not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(view)

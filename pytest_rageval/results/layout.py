@@ -21,11 +21,13 @@ from pytest_rageval.model import (
     Comparison,
     ControlVerdict,
     Counts,
+    Estimate,
     GateResult,
     MetricColumn,
     MetricSummary,
     RunInfo,
     SampleResult,
+    Sampling,
     ScenarioResult,
     Value,
     WeightedSummary,
@@ -87,6 +89,9 @@ class SavedHead(Value, frozen=True, kw_only=True):
     """How many low answers have which cause; None where nobody asked for causes."""
     controls: Mapping[str, ControlVerdict] = NOTHING
     comparisons: tuple[Comparison, ...] = ()
+    sample: Sampling | None = None
+    """Which of its rows were asked; None where all were."""
+    estimates: Mapping[str, Estimate] = NOTHING
 
     @property
     def columns(self) -> tuple[MetricColumn, ...]:
@@ -174,6 +179,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         },
         "complete": result.complete,
         "counts": result.counts,
+        **_sample(result),
         **_causes(result),
         **_groups(result),
         "metrics": {
@@ -208,6 +214,15 @@ def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
     if name not in result.corrected:
         return {}
     return {"corrected": result.corrected[name]}
+
+
+def _sample(result: ScenarioResult) -> dict[str, Any]:
+    """Return which rows were asked and the means over all of them, {} where all were asked."""
+    found = result.info.sample
+    if found is None:
+        return {}
+    sample = {**as_json(found), "drawn": sorted(found.drawn)}
+    return {"sample": sample, "estimates": result.estimates}
 
 
 def _replies(result: ScenarioResult, name: str) -> dict[str, Any]:

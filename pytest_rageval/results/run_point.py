@@ -16,10 +16,12 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Comparison,
     Counts,
+    Estimate,
     GateOutcome,
     GateResult,
     MetricSummary,
     RunInfo,
+    Sampling,
     ScenarioResult,
     Value,
     WeightedSummary,
@@ -69,6 +71,8 @@ class RunPoint(Value, frozen=True):
     """The gates that failed, in the order of the scenario."""
     compared: tuple[ComparedWith, ...] = ()
     """The baselines that it was compared with; empty in runs of old versions."""
+    sample: Sampling | None = None
+    """Which of its rows were asked: its means are then estimates over all of them."""
 
     @property
     def failed(self) -> bool:
@@ -91,8 +95,8 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         started_at=run.started_at,
         complete=result.complete,
         counts=result.counts,
-        weighted_score=result.weighted_score,
-        metrics=result.metrics,
+        weighted_score=_estimated(result.weighted_score, result.estimates.get(WEIGHTED_SCORE)),
+        metrics=_with_estimates(result.metrics, result.estimates),
         gates_passed=ended["passed"],
         gates_failed=ended["failed"],
         gates_skipped=ended["skipped"],
@@ -101,7 +105,32 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         definitions={column.name: column.definition for column in result.info.metrics},
         failed_gates=_failed(result.gates),
         compared=tuple(_compared(result.comparisons, result.gates)),
+        sample=result.info.sample,
     )
+
+
+def _with_estimates(
+    metrics: Mapping[str, MetricSummary], estimates: Mapping[str, Estimate]
+) -> Mapping[str, MetricSummary]:
+    """Return the summaries of the metrics, over all rows where only a sample was asked."""
+    if not estimates:
+        return metrics
+    found = {name: estimates.get(name) for name in metrics}
+    return {
+        name: metrics[name]
+        if one is None
+        else replace(
+            metrics[name], weighted_mean=one.mean, ci_low=one.beyond_low, ci_high=one.beyond_high
+        )
+        for name, one in found.items()
+    }
+
+
+def _estimated(summary: WeightedSummary, estimate: Estimate | None) -> WeightedSummary:
+    if estimate is None:
+        return summary
+    low, high = estimate.beyond_low, estimate.beyond_high
+    return replace(summary, mean=estimate.mean, ci_low=low, ci_high=high)
 
 
 def _compared(
@@ -172,8 +201,8 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         started_at=head.run.started_at,
         complete=head.complete,
         counts=head.counts,
-        weighted_score=head.weighted_score,
-        metrics=head.metrics,
+        weighted_score=_estimated(head.weighted_score, head.estimates.get(WEIGHTED_SCORE)),
+        metrics=_with_estimates(head.metrics, head.estimates),
         gates_passed=ended["passed"],
         gates_failed=ended["failed"],
         gates_skipped=ended["skipped"],
@@ -182,6 +211,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         definitions=head.scenario.definitions,
         failed_gates=_failed(head.gates),
         compared=tuple(_compared(head.comparisons, head.gates)),
+        sample=head.sample,
     )
 
 

@@ -19,6 +19,9 @@ def conflicts(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], str, str]]:
         yield ("tolerate",), "gates", message
     for other, message in _conflicts_of_stop(scenario):
         yield ("stop",), other, f"stop: {message}"
+    if scenario.sample is not None:
+        for other, message in _others_than_sample(scenario):
+            yield ("sample",), other, f"sample: {message}"
     if scenario.answers is not None and scenario.dataset.qrels_path is not None:
         message = "answers: a second file is for rows; TREC files have 'run_path'"
         yield ("answers",), "dataset", message
@@ -38,6 +41,15 @@ def _conflicts_of_runs(scenario: Scenario) -> Iterator[str]:
     for name, times in named.items():
         if times > 1:
             yield f"compare: {shorten(name)!r} is named {times} times; keep one"
+
+
+def _others_than_sample(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield the section that ``sample`` cannot go with, and why."""
+    if scenario.stop is not None:
+        yield "stop", "asks so many rows, and 'stop' as few as decide; remove one of the two"
+    if scenario.human is not None:
+        message = "labels of people correct the mean of all answers, and some have none; remove"
+        yield "human", f"{message} 'human' or 'sample'"
 
 
 def _conflicts_of_stop(scenario: Scenario) -> Iterator[tuple[str, str]]:

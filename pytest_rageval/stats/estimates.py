@@ -81,8 +81,7 @@ def estimates_of(
     and to which the metric did not apply in the older run.
     """
     info = result.info
-    drawn = frozenset() if info.sample is None else info.sample.drawn
-    samples = [one for one in result.samples if one.is_expected or one.sample_id not in drawn]
+    samples = [one for one in result.samples if one.is_expected or one.is_not_drawn]
     changed = changed_answers(samples, baseline.digests)
     groups = group_numbers(info, samples)
     weights = rescale([sample.sample_weight for sample in samples])
@@ -99,7 +98,7 @@ def estimates_of(
                 changed.get(sample.sample_id) if changed else None,
             )
             for at, sample in enumerate(samples)
-            if _is_row(sample, name, baseline, is_asked=sample.sample_id in drawn)
+            if _is_row(sample, name, baseline, is_asked=not sample.is_not_drawn)
         ]
         found[name] = estimate(rows, ends, confidence)
     return found

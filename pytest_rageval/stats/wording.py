@@ -12,9 +12,11 @@ from pytest_rageval.model import (
     Corrected,
     Correction,
     Disagreement,
+    Estimate,
     MetricComparison,
     Ranking,
     SampleResult,
+    ScenarioInfo,
 )
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
@@ -95,6 +97,22 @@ def p_figure(p_value: float | None) -> str:
     if p_value is None:
         return "-"
     return "<0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
+
+
+def estimate_text(found: Estimate, info: ScenarioInfo) -> str:
+    """Return what an estimated mean is of."""
+    against = "" if info.sample is None else f" and {info.sample.against}"
+    changed = "" if found.changed is None else f", {found.changed:,} answers changed"
+    return f"estimated over all {found.rows:,} rows from {found.asked:,} asked{against}{changed}"
+
+
+def sample_text(info: ScenarioInfo) -> str:
+    """Return which rows were asked, "" where all were."""
+    sample = info.sample
+    if sample is None:
+        return ""
+    asked = f"{len(sample.drawn):,} of {sample.rows:,} rows asked (seed {sample.seed})"
+    return f"sampled: {asked}; means over all rows are estimated with {sample.against}"
 
 
 def counted(count: int, what: str) -> str:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from saved_file import saved_file
+from sharded import files, merge, run_shards
+
+from pytest_rageval import evaluate
+from pytest_rageval.serving.mcp.answers import compared_of
+from pytest_rageval.serving.saved_runs import read_run
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -191,3 +198,253 @@ def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
     result.stdout.fnmatch_lines(
         [f"baseline release-1.4 saved: {RELEASE}; it was not there, and is pinned from now on"]
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "cannot be read"), ('{"schema": 99, "samples": []}', "newer version")],
+)
+def test_one_damaged_run_stops_all(fallen: Project, content: str, said: str) -> None:
+    """Whichever it is: a gate that silently lacks one of its runs would be green."""
+    fallen.file(RELEASE, content)
+    assert said in refused(fallen)
+    assert said in refused(fallen, "--rag-save=main")
+    assert said in refused(fallen, "--rag-compare=main")
+
+
+def test_one_run_that_measured_something_else_stops_all(fallen: Project) -> None:
+    """The message has the place of its own entry."""
+    fallen.rows(rows(20, question="Which one?"))
+    text = refused(fallen)
+    assert text.count("1 of 40 shared samples have another question") >= 2
+    assert "compare[1].anyway: true" in text
+
+
+def test_only_the_entry_that_allows_it_is_compared_anyway(fallen: Project) -> None:
+    fallen.rows(rows(20, question="Which one?"))
+    fallen.scenario(
+        f"{PLAIN}    compare: [main, {{baseline: release-1.4, looks: 50, anyway: true}}]\n{GATES}"
+    )
+    assert "baseline 'release-1.4'" not in refused(fallen)
+
+
+# Everything around a run
+
+
+def same_verdict(project: Project, result: pytest.RunResult, name: str = "qa") -> None:
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    gates = project.gates(name)
+    assert (gates[OF_MAIN], gates[OF_RELEASE]) == ("passed", "failed")
+    assert len(project.results(name)["comparisons"]) == 2
+
+
+@pytest.mark.full
+def test_workers_give_the_same_verdict(fallen: Project, workers: Run) -> None:
+    fallen.pytest("-p", "no:xdist")
+    same_verdict(fallen, workers())
+    assert fallen.without_run(-2) == fallen.without_run(-1)
+
+
+@pytest.mark.full
+def test_an_engine_gives_the_same_verdict(fallen: Project) -> None:
+    fallen.pytest()
+    same_verdict(fallen, fallen.pytest("--rag-engine=processes://1"))
+    assert fallen.without_run(-2) == fallen.without_run(-1)
+
+
+def test_shards_give_the_same_verdict(fallen: Project) -> None:
+    """The merge compares, by the option of the merge too."""
+    fallen.pytester.makeini("[pytest]\nrageval_baselines = kept")
+    (fallen.path / ".rageval/qa/baselines").rename(fallen.path / "kept")
+    (fallen.path / "kept").rename(fallen.path / "moved")
+    (fallen.path / "kept").mkdir()
+    (fallen.path / "moved").rename(fallen.path / "kept" / "qa")
+    assert fallen.pytest("--rag-output=whole").ret == pytest.ExitCode.TESTS_FAILED
+    parts = run_shards(fallen, ["1/2", "2/2"])
+    assert merge(fallen, parts, "--rag-output=merged").ret == pytest.ExitCode.TESTS_FAILED
+    assert files(fallen.path / "merged") == files(fallen.path / "whole")
+
+
+def test_each_variant_has_its_own_baselines(fallen: Project, run: Run) -> None:
+    """Only one of them fell."""
+    fallen.scenario(f"{PLAIN}    variants: {{a: {{}}, b: {{dataset: b.jsonl}}}}\n")
+    for name, wrong in (("release-1.4", 0), ("main", 20)):
+        fallen.rows(rows(wrong))
+        fallen.rows(rows(), "b.jsonl")
+        assert fallen.pytest(f"--rag-save={name}").ret == pytest.ExitCode.OK
+    fallen.scenario(f"{BOTH}    variants: {{a: {{}}, b: {{dataset: b.jsonl}}}}\n")
+    same_verdict(fallen, run(), "qa/a")
+    assert set(fallen.gates("qa/b").values()) == {"passed"}
+    assert len(fallen.results("qa/b")["comparisons"]) == 2
+    result = fallen.pytest("--rag-save=release-1.4")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert [fallen.gates(f"qa/{name}")["save:release-1.4"] for name in "ab"] == ["failed"] * 2
+
+
+def test_evaluate_compares_with_both(fallen: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fallen.path)
+    result = evaluate("qa.rageval.yaml")
+    assert [one.baseline for one in result.comparisons] == ["main", "release-1.4"]
+    assert result.comparison == result.comparisons[0]
+    assert {gate.name: gate.outcome for gate in result.gates} == {
+        OF_MAIN: "passed",
+        OF_RELEASE: "failed",
+        "unscored": "passed",
+    }
+
+
+def test_a_test_function_is_compared_with_both(project: Project) -> None:
+    """Its gates have the same names, and the pinned run stays."""
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n"
+        "@pytest.mark.rag_scenario('eval.yaml')\n"
+        "def test_bot(rageval):\n    rageval.check(rageval.sample.metadata['said'])\n",
+    )
+
+    def said(wrong: int) -> None:
+        project.rows([{**one, "said": one.pop("answer")} for one in rows(wrong)])
+
+    project.file("eval.yaml", "name: qa\nmetrics: [em]\ndataset: qa.jsonl\n")
+    for name, wrong in (("release-1.4", 0), ("main", 20)):
+        said(wrong)
+        assert project.pytest("test_bot.py", f"--rag-save={name}").ret == pytest.ExitCode.OK
+    gates = GATES.strip()
+    project.file(
+        "eval.yaml",
+        f"name: qa\nmetrics: [em]\ndataset: qa.jsonl\ncompare: [main, {PINNED}]\n{gates}\n",
+    )
+    result = project.pytest("test_bot.py", "-v")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"*gate:{OF_MAIN} PASSED*", f"*gate:{OF_RELEASE} FAILED*"])
+    again = project.pytest("test_bot.py", "--rag-save=release-1.4")
+    again.stdout.fnmatch_lines(["baseline release-1.4 NOT saved: it is pinned*"])
+
+
+def test_a_dry_run_names_both(fallen: Project) -> None:
+    result = fallen.pytest("--rag-dry-run")
+    assert result.ret == pytest.ExitCode.OK
+    text = result.stdout.str()
+    assert OF_MAIN in text
+    assert OF_RELEASE in text
+    (fallen.path / RELEASE).unlink()
+    assert "no saved run 'release-1.4'" in refused(fallen, "--rag-dry-run")
+
+
+def test_the_gate_of_one_run_alone(fallen: Project) -> None:
+    """By its node id; then what failed last, and what is first to fail."""
+    gate = f"qa.rageval.yaml::gate:{OF_RELEASE}"
+    alone = fallen.pytest(gate)
+    assert alone.ret == pytest.ExitCode.TESTS_FAILED
+    assert fallen.gates()[OF_RELEASE] == "failed"
+    of_main = fallen.pytest(f"qa.rageval.yaml::gate:{OF_MAIN}")
+    of_main.assert_outcomes(passed=42, failed=1)  # a gate needs every sample, so it runs them all
+    fallen.pytest()
+    again = fallen.pytest("--lf", "-v")
+    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    again.stdout.fnmatch_lines([f"*gate:{OF_RELEASE} FAILED*"])
+    first = fallen.pytest("-x", "-v")
+    first.stdout.fnmatch_lines([f"*gate:{OF_MAIN} PASSED*", f"*gate:{OF_RELEASE} FAILED*"])
+
+
+def test_a_run_of_version_0_1_0_can_be_pinned(fallen: Project) -> None:
+    """Its file knows neither ``comparisons`` nor ``looks``."""
+    samples = [
+        {
+            "id": one["id"],
+            "weighted_score": 1.0,
+            "outcome": "passed",
+            "question": one["question"],
+            "answer": "Paris",
+            "references": ["Paris"],
+            "metadata": {},
+            "scores": {"em": 1.0},
+            "reasons": {},
+            "details": {},
+            "errors": {},
+        }
+        for one in rows()
+    ]
+    old = saved_file(samples, ["em"], definitions={"em": "em v1 (tokenizer=auto)"})
+    fallen.file(RELEASE, json.dumps(old))
+    same_verdict(fallen, fallen.pytest())
+
+
+def test_the_history_names_both(fallen: Project) -> None:
+    """And how the gates of each ended; the runs before were compared with nothing."""
+    fallen.pytest()
+    result = fallen.pytest("--rag-history", "qa")
+    result.stdout.fnmatch_lines(["*main passed, release-1.4 (pinned) FAILED"])
+    assert result.stdout.str().count("(pinned)") == 1
+
+
+def test_agents_get_each_comparison_under_its_name(fallen: Project) -> None:
+    """Read from ``results.json``, with the words of the table."""
+    fallen.pytest()
+    found = compared_of(read_run(fallen.folders()[-1]).view)
+    assert found is not None
+    verdicts = {name: one["metrics"]["em"]["verdict"] for name, one in found.items()}
+    assert verdicts == {"main": "equal", "release-1.4": "worse"}
+    assert (found["release-1.4"]["looks"], found["main"]["looks"]) == (50, None)
+    assert compared_of(read_run(fallen.folders()[0]).view) is None
+
+
+# A pinned run stays
+
+
+@pytest.mark.parametrize("way", ["typed", "variable", "addopts", "path", "link"])
+def test_a_pinned_run_is_not_replaced(
+    fallen: Project, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it is named; green or not, as 20 right answers more would be."""
+    before, name = (fallen.path / RELEASE).read_bytes(), "release-1.4"
+    fallen.rows(rows(0))
+    if way == "variable":
+        monkeypatch.setenv("RAGEVAL_SAVE", name)
+    if way == "addopts":
+        fallen.pytester.makeini(f"[pytest]\naddopts = --rag-save={name}")
+    if way == "path":
+        name = f"./.rageval/../{RELEASE}"
+    if way == "link":
+        os.link(fallen.path / RELEASE, fallen.path / "other.json")
+        name = "other.json"
+    args = [] if way in ("variable", "addopts") else [f"--rag-save={name}"]
+    result = fallen.pytest(*args, "--rag-compare=main")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["baseline * NOT saved: it is pinned*--rag-save-failed*"])
+    assert (fallen.gates()[OF_MAIN], fallen.gates()[OF_RELEASE]) == ("passed", "passed")
+    assert (fallen.path / RELEASE).read_bytes() == before
+
+
+def test_a_pinned_run_is_replaced_on_purpose(fallen: Project) -> None:
+    """By a green run; a red one was compared with it, and must have another name."""
+    result = fallen.pytest("--rag-save-failed=release-1.4")
+    result.stdout.fnmatch_lines(["baseline release-1.4 NOT saved: the run is red*"])
+    assert mean(fallen, RELEASE) == 1.0
+    fallen.rows(rows(1))
+    assert fallen.pytest("--rag-save-failed=release-1.4").ret == pytest.ExitCode.OK
+    assert mean(fallen, RELEASE) == pytest.approx(39 / 40)
+
+
+def test_main_moves_only_while_the_release_holds(fallen: Project) -> None:
+    """A run that is red against the pinned one is not saved as ``main`` either."""
+    result = fallen.pytest("--rag-save=main")
+    result.stdout.fnmatch_lines([f"baseline main NOT saved: the run is red (gate {OF_RELEASE})*"])
+    assert mean(fallen, MAIN) == 0.5
+    fallen.rows(rows(1))
+    assert fallen.pytest("--rag-save=main").ret == pytest.ExitCode.OK
+    assert mean(fallen, MAIN) == pytest.approx(39 / 40)
+
+
+def test_a_path_beside_the_scenario_is_pinned_too(project: Project) -> None:
+    """F7: ``./baselines/x.json`` in ``eval/``, saved from the rootdir by its other spelling."""
+    project.scenario(PLAIN)
+    project.rows(rows())
+    assert project.pytest("--rag-save", "eval/baselines/x.json").ret == pytest.ExitCode.OK
+    project.file("eval/qa.jsonl", project.rows(rows(0)).read_text("ascii"))
+    entry = "{baseline: ./baselines/x.json, looks: 20}"
+    moved = project.scenario(f"{PLAIN}    compare: [{entry}]\n{GATES}")
+    moved.rename(project.path / "eval" / moved.name)
+    result = project.pytest("eval", "--rag-save", "eval/baselines/x.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["baseline eval/baselines/x.json NOT saved: it is pinned*"])

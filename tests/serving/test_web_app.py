@@ -453,6 +453,27 @@ def test_a_file_that_was_edited_since_is_read_again(app: WebClient, folder: Path
     assert len(app.get(f"/api/scenarios/{scenario}")["variants"]) == 3
 
 
+def test_every_baseline_of_a_scenario_is_shown(app: WebClient, folder: Path) -> None:
+    """F7: a list under ``compare``, and how many looks a pinned one has."""
+    path, scenario = folder / "bot.rageval.yaml", app.scenario("bot")
+    before = path.read_text("utf-8")
+    evaluate(path, write_to=folder / ".rageval")
+    saved = (folder / ".rageval" / "bot" / "latest" / "results.json").read_bytes()
+    for name in ("moved", "pinned"):
+        write(folder, f"{name}.json", saved.decode())
+    listed = "compare: [moved.json, {baseline: pinned.json, looks: 50}]\n"
+    path.write_text(before + listed, "utf-8")
+    try:
+        found = app.get(f"/api/scenarios/{scenario}")
+    finally:
+        path.write_text(before, "utf-8")
+    assert found["problems"] == []
+    assert found["outline"]["compare"] == [
+        {"name": "moved.json", "looks": 1},
+        {"name": "pinned.json", "looks": 50},
+    ]
+
+
 def test_a_run_is_compared_with_a_baseline(app: WebClient, folder: Path) -> None:
     """[A24, E20] Each variant has its own; a name is looked up, and never part of a path."""
     for name, title in (("low", "low"), ("shop", "shop/dense")):

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from math import comb
+from pathlib import Path
+
 import history
 import numpy as np
 import pytest
@@ -82,3 +85,26 @@ def test_what_is_plainly_green_passes_the_gate(
                 spared += 1
                 assert not fails(Pairs({"f1": now}, {"f1": before}), options)
     assert spared
+
+
+def test_second_runs_differ_as_often_as_the_page_says() -> None:
+    """Of 200 answers 170 are good, and 5 % of the replies wrong: .85 * .95 + .15 * .05 = .815.
+
+    Sums of repeats are those of two binomials; two runs differ in 2 p (1 - p).
+    """
+
+    def differing(bound: float, repeats: int) -> float:
+        said = np.convolve(_binomial(170 * repeats, 0.95), _binomial(30 * repeats, 0.05))
+        means = np.arange(len(said)) / (200 * repeats)
+        passed = float(said[means >= bound - 1e-12].sum())
+        return 200 * passed * (1 - passed)
+
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "quality-over-a-year.md"
+    [row] = [line for line in page.read_text("utf-8").splitlines() if "judge.repeats" in line]
+    for bound in (0.80, 0.82):
+        shown = ", ".join(f"{differing(bound, repeats):.0f}" for repeats in (1, 3, 5))
+        assert f"{shown} %" in row
+
+
+def _binomial(n: int, p: float) -> np.ndarray:
+    return np.array([comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])

@@ -71,7 +71,7 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
 
 def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
     """Return a saved run as a baseline; raises BaselineError with all that is wrong with it."""
-    saved = _saved(binding, use)
+    saved = saved_run(binding, use.name, use.path)
     refusals = _refusals(binding, saved, plan, use)
     baseline = baseline_of(saved, plan)
     lacking = sorted(use.gated.difference(baseline.scores))
@@ -137,16 +137,16 @@ def _comparing(info: ScenarioInfo) -> Iterator[UndecidedGate]:
                 yield gate.leaf
 
 
-def _saved(binding: Binding, use: _Use) -> SavedRun:
+def saved_run(binding: Binding, name: str, path: YamlPath) -> SavedRun:
     """Return the saved run; raises BaselineError, or NoBaselineError if there is none."""
     # Here and below, not at the top: most scenarios are compared with nothing.
     from pytest_rageval.results.saved_run import load_baseline
 
-    scenario, run_paths, name = binding.scenario, binding.run_paths, use.name
+    scenario, run_paths = binding.scenario, binding.run_paths
     folder = binding.loaded.path.parent
     file = run_paths.compared_file(name, binding.title, scenario.output_dir, folder)
     known = _stems(run_paths.baseline_folder(binding.title, scenario.output_dir))
-    where = binding.loaded.where(*use.path)
+    where = binding.loaded.where(*path)
     return load_baseline(name, file, where, known, run_paths.shown(file))
 
 
@@ -166,6 +166,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     if odd := out_of_range(saved, plan.info.metrics):
         hint = "mend the file, or save a new baseline"
         refusals.append(Problem(where, f"{name}: {odd}; {hint}"))
+    refusals += [Problem(where, f"{name}: {text}") for text in _of_a_part(saved)]
     lacking = _lacking(saved, plan, use)
     if lacking:
         refusals.append(Problem(where, f"{name}: {lacking}"))
@@ -204,6 +205,16 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
             hint = f"{save}, or compare anyway ({option}: true)"
             refusals.append(Problem(where, f"{message}; {hint}"))
     return refusals
+
+
+def _of_a_part(saved: SavedRun) -> Iterator[str]:
+    """Yield why a run is none to compare with: it chose which of its rows to ask."""
+    head = saved.head
+    advice = "compare with a run that asks all rows"
+    if head.sample is not None:
+        yield f"it asked a sample of {len(head.sample.drawn)} of {head.sample.rows} rows; {advice}"
+    if head.counts.not_asked:
+        yield f"it stopped after {head.counts.ran} of {head.counts.samples} samples; {advice}"
 
 
 def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:

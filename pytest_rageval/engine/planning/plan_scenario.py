@@ -126,6 +126,9 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     )
     if change_samples is not None:
         binding.change_samples = change_samples
+    if loaded.scenario.sample is not None and any(override.limits for override in overrides):
+        message = "sample: asks some of all rows, and a limit leaves rows out (--rag-limit, "
+        binding.problem(f"{message}RAGEVAL_LIMIT); give one of the two", "sample")
     view = ScenarioView(loaded.scenario.name, shown or str(path), loaded.metadata, variant)
     given = None if answers_given else give_target(view)
     plan = _bind(binding, view, nodeid or view.path, given=given, answers_given=answers_given)
@@ -401,6 +404,13 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
         info = replace(info, baselines=bind_baselines(binding, plan))
         refused = "; ".join(binding.kept_baselines)
         info = replace(info, refused_baseline=refused, unlike=tuple(binding.unlike))
+    plan = replace(plan, info=info)
+    if binding.scenario.sample is not None:
+        # Not at the top: most scenarios ask all rows.
+        from pytest_rageval.engine.planning.bind_sample import bind_sample, refuse_sample
+
+        plan = bind_sample(binding, plan) if compares else refuse_sample(binding, plan)
+    info = plan.info
     gated = bind_gates(binding, info)
     warn_of_what_is_lost(binding, plan.metrics, gated)
     if plan.rename is None and binding.scenario.stop is not None:

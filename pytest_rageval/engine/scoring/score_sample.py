@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     EMPTY_ANSWER,
     FILLED,
     NOT_ASKED,
+    NOT_DRAWN,
     NOTHING,
     RETRIEVAL,
     SUPPORT,
@@ -250,7 +251,9 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
     """Return the result of a case that was not scored because it is skipped."""
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
-    return _result(plan, case, [Score(metric.column.name, None) for metric in plan.metrics], 0.0)
+    reason = NOT_DRAWN if case.skip == NOT_DRAWN else None
+    scores = [Score(metric.column.name, None, reason) for metric in plan.metrics]
+    return _result(plan, case, scores, 0.0)
 
 
 def stop_reason(plan: Plan) -> str:

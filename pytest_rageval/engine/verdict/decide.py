@@ -57,6 +57,7 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     failed. A scenario without gates gets the gate ``unscored`` if that fails.
     """
     result = _with_people(replace(result, comparisons=tuple(_comparisons(result))))
+    result = _with_estimates(result)
     gates = gates_of(result.info)
     verdicts = [
         replace(_decide(gate, result, extent, strict), baseline=gate.against, metric=_only(gate))
@@ -70,6 +71,11 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
         is_whole = extent.complete and not _spent(result)
         certain = certain_verdicts(result, gates) if is_whole else {}
         verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
+    if result.info.sample is not None:
+        verdicts = [
+            verdict if gate.estimates else _of_sample(verdict, result)
+            for gate, verdict in zip(gates or [UnscoredGate()], verdicts, strict=True)
+        ]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     if result.controls:
@@ -139,6 +145,26 @@ def _with_people(result: ScenarioResult) -> ScenarioResult:
             if not is_of_cells(result.info, human.metric)  # no metric is their mean
         },
     )
+
+
+def _with_estimates(result: ScenarioResult) -> ScenarioResult:
+    """Return ``result`` with means over all rows, where only a sample of them was asked."""
+    sample = result.info.sample
+    if sample is None:
+        return result
+    # Not at the top: most runs ask all rows.
+    from pytest_rageval.stats.estimates import estimates_of
+
+    return replace(result, estimates=estimates_of(result, result.info.baselines[sample.against]))
+
+
+def _of_sample(found: GateResult, result: ScenarioResult) -> GateResult:
+    """Return a verdict that is about the rows which were asked, and says so."""
+    sample = result.info.sample
+    if sample is None or found.outcome == "skipped":
+        return found
+    asked = f"of the {len(sample.drawn):,} of {sample.rows:,} rows asked"
+    return replace(found, message=f"{found.message}; {asked}")
 
 
 def _only(gate: Gate) -> str:

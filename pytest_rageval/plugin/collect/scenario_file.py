@@ -20,7 +20,7 @@ from pytest_rageval.collector import garbage_kept
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import ChangeSamples
 from pytest_rageval.engine.planning.plan_scenario import make_plan, plans_of
-from pytest_rageval.errors import BaselineError, DuplicateNameError, UserError, shorten
+from pytest_rageval.errors import BaselineError, DuplicateNameError, Problem, UserError, shorten
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, title_of
 from pytest_rageval.plugin.collect import RagevalWarning
@@ -363,9 +363,21 @@ def _plan(
         give_target=lambda view: target_of_hooks(view, collector.ihook, config),
         change_samples=samples_of_hooks(collector.ihook, config),
     )
+    if plan.info.sample is not None:
+        _refuse_parts(plan, config)
     plan = with_run_hooks(plan, collector.ihook, config)
     claim_name(config, path, plan.info)
     return plan
+
+
+def _refuse_parts(plan: Plan, config: pytest.Config) -> None:
+    """Raise BaselineError for options that leave out rows of a sample."""
+    settings = config.stash[SETTINGS]
+    parts = {"--rag-where": bool(settings.conditions), "--rag-shard": settings.shard is not None}
+    for option, is_given in parts.items():
+        if is_given:
+            message = f"sample: asks some of all rows, and {option} leaves rows out; give one of"
+            raise BaselineError([Problem(plan.info.path, f"{message} the two")])
 
 
 def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) -> Plan:

@@ -125,11 +125,7 @@ class BaselineSaver:
     def _hindrances(self, result: ScenarioResult, path: Path) -> Iterator[str]:
         """Yield why the run cannot be saved, be it green or red."""
         counts, info = result.counts, result.info
-        if counts.not_asked:
-            yield (
-                f"{counts.not_asked} of {counts.samples} samples were not asked; a stopped run is "
-                "never saved as a baseline: remove 'stop'"
-            )
+        yield from _parts(result)
         if not result.complete:
             yield f"{counts.ran} of {counts.samples} samples ran"
         if path in self._saved:
@@ -188,6 +184,21 @@ def _is_same(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:  # one of them is not there
         return one.resolve() == other.resolve()
+
+
+def _parts(result: ScenarioResult) -> Iterator[str]:
+    """Yield why a run that chose which samples to ask is never saved."""
+    counts, info = result.counts, result.info
+    if counts.not_asked:
+        yield (
+            f"{counts.not_asked} of {counts.samples} samples were not asked; a stopped run is "
+            "never saved as a baseline: remove 'stop'"
+        )
+    if sample := info.sample:
+        yield (
+            f"{len(sample.drawn)} of {sample.rows} rows were asked; a sampled run is never "
+            "saved as a baseline: leave out 'sample' (--rag-sample)"
+        )
 
 
 def _failures(result: ScenarioResult, broken: int) -> Iterator[str]:

@@ -112,6 +112,7 @@ def _remark(point: RunPoint) -> str:
     word = "stopped" if point.counts.not_asked else "partial"
     partial = f"{word}: {point.counts.ran} of {point.counts.samples} samples"
     remarks = [] if point.complete else [partial]
+    remarks += [f"sampled: {len(point.sample.drawn)} rows asked"] if point.sample else []
     remarks += [f"overridden: {', '.join(point.overridden)}"] if point.overridden else []
     remarks += [_baselines(point)] if _are_several(point) else []
     return one_line("; ".join(remarks))

@@ -300,8 +300,8 @@ def _extent(view: RunView) -> Iterator[Line]:
     if groups is not None:
         field = one_line(result.info.group_by or "")
         yield ((f"{len(result.samples)} samples in {groups} groups ({field})", ""),)
-    if view.stopped:
-        yield ((view.stopped, ""),)
+    if view.asked:
+        yield ((one_line(view.asked), "yellow" if result.info.sample else ""),)
     elif not result.complete:
         yield ((f"partial run: {counts.ran} of {counts.samples} samples", "yellow"),)
 

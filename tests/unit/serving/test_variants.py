@@ -23,6 +23,7 @@ def outline(weights: dict[str, float], samples: int = 4, **more: Any) -> dict[st
         "metrics": [{"name": name, "weight": weight} for name, weight in weights.items()],
         "doc_weights": {},
         "docs": {},
+        "compare": [],
         "asks": [],
         "warnings": [],
         **more,
@@ -41,6 +42,13 @@ def test_what_all_variants_share_can_be_weighed() -> None:
     assert (found["doc_weights"], found["docs"]) == ({"a": 2}, {"a": 3})
     assert found["own_weights"] == ["em", "rouge-l", "b"]
     assert found["samples"] == 6
+
+
+def test_each_baseline_of_any_variant_is_named() -> None:
+    """F7: once, in the order of the variants."""
+    main, pinned = {"name": "main", "looks": 1}, {"name": "v1", "looks": 50}
+    found = merged([outline({"f1": 1}, compare=[main]), outline({"f1": 1}, compare=[main, pinned])])
+    assert found["compare"] == [main, pinned]
 
 
 def test_a_scenario_without_variants_shares_all_with_itself() -> None:

@@ -15,7 +15,7 @@ from decided_result import decided
 from pytest_rageval.model import Counts, MetricSummary, RunInfo, WeightedSummary
 from pytest_rageval.plugin.show.history import history_lines, print_history, sparkline
 from pytest_rageval.reports.write_run import write_run
-from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.results.run_point import ComparedWith, RunPoint
 from pytest_rageval.text.printable import cells
 
 COUNTS = Counts(1, 1, 1, 1, 0, 0, 0, 0, 0)
@@ -50,6 +50,19 @@ def test_columns_align_with_chinese_names() -> None:
     # The weighted score has one more metric, so its line begins anew.
     assert offset(trends[0], "▄|▄") == offset(trends[1], "▁") == 16
     assert offset(trends[2], "▄") == 17
+
+
+def test_several_baselines_are_named_with_how_their_gates_ended() -> None:
+    """F7: one that is not pinned, alone, is what every run has: nothing is said."""
+    ended = {"main": (1, "passed"), "v1": (50, "failed"), "v0": (20, None), "new": (1, "skipped")}
+    compared = tuple(ComparedWith(name, looks, worst) for name, (looks, worst) in ended.items())  # type: ignore[arg-type]
+    runs = [replace(point(1, em=0.5), compared=compared[:count]) for count in (0, 1, 4)]
+    none, main, several = list(history_lines(runs))[3:6]
+    assert "main" not in none + main
+    said = "main passed, v1 (pinned) FAILED, v0 (pinned) without a gate, new undecided"
+    assert several.endswith(said)
+    (alone,) = list(history_lines([replace(point(1, em=0.5), compared=compared[1:2])]))[3:4]
+    assert alone.endswith("v1 (pinned) FAILED")
 
 
 def test_a_name_of_two_lines_is_one_line() -> None:
