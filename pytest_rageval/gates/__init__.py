@@ -13,6 +13,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "agreement": ("agreement",),
     "bound": ("lower_bound", "quantile"),
     "confidence": ("aurc", "selective"),
+    "early_regression": (),
     "fallen": (),
     "invalid": ("invalid",),
     "mean": ("fail_under", "mean"),

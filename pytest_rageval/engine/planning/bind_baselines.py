@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.engine.planning.refused_baselines import Refused, refuse
 from pytest_rageval.engine.scoring.score_sample import (
     NEEDED_AS,
     reference_digests,
@@ -58,14 +57,18 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
             older = _older_run(binding, plan, spec.run_old_path, path)
             if older is not None:
                 found[spec.run_old_path] = older
-    refused: list[Refused] = []
+    refused: list[tuple[_Use, BaselineError]] = []
     for use in _uses(binding, plan.info):
         if use.name not in found:
             try:
                 found[use.name] = _bound(binding, plan, use)
             except BaselineError as error:
-                refused.append(Refused(use.name, use.is_pinned, error))
-    refuse(binding, refused)
+                refused.append((use, error))
+    if refused:
+        # Not at the top: most runs that are compared with are there.
+        from pytest_rageval.engine.planning.refused_baselines import Refused, refuse
+
+        refuse(binding, [Refused(use.name, use.is_pinned, error) for use, error in refused])
     return found
 
 
