@@ -49,6 +49,7 @@ from pytest_rageval.model import (
     MetricSummary,
     RunInfo,
     SampleResult,
+    Sampling,
 )
 from pytest_rageval.plugin import hookspecs
 from pytest_rageval.reports.base import REPORT_REGISTRY
@@ -288,11 +289,17 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
             "replies": replies,
         }
         marked = dataclasses.replace(result.samples[0], **said_of)
-        info = dataclasses.replace(result.info, variant="dense", diagnose=Diagnosis())
-        whole = dataclasses.replace(result, info=info, samples=[marked, *result.samples[1:]])
-        compared = [dataclasses.replace(one, looks=50) for one in result.comparisons]
-        controls = {"faithfulness": NO_CONTROLS}
-        whole = dataclasses.replace(whole, controls=controls, comparisons=compared)
+        info = dataclasses.replace(
+            result.info,
+            variant="dense",
+            diagnose=Diagnosis(),
+            sample=Sampling(1, 42, "main", 2, frozenset("a")),
+        )
+        pinned = [dataclasses.replace(one, looks=50) for one in result.comparisons]
+        whole = dataclasses.replace(
+            result, info=info, samples=[marked, *result.samples[1:]], comparisons=pinned
+        )
+        whole = dataclasses.replace(whole, controls={"faithfulness": NO_CONTROLS})
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()
 
