@@ -75,7 +75,8 @@ def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
     names = read_by(gate, result.info)
     # On the page, any metric may get a weight.
     is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
-    return Gate.for_page(gate) if is_doubtful else gate.for_page()
+    # Nor one on a mean of rows that were not asked: the page has no scores of them.
+    return Gate.for_page(gate) if is_doubtful or result.estimates else gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
@@ -188,6 +189,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         **_doubtful(result),
+        **_sampled(result),
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
@@ -210,6 +212,20 @@ def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
     """Return the figures that are grey: of a judge that filled holes and is not believed."""
     names = doubtful_figures(result)
     return {"doubtful": sorted(names)} if names else {}
+
+
+def _sampled(result: ScenarioResult) -> dict[str, Any]:
+    """Return which rows were asked and the estimated means over all, where not all were asked."""
+    sample = result.info.sample
+    if sample is None:
+        return {}
+    counts = {"asked": len(sample.drawn), "rows": sample.rows, "seed": sample.seed}
+    means = [
+        [name, found.mean, found.ci_low, found.ci_high]
+        for name, found in result.estimates.items()
+        if found.mean is not None
+    ]
+    return {"sampled": {**counts, "against": cut(sample.against, _WIDTH), "means": means}}
 
 
 def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:
