@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import (
+    NOT_DRAWN,
     Baseline,
     MetricColumn,
     SampleResult,
@@ -191,6 +192,7 @@ def run_of(
             weighted_score=scores.get(name),
             scores={"f1": scores.get(name)},
             errors={"f1": "no reply"} if name in failed else {},
+            reasons={} if name in {**scores, **dict.fromkeys(failed)} else {"f1": NOT_DRAWN},
             left_out={"f1": "row"} if name in ruled_out else {},
         )
         for at, name in enumerate(NAMES)
