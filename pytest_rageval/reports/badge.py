@@ -52,7 +52,7 @@ def badge_svg(result: ScenarioResult) -> str:
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
-    value, mean = _value(result), result.weighted_score.mean
+    value, mean = _value(result), _mean(result)
     band = band_of(result, WEIGHTED_SCORE, mean)
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
@@ -74,10 +74,18 @@ def badge_svg(result: ScenarioResult) -> str:
     )
 
 
+def _mean(result: ScenarioResult) -> float | None:
+    """Return the mean over all rows, estimated where only a sample of them was asked."""
+    estimate = result.estimates.get(WEIGHTED_SCORE)
+    return result.weighted_score.mean if estimate is None else estimate.mean
+
+
 def _value(result: ScenarioResult) -> str:
-    mean = result.weighted_score.mean
+    mean = _mean(result)
     score = _NO_SCORE if mean is None else f"{mean:.4f}"
-    counts = result.counts
+    counts, sample = result.counts, result.info.sample
+    if sample is not None:
+        return f"{score}, sampled {len(sample.drawn)} of {sample.rows}"
     return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
 
 
