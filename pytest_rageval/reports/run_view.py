@@ -120,7 +120,8 @@ class RunView:
         """What the figures are of if not all samples were asked, on purpose, else ""."""
         counts = self.result.counts
         if not counts.not_asked:
-            return sample_text(self.result.info)
+            # A part of the sample is no sample: such a run is partial.
+            return sample_text(self.result.info) if self.result.complete else ""
         asked = f"{counts.ran} of {counts.samples} samples asked"
         return f"stopped when the verdict was certain: all figures are of the {asked}"
 

@@ -146,6 +146,49 @@ def test_rows_that_vanished_are_lost_all_the_same(saved: JudgedProject) -> None:
     assert "min_pairs: 0.9 asks for 29" in gate["message"]  # of 60 - 28 rows that were not drawn
 
 
+def test_a_value_of_which_no_row_is_asked_is_not_passed_over(project: Project) -> None:
+    """Twelve topics of five rows, 20 of the 60 rows are asked: none of three topics."""
+    rows = [
+        {"id": f"q{at}", "answer": "yes", "references": ["yes"], "topic": f"t{at // 5}"}
+        for at in range(ROWS)
+    ]
+    gates = "gates: {by: {topic: {em: {mean: 0.5}}}}"
+    project.scenario(f"name: qa\nmetrics: [em]\ndataset: qa.jsonl\n{gates}\n")
+    project.rows(rows)
+    project.pytest("--rag-save=main").assert_outcomes(passed=ROWS + 2)
+    project.pytest("--rag-compare=main", "--rag-sample=20")
+    gate = project.results()["gates"][0]
+    drawn = {int(name[1:]) // 5 for name in project.results()["sample"]["drawn"]}
+    unseen = sorted(f"t{at}" for at in range(12) if at not in drawn)
+    assert (gate["outcome"], len(unseen)) == ("failed", 3)
+    said = f"no row was asked of 3 of 12 values of topic: {', '.join(unseen)}; ask more rows"
+    assert gate["message"].startswith(f"cannot be decided: {said}")
+
+
+def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> None:
+    """Other weights decide no gate again: the page has only the scores of the asked rows."""
+    scenario(saved, answers(ROWS), sample=20)
+    saved.pytest("--rag-report=html,badge.svg")
+    latest = saved.project.path / ".rageval/qa/latest"
+    page = (latest / "report.html").read_text(encoding="utf-8")
+    estimate = saved.project.results()["estimates"]["weighted_score"]["mean"]
+    assert "sampled: 20 of 60 rows asked (seed 42); means over all rows" in page
+    assert '"kind":"as_run"' in page
+    assert '"kind":"mean"' not in page
+    badge = (latest / "badge.svg").read_text(encoding="utf-8")
+    assert f"weighted score {estimate:.4f}, estimated" in badge
+
+
+def test_a_part_of_a_sample_is_a_partial_run_without_estimates(saved: JudgedProject) -> None:
+    scenario(saved, answers(), sample=20)
+    result = saved.pytest("-k", "1 or 2")
+    result.stdout.fnmatch_lines(["partial run: * of 60 samples"])
+    result.stdout.no_fnmatch_line("sampled: *")
+    found = saved.project.results()
+    assert found["estimates"] == {}
+    assert {gate["outcome"] for gate in found["gates"]} == {"skipped"}
+
+
 def test_more_rows_than_there_are_is_no_sample(saved: JudgedProject) -> None:
     scenario(saved, answers(), sample=ROWS)
     result = saved.pytest()

@@ -50,6 +50,7 @@ from pytest_rageval.stats.verdict import (
     was_not_asked,
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.wording import sample_text
 from pytest_rageval.text.printable import one_line
 
 
@@ -70,7 +71,12 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
-    """Return what the page decides a gate from; not one that fails whatever the weights are."""
+    """Return what the page decides a gate from; not one that fails whatever the weights are.
+
+    Nor one of a sampled run: the page has no scores of the rows that were not asked.
+    """
+    if result.info.sample is not None:
+        return Gate.for_page(gate)
     doubtful = doubtful_figures(result)
     names = read_by(gate, result.info)
     # On the page, any metric may get a weight.
@@ -176,6 +182,7 @@ def texts_that_fit(
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
+    controls = map(str, control_remarks(result))
     return {
         "name": cut(one_line(info.title), _WIDTH),
         "path": cut(info.path, _WIDTH),
@@ -183,7 +190,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
         "warnings": [
             cut(warning, _WIDTH)
-            for warning in (*info.warnings, *info.unlike, *map(str, control_remarks(result)))
+            for warning in (*_sampled(result), *info.warnings, *info.unlike, *controls)
         ],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
@@ -204,6 +211,12 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
             [cut(name, _DOC_WIDTH), weight] for name, weight in info.doc_weights.items()
         ],
     }
+
+
+def _sampled(result: ScenarioResult) -> list[str]:
+    """Return what the figures are of where only a sample of the rows was asked."""
+    text = sample_text(result.info)
+    return [f"{text}; the figures below are of the asked rows"] if text else []
 
 
 def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
