@@ -70,7 +70,8 @@ class MeanGate(BoundedGate):
         """
         if result.estimates:
             found = result.estimates[self.target]
-            remark = estimate_text(found, result.info)
+            said = remarks_of(result, self.target)
+            remark = "; ".join(filter(None, [estimate_text(found, result.info), *said]))
             return bound_result(self.name, self.bound, found.mean, found.why, remark)
         left = applicable(result.samples, self.target)
         if left is not None and self.may_leave is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["judged_project"]
 
 ROWS = 60
+ANYWAY = {"metrics": ["graded"], "baseline": "main", "anyway": True}
 
 
 def answers(changed: int = 0) -> list[str]:
@@ -95,6 +96,7 @@ def test_workers_draw_the_same(saved: JudgedProject) -> None:
         ({"compare": "gone"}, (), "no saved run 'gone'"),
         ({"compare": None}, (), "needs a complete saved run"),
         ({"compare": {"baseline": "main", "anyway": True}}, (), "remove 'anyway'"),
+        ({"gates": {"no_regression": ANYWAY}}, (), "remove 'anyway'"),
         ({"gates": {"graded": {"mean": 0.5, "not_applicable": 0.1}}}, (), "needs every row"),
     ],
 )
@@ -187,6 +189,26 @@ def test_a_part_of_a_sample_is_a_partial_run_without_estimates(saved: JudgedProj
     found = saved.project.results()
     assert found["estimates"] == {}
     assert {gate["outcome"] for gate in found["gates"]} == {"skipped"}
+
+
+def test_a_row_that_skips_itself_in_these_words_is_a_skipped_row(project: Project) -> None:
+    rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(12)]
+    rows[0] |= {"skip": "not in the sample"}
+    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\n")
+    project.rows(rows)
+    project.pytest().stdout.fnmatch_lines(["*1 of 12 samples is skipped and in no figure*"])
+
+
+def test_invalid_rows_are_counted_among_all_rows(project: Project) -> None:
+    """One of 61; whether a row is invalid shows without asking."""
+    rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(ROWS)]
+    data = "dataset: {path: qa.jsonl, on_invalid: skip}"
+    project.scenario(f"name: qa\nmetrics: [em]\n{data}\ngates: {{invalid: 0.02}}\n")
+    project.rows([*rows, {"id": "bad", "answer": {"is": "yes"}}])
+    project.pytest("--rag-save=main")
+    project.pytest("--rag-compare=main", "--rag-sample=20")
+    gate = project.results()["gates"][0]
+    assert (gate["outcome"], gate["message"]) == ("passed", "0.0164 <= 0.0200 (1 of 61 rows)")
 
 
 def test_more_rows_than_there_are_is_no_sample(saved: JudgedProject) -> None:

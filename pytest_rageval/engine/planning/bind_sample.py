@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_rageval.engine.planning.bind_baselines import compared_runs, saved_run
+from pytest_rageval.engine.planning.bind_baselines import compared_runs, comparing_gates, saved_run
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import BaselineError, Problem, unknown_name
 from pytest_rageval.gates.base import GateOptionError, each_gate
@@ -107,7 +107,9 @@ def _older_run(binding: Binding, plan: Plan) -> tuple[SavedRun, Baseline] | None
     except BaselineError as error:  # it was read before: somebody has just changed it
         binding.refusals += error.problems
         return None
-    if why := _unfit(saved, baseline, plan, anyway=run.anyway):
+    gates = [gate for gate in comparing_gates(plan.info) if gate.run == name]
+    anyway = run.anyway or any(gate.anyway for gate in gates)
+    if why := _unfit(saved, baseline, plan, anyway=anyway):
         _refuse(binding, f"{name!r} {why}")
         return None
     return saved, baseline
