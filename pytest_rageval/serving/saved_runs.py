@@ -101,7 +101,8 @@ class StoredRun:
         head = self.head
         return RunView(
             ScenarioResult(
-                info=self.plan.info,
+                info=replace(self.plan.info, sample=head.sample),
+                estimates=head.estimates,
                 counts=head.counts,
                 complete=head.complete,
                 metrics=head.metrics,
@@ -270,6 +271,8 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
         if not run.head.complete:
             counts = run.head.counts
             yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
+        elif text := run.view.asked:
+            yield f"{which}: {text}"
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():

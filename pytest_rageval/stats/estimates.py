@@ -13,7 +13,7 @@ the new scores can make an interval rise with a worse score.
 The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f
 in its class, p the share of the rows that is asked; a class that is asked throughout is known, and
 adds nothing (distances are put together as Zou and Donner 2008 do). All classes share one extra
-answer by W, and unchanged ones have half of theirs, as in Jeffreys' interval. Beyond these rows
+answer by W, and unchanged ones have three quarters of theirs: simulated. Beyond these rows
 q b² is added to the sum: b is the distance for all new scores without the older ones, q the
 effective number of asked rows in that of all, so that a run that asks all has its own interval.
 
@@ -322,7 +322,7 @@ class _Class:
         olds = [old for old, _ in self.olds]
         low, high = value_range
         ends = low - self.factor * max(olds), high - self.factor * min(olds)
-        extra = self.share * (0.5 if self.units[0].stratum == UNCHANGED else 1.0)
+        extra = self.share * (0.75 if self.units[0].stratum == UNCHANGED else 1.0)
         return _distances(self.moved, ends, confidence, extra)
 
 
