@@ -268,16 +268,20 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
         yield "weighted_score is not compared: B has not all metrics that it follows from"
     yield from _remarks_on_data(ours, theirs)
     for which, run, ids in (("A", ours, found.only_a), ("B", theirs, found.only_b)):
-        if not run.head.complete:
-            counts = run.head.counts
-            yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
-        elif text := run.view.asked:
-            yield f"{which}: {text}"
+        yield from _remarks_on_extent(which, run)
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():
         if metric.undecided:
             yield f"{name} is undecided: {metric.undecided}"
+
+
+def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:
+    if not run.head.complete:
+        counts = run.head.counts
+        yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
+    elif text := run.view.asked:
+        yield f"{which}: {text}"
 
 
 def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
