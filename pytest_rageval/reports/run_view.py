@@ -249,6 +249,14 @@ class MeanRow:
     scored: str
     band: Band | None
     is_by_people: bool = False
+    is_estimated: bool = False
+    """Whether it is of all rows, of which a sample was asked."""
+
+    @property
+    def title(self) -> str:
+        """The name that tells it from the other means of the metric."""
+        what = " by people" if self.is_by_people else " of all" if self.is_estimated else ""
+        return f"{self.name}{what}"
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
@@ -322,10 +330,10 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
             estimated = result.estimates[name]
             ends, band = (
                 (estimated.ci_low, estimated.ci_high),
-                result.info.band_of(name, estimated.mean),
+                band_of(result, name, estimated.mean),
             )
             said = estimated.why or "estimated"
-            yield MeanRow(f"{name} of all", estimated.mean, ends, None, said, band)
+            yield MeanRow(name, estimated.mean, ends, None, said, band, is_estimated=True)
         if name in result.corrected:
             found = result.corrected[name]
             labels = f"{found.labels} labelled" if found.mean is None else corrected_figures(found)

@@ -256,7 +256,7 @@ def test_evaluate_and_engines_draw_the_same(
     rows[0]["answer"] = "yes"
     project.rows(rows)
     found = []
-    for options in ((), ("--rag-engine=process:2",)):
+    for options in ((), ("--rag-engine=processes://2",)):
         project.pytest("--rag-compare=main", "--rag-sample=20", *options)
         found.append({key: project.results()[key] for key in ("sample", "estimates", "gates")})
     assert found[0] == found[1]
@@ -266,3 +266,8 @@ def test_evaluate_and_engines_draw_the_same(
     assert sorted(result.info.sample.drawn) == found[0]["sample"]["drawn"]
     assert result.estimates["em"].mean == found[0]["estimates"]["em"]["mean"]
     assert result.gates[0].message == found[0]["gates"][0]["message"]
+    assert "em of all" in result._repr_html_()
+    assert f"weighted_score {result.estimates['weighted_score'].mean:.4f} (" in repr(result)
+    summary = (project.path / ".rageval/qa/latest/summary.md").read_text(encoding="utf-8")
+    assert summary.count("- em: ") == summary.count("weighted_score: ") == 1
+    assert "| **weighted_score of all** |" in summary
