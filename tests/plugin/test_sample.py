@@ -110,6 +110,17 @@ def test_what_a_sample_cannot_go_with_is_refused(
     assert saved.asked == []
 
 
+def test_scores_of_another_definition_stand_for_no_rows(project: Project) -> None:
+    """Nor where 'compare' names other metrics."""
+    head = "name: qa\ndataset: qa.jsonl\nmetrics: [em, "
+    project.scenario(f"{head}{{f1: {{normalizer: squad}}}}]\n")
+    project.rows([{"id": f"q{at}", "answer": "a", "references": ["a"]} for at in range(ROWS)])
+    project.pytest("--rag-save=main")
+    project.scenario(f"{head}f1]\ncompare: {{baseline: main, metrics: [em]}}\n")
+    assert project.pytest().ret == pytest.ExitCode.OK
+    assert project.pytest("--rag-sample=20").ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_a_sampled_run_is_never_a_baseline(saved: JudgedProject) -> None:
     """Neither saved, failed or not, nor compared with by the path of its file, nor drawn from."""
     scenario(saved, answers(), sample=20)
