@@ -101,8 +101,7 @@ class StoredRun:
         head = self.head
         return RunView(
             ScenarioResult(
-                info=replace(self.plan.info, sample=head.sample),
-                estimates=head.estimates,
+                info=self.plan.info,
                 counts=head.counts,
                 complete=head.complete,
                 metrics=head.metrics,
@@ -111,6 +110,7 @@ class StoredRun:
                 samples=self.samples,
                 gates=head.gates,
                 controls=head.controls,
+                estimates=head.estimates,
             )
         )
 
@@ -222,6 +222,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
         ours.plan.info,
         compare=(Comparing(baseline.name, test=test),),
         baselines={baseline.name: baseline},
+        sample=None,
     )
     result = summarize_scenario(info, ours.samples, complete=ours.head.complete)
     n = len(ours.samples)
@@ -268,7 +269,7 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
         yield "weighted_score is not compared: B has not all metrics that it follows from"
     yield from _remarks_on_data(ours, theirs)
     for which, run, ids in (("A", ours, found.only_a), ("B", theirs, found.only_b)):
-        yield from _remarks_on_extent(which, run)
+        yield from (f"{which} is {part}" for part in _parts(run.head))
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():
@@ -276,12 +277,12 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
             yield f"{name} is undecided: {metric.undecided}"
 
 
-def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:
-    if not run.head.complete:
-        counts = run.head.counts
-        yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
-    elif text := run.view.asked:
-        yield f"{which}: {text}"
+def _parts(head: SavedHead) -> Iterator[str]:
+    """Yield of which part of its rows a run is."""
+    if head.sample is not None:
+        yield f"sampled: {len(head.sample.drawn)} of {head.sample.rows} rows were asked"
+    if not head.complete:
+        yield f"partial: {head.counts.ran} of {head.counts.samples} samples ran"
 
 
 def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:

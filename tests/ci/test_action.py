@@ -450,8 +450,14 @@ def test_a_pull_request_gets_copies(job: Job, monkeypatch: pytest.MonkeyPatch) -
         assert found == ["bot/dense/main.json", "garden/main.json"]
         (copies / "new.json").touch()
     assert f"rageval_baselines={copies}" in action_run.pytest_command(job.environ)
+    (copies / "garden" / "main.json").write_text("[]", "utf-8")
+    action_run.keep_baselines(job.environ)
+    assert (job.kept / "garden" / "main.json").read_text("utf-8") == "{}"
     job.happens("push", {}, "refs/heads/main")
-    assert f"rageval_baselines={job.kept}" in action_run.pytest_command(job.environ)
+    action_run.keep_baselines(job.environ)
+    kept = sorted(file.relative_to(job.kept).as_posix() for file in job.kept.rglob("*.json"))
+    assert kept == ["bot/dense/main.json", "garden/main.json"]
+    assert (job.kept / "garden" / "main.json").read_text("utf-8") == "[]"
     assert action_run.saved_runs(job.environ) == {Path("garden"), Path("bot/dense")}
     job.environ["ACTION_NAME"] = "other"  # another use in this workspace
     assert action_run.saved_runs(job.environ) == set()

@@ -300,6 +300,8 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
             result, info=info, samples=[marked, *result.samples[1:]], comparisons=pinned
         )
         whole = dataclasses.replace(whole, controls={"faithfulness": NO_CONTROLS})
+        several = [dataclasses.replace(one, looks=50) for one in result.comparisons]
+        whole = dataclasses.replace(whole, comparisons=several)
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()
 

@@ -50,7 +50,6 @@ from pytest_rageval.stats.verdict import (
     was_not_asked,
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
-from pytest_rageval.stats.wording import sample_text
 from pytest_rageval.text.printable import one_line
 
 
@@ -71,17 +70,13 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
-    """Return what the page decides a gate from; not one that fails whatever the weights are.
-
-    Nor one of a sampled run: the page has no scores of the rows that were not asked.
-    """
-    if result.info.sample is not None:
-        return Gate.for_page(gate)
+    """Return what the page decides a gate from; not one that fails whatever the weights are."""
     doubtful = doubtful_figures(result)
     names = read_by(gate, result.info)
     # On the page, any metric may get a weight.
     is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
-    return Gate.for_page(gate) if is_doubtful else gate.for_page()
+    # Nor one on a mean of rows that were not asked: the page has no scores of them.
+    return Gate.for_page(gate) if is_doubtful or result.estimates else gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
@@ -182,7 +177,6 @@ def texts_that_fit(
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
-    controls = map(str, control_remarks(result))
     return {
         "name": cut(one_line(info.title), _WIDTH),
         "path": cut(info.path, _WIDTH),
@@ -190,11 +184,12 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
         "warnings": [
             cut(warning, _WIDTH)
-            for warning in (*_sampled(result), *info.warnings, *info.unlike, *controls)
+            for warning in (*info.warnings, *info.unlike, *map(str, control_remarks(result)))
         ],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         **_doubtful(result),
+        **_sampled(result),
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
@@ -213,16 +208,24 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
     }
 
 
-def _sampled(result: ScenarioResult) -> list[str]:
-    """Return what the figures are of where only a sample of the rows was asked."""
-    text = sample_text(result.info)
-    return [f"{text}; the figures below are of the asked rows"] if text else []
-
-
 def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
     """Return the figures that are grey: of a judge that filled holes and is not believed."""
     names = doubtful_figures(result)
     return {"doubtful": sorted(names)} if names else {}
+
+
+def _sampled(result: ScenarioResult) -> dict[str, Any]:
+    """Return which rows were asked and the estimated means over all, where not all were asked."""
+    sample = result.info.sample
+    if sample is None:
+        return {}
+    counts = {"asked": len(sample.drawn), "rows": sample.rows, "seed": sample.seed}
+    means = [
+        [name, found.mean, found.ci_low, found.ci_high]
+        for name, found in result.estimates.items()
+        if found.mean is not None
+    ]
+    return {"sampled": {**counts, "against": cut(sample.against, _WIDTH), "means": means}}
 
 
 def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from pytest_rageval.serving.verdicts import (
     point_verdict,
     run_verdict,
 )
+from pytest_rageval.stats.wording import sample_text
 
 T = TypeVar("T")
 
@@ -219,7 +220,7 @@ class _Part:
         return {
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
-            "asked": run.view.asked or None,
+            "sampled": sample_text(result.info) or None,
             "counts": counts_of(result),
             "causes": run.head.causes or None,
             **figures_of(result),

@@ -14,7 +14,7 @@ from pytest_rageval.plugin.options import ALL_OPTIONS
 SAVING = {"save", "save-failed", "save-answers"}
 WEIGHING = {"metric-weight", "doc-weight", "threshold", "compare", "labels"}
 JUDGING = {"gate", "compare-fail", "fail-under", "strict"}
-CUTTING = {"limit", "where", "variant"}
+CUTTING = {"sample", "limit", "where", "variant"}
 
 
 @pytest.mark.parametrize(

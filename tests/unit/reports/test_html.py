@@ -16,13 +16,17 @@ import pytest
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import (
+    NOT_DRAWN,
     WEIGHTED_SCORE,
     Baseline,
     Bound,
     Comparing,
+    Estimate,
+    GateResult,
     MetricColumn,
     RunInfo,
     SampleResult,
+    Sampling,
     ScenarioResult,
 )
 from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder
@@ -32,6 +36,7 @@ from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.assemble import TextPool, embedded_json, longest_that_fits
 from pytest_rageval.reports.page.pages import VARIANT_SCRIPTS
 from pytest_rageval.reports.write_run import write_run
+from tests.fakes.decided_result import decided as decided_run
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 Result = Callable[..., ScenarioResult]
@@ -334,6 +339,43 @@ def test_scores_of_the_baseline_stand_beside_the_samples(result: Result, tmp_pat
     assert found["then"]["f1"] == [0.6, 0.5, None]
     assert found["then"][WEIGHTED_SCORE] == [0.6, 0.5, None]
     assert found["now"] == {name: {} for name in found["then"]} | {WEIGHTED_SCORE: {"0": 0.4}}
+
+
+def test_the_page_decides_no_gate_of_a_sampled_run(result: Result, tmp_path: Path) -> None:
+    """[F9] The mean over all rows fails though that of the asked row does not: it has no others."""
+    sample = SampleResult("a", 0, weighted_score=1.0, scores={"f1": 1.0})
+    skipped = SampleResult("b", 1, outcome="skipped", errors={"f1": NOT_DRAWN})
+    asked = Sampling(1, 7, "main", 2, frozenset({"a"}))
+    ran = result([sample, skipped], MetricColumn("f1"), gates={"f1": 0.8}, sample=asked)
+    estimate = Estimate(0.75, 0.7, 0.8, 0.6, 0.9, 1, 2)
+    failed = GateResult("f1.mean", "failed", 0.75, 0.8, "0.7500 < 0.8000")
+    ran = replace(ran, gates=[failed], estimates={"f1": estimate})
+    data = data_of(page_of(ran, tmp_path))
+    assert [(gate["kind"], gate["run"][0]) for gate in data["gates"]] == [("as_run", "failed")]
+    assert data["scenario"]["sampled"] == {
+        "asked": 1,
+        "rows": 2,
+        "seed": 7,
+        "against": "main",
+        "means": [["f1", 0.75, 0.7, 0.8]],
+    }
+    whole = replace(ran, info=replace(ran.info, sample=None), estimates={})
+    data = data_of(page_of(whole, tmp_path))
+    assert data["gates"][0]["kind"] == "mean"
+    assert "sampled" not in data["scenario"]
+
+
+def test_each_baseline_has_its_scores_and_its_gates(tmp_path: Path) -> None:
+    """[F7] And the looks that share its alpha; one alone leaves gates as they were."""
+    now, gates = {"f1": (0.5, 0.5)}, {"no_regression": {"metrics": ["f1"], "undecided": "pass"}}
+    both = {"before": {"f1": (0.5, 1.0)}, "pinned": {"f1": (1.0, None)}}
+    data = data_of(page_of(decided_run(now, gates, looks=50, **both), tmp_path))
+    found = [(one["baseline"], one["looks"], one["then"]["f1"]) for one in data["comparisons"]]
+    assert found == [("main", 1, [0.5, 1.0]), ("release-1.4", 50, [1.0, None])]
+    assert [gate.get("against") for gate in data["gates"]] == ["main", "release-1.4", ""]
+    data = data_of(page_of(decided_run(now, gates, before=both["before"]), tmp_path))
+    assert ["against" in gate for gate in data["gates"]] == [False, False]
+    assert len(data["comparisons"]) == 1
 
 
 def test_what_is_missing_is_data(

@@ -53,6 +53,7 @@ function notices(app) {
   const ran = app.run.n - scenario.not_asked;
   const cut = scenario.not_asked ? "stopped_run" : "partial_run";
   if (!scenario.complete) found.push(say(cut, { ran, total: scenario.total }));
+  if (scenario.sampled) found.push(sampledWords(scenario.sampled));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
   if (app.run.differing.length)
     found.push(say("self_check", { names: app.run.differing.join(", ") }));
@@ -61,6 +62,18 @@ function notices(app) {
     ...scenario.warnings.map((text) => sayGiven("labelled", { name: say("warning"), value: text })),
   ];
   return shown.map((text) => notice(text));
+}
+
+/** Which rows were asked, and the means over all rows, which the figures below are not. */
+function sampledWords({ asked, rows, seed, against, means }) {
+  const listed = means.map(([name, mean, low, high]) => {
+    const ends = low === null ? "" : ` (${fixed(low)} – ${fixed(high)})`;
+    return `${nameOf(name)} ${fixed(mean)}${ends}`;
+  });
+  return [
+    sayGiven("sampled_run", { asked: grouped(asked), rows: grouped(rows), seed }),
+    listed.length ? [" ", sayGiven("means_of_all", { against }), given(listed.join(say("comma")))] : null,
+  ];
 }
 
 /** The names whose figures are not those of the run: none, or this page has a defect. */

@@ -229,7 +229,7 @@ function worstControls(app) {
       const target = worst.view === "lowest" ? worst.target : targetIn(Object.keys(plans[at].then));
       change({ plan: plans[at], target }, ".against-which select");
     };
-    const made = choice(say("against"), listed, chosen, choosePlan);
+    const made = choice(say("against_baseline"), listed, chosen, choosePlan);
     made.classList.add("against-which");
     return made;
   }
