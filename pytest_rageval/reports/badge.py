@@ -48,12 +48,11 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial or sampled, or has no score. It fetches no font, style or script.
+    It says if the run is partial or has no score. It fetches no font, style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
-    mean = _mean(result)
-    value = _value(result, mean)
+    value, mean = _value(result), _mean(result)
     band = band_of(result, WEIGHTED_SCORE, mean)
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
@@ -76,16 +75,17 @@ def badge_svg(result: ScenarioResult) -> str:
 
 
 def _mean(result: ScenarioResult) -> float | None:
-    """Return the mean over all rows, also where only a sample of them was asked."""
-    found = result.estimates.get(WEIGHTED_SCORE)
-    return result.weighted_score.mean if found is None else found.mean
+    """Return the mean over all rows, estimated where only a sample of them was asked."""
+    estimate = result.estimates.get(WEIGHTED_SCORE)
+    return result.weighted_score.mean if estimate is None else estimate.mean
 
 
-def _value(result: ScenarioResult, mean: float | None) -> str:
+def _value(result: ScenarioResult) -> str:
+    mean = _mean(result)
     score = _NO_SCORE if mean is None else f"{mean:.4f}"
-    if WEIGHTED_SCORE in result.estimates:
-        return f"{score}, estimated"
-    counts = result.counts
+    counts, sample = result.counts, result.info.sample
+    if sample is not None and result.complete:
+        return f"{score}, sampled {len(sample.drawn)} of {sample.rows}"
     return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
 
 

@@ -427,7 +427,8 @@ def drawn_rows(
     count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))
     least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in parts.values())
     if count < least or n < LEAST_ASKED:
-        raise ValueError(_too_small(n, fixed, max(least, LEAST_ASKED - fixed)))
+        rows = math.ceil(least * (len(ids) - fixed) / max(len(units) - len(drawn), 1))
+        raise ValueError(_too_small(n, fixed, max(rows, LEAST_ASKED - fixed)))
     sizes = {part: len(parts[part]) for part in sorted(parts)}
     for part, size in _allocated(sizes, count).items():
         drawn += sorted(parts[part], key=lambda key: _place(seed, *key))[:size]

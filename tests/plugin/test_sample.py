@@ -110,6 +110,17 @@ def test_what_a_sample_cannot_go_with_is_refused(
     assert saved.asked == []
 
 
+def test_scores_of_another_definition_stand_for_no_rows(project: Project) -> None:
+    """Nor where 'compare' names other metrics."""
+    head = "name: qa\ndataset: qa.jsonl\nmetrics: [em, "
+    project.scenario(f"{head}{{f1: {{normalizer: squad}}}}]\n")
+    project.rows([{"id": f"q{at}", "answer": "a", "references": ["a"]} for at in range(ROWS)])
+    project.pytest("--rag-save=main")
+    project.scenario(f"{head}f1]\ncompare: {{baseline: main, metrics: [em]}}\n")
+    assert project.pytest().ret == pytest.ExitCode.OK
+    assert project.pytest("--rag-sample=20").ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_a_sampled_run_is_never_a_baseline(saved: JudgedProject) -> None:
     """Neither saved, failed or not, nor compared with by the path of its file, nor drawn from."""
     scenario(saved, answers(), sample=20)
@@ -178,7 +189,7 @@ def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> Non
     assert '"kind":"as_run"' in page
     assert '"kind":"mean"' not in page
     badge = (latest / "badge.svg").read_text(encoding="utf-8")
-    assert f"weighted score {estimate:.4f}, estimated" in badge
+    assert f"weighted score {estimate:.4f}, sampled 20 of 60" in badge
 
 
 def test_a_part_of_a_sample_is_a_partial_run_without_estimates(saved: JudgedProject) -> None:
@@ -256,7 +267,7 @@ def test_evaluate_and_engines_draw_the_same(
     rows[0]["answer"] = "yes"
     project.rows(rows)
     found = []
-    for options in ((), ("--rag-engine=process:2",)):
+    for options in ((), ("--rag-engine=processes://2",)):
         project.pytest("--rag-compare=main", "--rag-sample=20", *options)
         found.append({key: project.results()[key] for key in ("sample", "estimates", "gates")})
     assert found[0] == found[1]
@@ -266,3 +277,9 @@ def test_evaluate_and_engines_draw_the_same(
     assert sorted(result.info.sample.drawn) == found[0]["sample"]["drawn"]
     assert result.estimates["em"].mean == found[0]["estimates"]["em"]["mean"]
     assert result.gates[0].message == found[0]["gates"][0]["message"]
+    shown = f"{result.estimates['em'].mean:.4f}"
+    assert shown in result._repr_html_()
+    assert shown in repr(result)
+    summary = (project.path / ".rageval/qa/latest/summary.md").read_text(encoding="utf-8")
+    assert summary.count("- em: ") == summary.count("weighted_score: ") == 1
+    assert f"- **weighted_score: {shown}**" in summary

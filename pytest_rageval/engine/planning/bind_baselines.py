@@ -109,7 +109,9 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
         older.add(spec.run_old_path)
         if spec.baseline is not None:
             asked = set(compare.metrics)
-            metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
+            metrics = {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
+            if asked and binding.scenario.sample is None:  # which estimates all of them
+                metrics = asked
             place = (*path, "baseline")
             uses[spec.baseline] = _Use(
                 spec.baseline, place, spec.anyway, spec.looks > 1, set(metrics), asked

@@ -325,3 +325,11 @@ def test_a_sample_that_is_too_small_says_what_it_takes(n: int, whole: int, messa
     with pytest.raises(ValueError, match="too small") as raised:
         drawn_rows(NAMES, n, 7, whole=NAMES[:whole])
     assert str(raised.value) == message
+
+
+def test_a_sample_that_is_too_small_for_groups_says_how_many_rows_it_takes() -> None:
+    """Five of ten groups of three are 15 rows; 12 are four groups."""
+    groups = {name: str(at // 3) for at, name in enumerate(NAMES)}
+    with pytest.raises(ValueError, match="12 rows is too small: it takes 15 others at least"):
+        drawn_rows(NAMES, 12, 7, groups=groups)
+    assert len(drawn_rows(NAMES, 15, 7, groups=groups)) == 15
