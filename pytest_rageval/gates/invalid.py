@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pytest_rageval.gates.base import (
     AnySample,
@@ -27,6 +28,9 @@ class InvalidGate(Gate):
 
     bound: Bound
     name: str = "invalid"
+
+    estimates: ClassVar[bool] = True
+    """Of all rows: those that are invalid show without asking."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are no rows."""

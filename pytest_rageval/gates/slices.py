@@ -91,7 +91,8 @@ class SliceGate(Gate):
         Fail also when no sample has a value: there are no groups to look at.
 
         A value is left out if all its samples are skipped or expected invalid rows; also, with a
-        remark, if the baseline has none of its samples.
+        remark, if the baseline has none of its samples. Where a sample of the rows is asked, each
+        value needs one of them.
         """
         slices = self._judged_slices(result)
         new = self._new(slices)
@@ -102,9 +103,31 @@ class SliceGate(Gate):
         if found.outcome == "passed" and (lost := self.lacks_samples(result)):
             # A slice cannot miss samples that it does not have, so missing ones are counted here.
             found = replace(found, outcome="failed", message=lost)
+        if found.outcome == "passed" and (unseen := self._not_drawn(result)):
+            found = replace(found, outcome="failed", message=unseen, margin=None)
         if self.compared_with is None or not new:
             return found
         return replace(found, message=found.message + _left_out(new, self.compared_with.name))
+
+    def _not_drawn(self, result: ScenarioResult) -> str:
+        """Return the message about values of which a sample of the rows has none, "" if none.
+
+        Causes show only when a row is asked.
+        """
+        if result.info.sample is None or self.field == CAUSE:
+            return ""
+        seen = self._judged_slices(result)
+        unseen = [
+            shorten(value, _LONGEST_VALUE)
+            for value, samples in self._slices(result).items()
+            if value not in seen and any(sample.is_not_drawn for sample in samples)
+        ]
+        if not unseen:
+            return ""
+        more = f", and {len(unseen) - _LISTED} more" if len(unseen) > _LISTED else ""
+        values = f"{len(unseen)} of {len(seen) + len(unseen)} values of {self.field}"
+        listed = f"{', '.join(unseen[:_LISTED])}{more}"
+        return f"cannot be decided: no row was asked of {values}: {listed}; ask more rows"
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the worst samples of the values for which the gate fails."""

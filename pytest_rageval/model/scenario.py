@@ -282,7 +282,8 @@ class Comparing(Value, frozen=True):
 class Sampling(Value, frozen=True):
     """Which rows are asked: ``n`` of them, drawn by ``seed``; the others have those of ``against``.
 
-    ``drawn`` are the ids of the asked rows, ``rows`` how many there are in all.
+    ``drawn`` are the ids of the asked rows, ``rows`` how many there are in all. ``certain`` are
+    those that every draw has, ``changed`` those with another answer, None where that is not known.
     """
 
     n: int
@@ -290,6 +291,8 @@ class Sampling(Value, frozen=True):
     against: str
     rows: int = 0
     drawn: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
+    changed: frozenset[str] | None = None
 
 
 class Baseline(Value, frozen=True):

@@ -48,11 +48,12 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial or has no score. It fetches no font, style or script.
+    It says if the run is partial or sampled, or has no score. It fetches no font, style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
-    value, mean = _value(result), result.weighted_score.mean
+    mean = _mean(result)
+    value = _value(result, mean)
     band = band_of(result, WEIGHTED_SCORE, mean)
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
@@ -74,9 +75,16 @@ def badge_svg(result: ScenarioResult) -> str:
     )
 
 
-def _value(result: ScenarioResult) -> str:
-    mean = result.weighted_score.mean
+def _mean(result: ScenarioResult) -> float | None:
+    """Return the mean over all rows, also where only a sample of them was asked."""
+    found = result.estimates.get(WEIGHTED_SCORE)
+    return result.weighted_score.mean if found is None else found.mean
+
+
+def _value(result: ScenarioResult, mean: float | None) -> str:
     score = _NO_SCORE if mean is None else f"{mean:.4f}"
+    if WEIGHTED_SCORE in result.estimates:
+        return f"{score}, estimated"
     counts = result.counts
     return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
 

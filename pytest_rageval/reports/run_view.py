@@ -120,7 +120,8 @@ class RunView:
         """What the figures are of if not all samples were asked, on purpose, else ""."""
         counts = self.result.counts
         if not counts.not_asked:
-            return sample_text(self.result.info)
+            # A part of the sample is no sample: such a run is partial.
+            return sample_text(self.result.info) if self.result.complete else ""
         asked = f"{counts.ran} of {counts.samples} samples asked"
         return f"stopped when the verdict was certain: all figures are of the {asked}"
 
@@ -308,23 +309,20 @@ def scored_figure(summary: MetricSummary | WeightedSummary) -> str:
 
 def _means(result: ScenarioResult) -> Iterator[MeanRow]:
     for name in (*result.metrics, WEIGHTED_SCORE):
-        summary, mean = result.summary_of(name), result.mean_of(name)
+        summary, estimate = result.summary_of(name), result.estimates.get(name)
+        mean, ends = result.mean_of(name), (summary.ci_low, summary.ci_high)
+        scored = scored_figure(summary) + judged_text(result, name)
+        if estimate is not None:
+            mean, ends = estimate.mean, (estimate.beyond_low, estimate.beyond_high)
+            scored += f"  {estimate.why or f'estimated of {estimate.rows}'}"
         yield MeanRow(
             name,
             mean,
-            (summary.ci_low, summary.ci_high),
+            ends,
             summary.weight if isinstance(summary, MetricSummary) else None,
-            scored_figure(summary) + judged_text(result, name),
+            scored,
             band_of(result, name, mean),
         )
-        if name in result.estimates:
-            estimated = result.estimates[name]
-            ends, band = (
-                (estimated.ci_low, estimated.ci_high),
-                result.info.band_of(name, estimated.mean),
-            )
-            said = estimated.why or "estimated"
-            yield MeanRow(f"{name} of all", estimated.mean, ends, None, said, band)
         if name in result.corrected:
             found = result.corrected[name]
             labels = f"{found.labels} labelled" if found.mean is None else corrected_figures(found)

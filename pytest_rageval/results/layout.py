@@ -221,7 +221,8 @@ def _sample(result: ScenarioResult) -> dict[str, Any]:
     found = result.info.sample
     if found is None:
         return {}
-    sample = {**as_json(found), "drawn": sorted(found.drawn)}
+    named = ("n", "seed", "against", "rows")
+    sample = {**{name: getattr(found, name) for name in named}, "drawn": sorted(found.drawn)}
     return {"sample": sample, "estimates": result.estimates}
 
 

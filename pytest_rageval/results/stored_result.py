@@ -28,7 +28,7 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
     if odd := out_of_range(saved, info.metrics):
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
     result = summarize_scenario(info, list(saved.samples.values()), saved.head.complete)
-    return replace(result, controls=saved.head.controls)
+    return replace(result, controls=saved.head.controls, estimates=saved.head.estimates)
 
 
 def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
@@ -48,4 +48,5 @@ def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
         selected=total,
         diagnose=None if head.causes is None else Diagnosis(),
         variant=variant or head.variant,
+        sample=head.sample,
     )

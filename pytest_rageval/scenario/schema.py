@@ -169,6 +169,8 @@ class SampleSpec(Spec):
 
 def _one_or_several(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     """Return a list of runs to compare with; a mistake in a single one is at its own place."""
+    if value == []:
+        raise ValueError("names no run; write one, or leave 'compare' out")
     is_one = value is not None and not isinstance(value, list)
     return [CompareSpec.model_validate(value)] if is_one else read(value)
 
@@ -328,7 +330,7 @@ class Scenario(Spec):
     compare: Annotated[
         list[CompareSpec] | None,
         WrapValidator(_one_or_several),
-        Forms(CompareSpec, list[CompareSpec], None),
+        Forms(CompareSpec, Annotated[list[CompareSpec], Field(min_length=1)], None),
     ] = Field(None, description="another run to compare with, or a list of them")
     sample: SampleSpec | None = Field(
         None, description="asks only some of the rows: how many, or a mapping"

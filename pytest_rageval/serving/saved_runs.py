@@ -101,7 +101,8 @@ class StoredRun:
         head = self.head
         return RunView(
             ScenarioResult(
-                info=self.plan.info,
+                info=replace(self.plan.info, sample=head.sample),
+                estimates=head.estimates,
                 counts=head.counts,
                 complete=head.complete,
                 metrics=head.metrics,
@@ -221,6 +222,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
         ours.plan.info,
         compare=(Comparing(baseline.name, test=test),),
         baselines={baseline.name: baseline},
+        sample=None,
     )
     result = summarize_scenario(info, ours.samples, complete=ours.head.complete)
     n = len(ours.samples)
@@ -267,14 +269,20 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
         yield "weighted_score is not compared: B has not all metrics that it follows from"
     yield from _remarks_on_data(ours, theirs)
     for which, run, ids in (("A", ours, found.only_a), ("B", theirs, found.only_b)):
-        if not run.head.complete:
-            counts = run.head.counts
-            yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
+        yield from _remarks_on_extent(which, run)
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():
         if metric.undecided:
             yield f"{name} is undecided: {metric.undecided}"
+
+
+def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:
+    if not run.head.complete:
+        counts = run.head.counts
+        yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
+    elif text := run.view.asked:
+        yield f"{which}: {text}"
 
 
 def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:

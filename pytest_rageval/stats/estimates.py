@@ -13,7 +13,7 @@ the new scores can make an interval rise with a worse score.
 The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f
 in its class, p the share of the rows that is asked; a class that is asked throughout is known, and
 adds nothing (distances are put together as Zou and Donner 2008 do). All classes share one extra
-answer by W, and unchanged ones have half of theirs, as in Jeffreys' interval. Beyond these rows
+answer by W, and unchanged ones have three quarters of theirs: simulated. Beyond these rows
 q b² is added to the sum: b is the distance for all new scores without the older ones, q the
 effective number of asked rows in that of all, so that a run that asks all has its own interval.
 
@@ -27,7 +27,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_rageval.model import (
@@ -36,12 +36,12 @@ from pytest_rageval.model import (
     Baseline,
     Estimate,
     SampleResult,
+    Sampling,
     ScenarioResult,
-    answer_digest,
 )
 from pytest_rageval.stats.influence import dot, sum_of_squares
 from pytest_rageval.stats.summary import group_sums, weighted_interval
-from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.verdict import has_failed, score_of
 from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
 from pytest_rageval.stats.wording import counted
 
@@ -61,7 +61,7 @@ class Row:
 
     ``new`` is None where it was not asked, ``old`` where that run has no score. Rows of one
     ``group`` are asked together. ``changed`` is None where its answer is not known before it is
-    asked.
+    asked. A ``certain`` row is asked in every draw, and stands for no other.
     """
 
     new: float | None
@@ -69,6 +69,7 @@ class Row:
     weight: float = 1.0
     group: Hashable | None = None
     changed: bool | None = None
+    certain: bool = False
 
 
 def estimates_of(
@@ -80,43 +81,75 @@ def estimates_of(
     without a score is none of the rows, as in a run that asks all; nor is one that was not asked
     and to which the metric did not apply in the older run.
     """
-    info = result.info
+    info, sample = result.info, result.info.sample
+    assert sample is not None
     samples = [one for one in result.samples if one.is_expected or one.is_not_drawn]
-    changed = changed_answers(samples, baseline.digests)
     groups = group_numbers(info, samples)
-    weights = rescale([sample.sample_weight for sample in samples])
+    weights = rescale([one.sample_weight for one in samples])
+    certain = _with_group(samples, groups, sample.certain)
+    changed = None if sample.changed is None else _with_group(samples, groups, sample.changed)
     ranges = {column.name: column.range for column in info.metrics}
     ranges[WEIGHTED_SCORE] = info.weighted_range
     found = {}
     for name, ends in ranges.items():
+        places = [at for at, one in enumerate(samples) if _is_row(one, name, baseline)]
         rows = [
             Row(
-                new if is_scored(new := score_of(sample, name)) else None,
-                _older(baseline, name, sample.sample_id),
+                score_of(samples[at], name),
+                _older(baseline, name, samples[at].sample_id),
                 weights[at],
                 None if groups is None else groups[at],
-                changed.get(sample.sample_id) if changed else None,
+                None if changed is None else at in changed,
+                at in certain,
             )
-            for at, sample in enumerate(samples)
-            if _is_row(sample, name, baseline, is_asked=not sample.is_not_drawn)
+            for at in places
         ]
-        found[name] = estimate(rows, ends, confidence)
+        made = estimate(rows, ends, confidence)
+        if why := _elsewhere(samples, name, baseline, sample):
+            made = _no_estimate(why, (made.asked, made.rows, made.changed))
+        if sample.changed is not None:
+            count = sum(samples[at].sample_id in sample.changed for at in places)
+            made = replace(made, changed=count)
+        found[name] = made
     return found
 
 
-def changed_answers(samples: Iterable[SampleResult], digests: Mapping[str, str]) -> dict[str, bool]:
-    """Return whether each answer is another one than that of the older run with these ``digests``.
+def _with_group(
+    samples: Sequence[SampleResult], groups: Sequence[Hashable] | None, ids: Collection[str]
+) -> frozenset[int]:
+    """Return the places of samples with these ids, and of those that are drawn together with them.
 
-    Empty unless all answers are known: of rows that are not asked, too.
+    Of all samples, not of those with a score of a metric: a draw knows no scores.
     """
-    rows = list(samples)
-    if any(row.answer is None and row.contexts is None for row in rows):
-        return {}
-    return {
-        row.sample_id: answer_digest(row.answer, row.contexts) != digests[row.sample_id]
-        for row in rows
-        if row.sample_id in digests
-    }
+    places = [at for at, one in enumerate(samples) if one.sample_id in ids]
+    if groups is None:
+        return frozenset(places)
+    touched = {groups[at] for at in places}
+    return frozenset(at for at, group in enumerate(groups) if group in touched)
+
+
+def _elsewhere(
+    samples: Iterable[SampleResult], name: str, baseline: Baseline, sample: Sampling
+) -> str:
+    """Return why the older scores say nothing: the metric applies to other rows than it did.
+
+    To how many of those that were not asked is then not known. What failed is not meant, nor are
+    rows that every draw has.
+    """
+    asked = [
+        one
+        for one in samples
+        if not one.is_not_drawn and one.sample_weight > 0.0 and not has_failed(one, name)
+    ]
+    other = sum(
+        is_scored(score_of(one, name)) != (_older(baseline, name, one.sample_id) is not None)
+        for one in asked
+        if one.sample_id not in sample.certain
+    )
+    if not other or name not in baseline.scores:
+        return ""
+    rows = f"{other} of {counted(len(asked), 'asked row')}"
+    return f"of {rows} only one of this run and {baseline.name} has a score; ask all rows"
 
 
 def _older(baseline: Baseline, name: str, sample_id: str) -> float | None:
@@ -124,14 +157,14 @@ def _older(baseline: Baseline, name: str, sample_id: str) -> float | None:
     return found if is_scored(found) else None
 
 
-def _is_row(sample: SampleResult, name: str, baseline: Baseline, *, is_asked: bool) -> bool:
+def _is_row(sample: SampleResult, name: str, baseline: Baseline) -> bool:
+    """Return whether a mean over all rows has this one, as far as that is known."""
     if sample.sample_weight == 0.0:
         return False
-    if is_asked:
+    if not sample.is_not_drawn:
         return is_scored(score_of(sample, name))
-    is_known = is_scored(_older(baseline, name, sample.sample_id))
-    has_failed = sample.sample_id in baseline.failed.get(name, ())
-    return is_known or has_failed or name not in baseline.scores
+    is_known = _older(baseline, name, sample.sample_id) is not None
+    return is_known or name not in baseline.scores
 
 
 def estimate(
@@ -187,10 +220,10 @@ class _Unit:
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> _Unit:
-        """Return the unit of some rows; without an older score of each it has 0.0."""
+        """Return the unit of some rows; without an older score of each, or certain, it has 0.0."""
         is_asked = any(row.new is not None for row in rows)
         olds = [(row.old, row.weight) for row in rows if row.old is not None]
-        if len(olds) < len(rows):
+        if len(olds) < len(rows) or any(row.certain for row in rows):
             return cls(rows, NEW, 0.0, is_asked)
         answers = {row.changed for row in rows}
         stratum = CHANGED if True in answers else UNKNOWN if None in answers else UNCHANGED
@@ -289,7 +322,7 @@ class _Class:
         olds = [old for old, _ in self.olds]
         low, high = value_range
         ends = low - self.factor * max(olds), high - self.factor * min(olds)
-        extra = self.share * (0.5 if self.units[0].stratum == UNCHANGED else 1.0)
+        extra = self.share * (0.75 if self.units[0].stratum == UNCHANGED else 1.0)
         return _distances(self.moved, ends, confidence, extra)
 
 
@@ -365,7 +398,7 @@ def drawn_rows(
     seed: int,
     *,
     groups: Mapping[str, str] = NOTHING,
-    changed: Mapping[str, bool] = NOTHING,
+    changed: Collection[str] = (),
     whole: Collection[str] = (),
 ) -> frozenset[str]:
     """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
@@ -383,12 +416,12 @@ def drawn_rows(
     units: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for name in ids:
         units[("group", groups[name]) if name in groups else ("row", name)].append(name)
-    without = frozenset(whole)
+    without, other = frozenset(whole), frozenset(changed)
     is_whole = {key: not without.isdisjoint(names) for key, names in units.items()}
     parts: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
     for key, names in units.items():
         if not is_whole[key]:
-            parts[any(changed.get(name, False) for name in names)].append(key)
+            parts[not other.isdisjoint(names)].append(key)
     drawn = [key for key in units if is_whole[key]]
     fixed = sum(len(units[key]) for key in drawn)
     count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))

@@ -41,7 +41,7 @@ def test_a_run_with_a_row_of_every_kind(project: Project, run: Run) -> None:
     results = project.results()
     assert set(results) == {
         "schema", "scenario", "run", "complete", "counts", "metrics", "weighted_score", "avg",
-        "gates", "comparison", "samples",
+        "gates", "comparison", "comparisons", "samples",
     }  # fmt: skip
     assert (results["schema"], results["comparison"], results["complete"]) == (1, None, True)
     assert results["scenario"]["definitions"] == {"em": "em v1 (tokenizer=auto)"}

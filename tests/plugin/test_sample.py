@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["judged_project"]
 
 ROWS = 60
+ANYWAY = {"metrics": ["graded"], "baseline": "main", "anyway": True}
 
 
 def answers(changed: int = 0) -> list[str]:
@@ -95,6 +96,7 @@ def test_workers_draw_the_same(saved: JudgedProject) -> None:
         ({"compare": "gone"}, (), "no saved run 'gone'"),
         ({"compare": None}, (), "needs a complete saved run"),
         ({"compare": {"baseline": "main", "anyway": True}}, (), "remove 'anyway'"),
+        ({"gates": {"no_regression": ANYWAY}}, (), "remove 'anyway'"),
         ({"gates": {"graded": {"mean": 0.5, "not_applicable": 0.1}}}, (), "needs every row"),
     ],
 )
@@ -144,6 +146,69 @@ def test_rows_that_vanished_are_lost_all_the_same(saved: JudgedProject) -> None:
     gate = saved.project.results()["gates"][0]
     assert gate["outcome"] == "failed"
     assert "min_pairs: 0.9 asks for 29" in gate["message"]  # of 60 - 28 rows that were not drawn
+
+
+def test_a_value_of_which_no_row_is_asked_is_not_passed_over(project: Project) -> None:
+    """Twelve topics of five rows, 20 of the 60 rows are asked: none of three topics."""
+    rows = [
+        {"id": f"q{at}", "answer": "yes", "references": ["yes"], "topic": f"t{at // 5}"}
+        for at in range(ROWS)
+    ]
+    gates = "gates: {by: {topic: {em: {mean: 0.5}}}}"
+    project.scenario(f"name: qa\nmetrics: [em]\ndataset: qa.jsonl\n{gates}\n")
+    project.rows(rows)
+    project.pytest("--rag-save=main").assert_outcomes(passed=ROWS + 2)
+    project.pytest("--rag-compare=main", "--rag-sample=20")
+    gate = project.results()["gates"][0]
+    drawn = {int(name[1:]) // 5 for name in project.results()["sample"]["drawn"]}
+    unseen = sorted(f"t{at}" for at in range(12) if at not in drawn)
+    assert (gate["outcome"], len(unseen)) == ("failed", 3)
+    said = f"no row was asked of 3 of 12 values of topic: {', '.join(unseen)}; ask more rows"
+    assert gate["message"].startswith(f"cannot be decided: {said}")
+
+
+def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> None:
+    """Other weights decide no gate again: the page has only the scores of the asked rows."""
+    scenario(saved, answers(ROWS), sample=20)
+    saved.pytest("--rag-report=html,badge.svg")
+    latest = saved.project.path / ".rageval/qa/latest"
+    page = (latest / "report.html").read_text(encoding="utf-8")
+    estimate = saved.project.results()["estimates"]["weighted_score"]["mean"]
+    assert '"sampled":{"asked":20,"rows":60,"seed":42,"against":"main","means":[' in page
+    assert '"kind":"as_run"' in page
+    assert '"kind":"mean"' not in page
+    badge = (latest / "badge.svg").read_text(encoding="utf-8")
+    assert f"weighted score {estimate:.4f}, estimated" in badge
+
+
+def test_a_part_of_a_sample_is_a_partial_run_without_estimates(saved: JudgedProject) -> None:
+    scenario(saved, answers(), sample=20)
+    result = saved.pytest("-k", "1 or 2")
+    result.stdout.fnmatch_lines(["partial run: * of 60 samples"])
+    result.stdout.no_fnmatch_line("sampled: *")
+    found = saved.project.results()
+    assert found["estimates"] == {}
+    assert {gate["outcome"] for gate in found["gates"]} == {"skipped"}
+
+
+def test_a_row_that_skips_itself_in_these_words_is_a_skipped_row(project: Project) -> None:
+    rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(12)]
+    rows[0] |= {"skip": "not in the sample"}
+    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\n")
+    project.rows(rows)
+    project.pytest().stdout.fnmatch_lines(["*1 of 12 samples is skipped and in no figure*"])
+
+
+def test_invalid_rows_are_counted_among_all_rows(project: Project) -> None:
+    """One of 61; whether a row is invalid shows without asking."""
+    rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(ROWS)]
+    data = "dataset: {path: qa.jsonl, on_invalid: skip}"
+    project.scenario(f"name: qa\nmetrics: [em]\n{data}\ngates: {{invalid: 0.02}}\n")
+    project.rows([*rows, {"id": "bad", "answer": {"is": "yes"}}])
+    project.pytest("--rag-save=main")
+    project.pytest("--rag-compare=main", "--rag-sample=20")
+    gate = project.results()["gates"][0]
+    assert (gate["outcome"], gate["message"]) == ("passed", "0.0164 <= 0.0200 (1 of 61 rows)")
 
 
 def test_more_rows_than_there_are_is_no_sample(saved: JudgedProject) -> None:

@@ -107,7 +107,7 @@ def _once(runs: Runs, n: int, random: np.random.Generator, plain: bool) -> Seque
     rows = runs.drawn(random)
     truth = float(np.average([row.new for row in rows], weights=[row.weight for row in rows]))
     groups = {str(at): str(row.group) for at, row in enumerate(rows) if row.group is not None}
-    changed = {str(at): bool(row.changed) for at, row in enumerate(rows)}
+    changed = [str(at) for at, row in enumerate(rows) if row.changed]
     ids = [str(at) for at in range(len(rows))]
     asked = drawn_rows(ids, n, int(random.integers(2**31)), groups=groups, changed=changed)
     found = estimate(list(_as_asked(rows, asked, plain)), UNIT)

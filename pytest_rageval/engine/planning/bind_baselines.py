@@ -114,7 +114,7 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
             uses[spec.baseline] = _Use(
                 spec.baseline, place, spec.anyway, spec.looks > 1, set(metrics), asked
             )
-    for gate in _comparing(info):
+    for gate in comparing_gates(info):
         if gate.run not in older:
             path = ("gates", *gate.path, "baseline")
             use = uses.setdefault(gate.run, _Use(gate.run, path))
@@ -132,7 +132,7 @@ def _counted(info: ScenarioInfo) -> list[str]:
     return [column.name for column in info.metrics if column.weight > 0.0]
 
 
-def _comparing(info: ScenarioInfo) -> Iterator[UndecidedGate]:
+def comparing_gates(info: ScenarioInfo) -> Iterator[UndecidedGate]:
     """Yield each gate that compares with a run, before any run is there to compare with."""
     for made in each_gate(info.gates, replace(info, baselines={})):
         for gate in () if isinstance(made, GateOptionError) else made:

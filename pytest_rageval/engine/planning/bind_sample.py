@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_rageval.engine.planning.bind_baselines import compared_runs, saved_run
+from pytest_rageval.engine.planning.bind_baselines import compared_runs, comparing_gates, saved_run
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import BaselineError, Problem, unknown_name
 from pytest_rageval.gates.base import GateOptionError, each_gate
@@ -43,27 +43,22 @@ def bind_sample(binding: Binding, plan: Plan) -> Plan:
     if older is None or binding.problems or binding.refusals:
         return plan
     saved, baseline = older
-    digests = {} if plan.target else _digests(saved)
-    whole = [row.id for row in rows if _is_unknown(row.id, plan, baseline)]
+    changed = None if plan.target else _changed(rows, saved)
+    certain = frozenset(row.id for row in rows if _is_unknown(row.id, plan, baseline))
     try:
         drawn = drawn_rows(
             [row.id for row in rows],
             spec.n,
             spec.seed,
             groups=_groups(plan, rows),
-            changed={
-                row.id: answer_digest(row.answer, row.contexts) != digests[row.id]
-                for row in rows
-                if row.id in digests
-            },
-            whole=whole,
+            changed=changed or (),
+            whole=certain,
         )
     except ValueError as error:
         binding.problem(f"sample.n: {error}", "sample", "n")
         return plan
-    sampling = Sampling(spec.n, spec.seed, baseline.name, len(rows), drawn)
-    known = {**plan.info.baselines, baseline.name: replace(baseline, digests=digests)}
-    info = replace(plan.info, sample=sampling, baselines=known)
+    sampling = Sampling(spec.n, spec.seed, baseline.name, len(rows), drawn, certain, changed)
+    info = replace(plan.info, sample=sampling)
     return replace(plan, info=info, cases=_with_skipped(plan.cases, drawn))
 
 
@@ -112,7 +107,9 @@ def _older_run(binding: Binding, plan: Plan) -> tuple[SavedRun, Baseline] | None
     except BaselineError as error:  # it was read before: somebody has just changed it
         binding.refusals += error.problems
         return None
-    if why := _unfit(saved, baseline, plan, anyway=run.anyway):
+    gates = [gate for gate in comparing_gates(plan.info) if gate.run == name]
+    anyway = run.anyway or any(gate.anyway for gate in gates)
+    if why := _unfit(saved, baseline, plan, anyway=anyway):
         _refuse(binding, f"{name!r} {why}")
         return None
     return saved, baseline
@@ -136,8 +133,21 @@ def _unfit(saved: SavedRun, baseline: Baseline, plan: Plan, *, anyway: bool) -> 
     return ""
 
 
-def _digests(saved: SavedRun) -> dict[str, str]:
-    return {name: answer_digest(one.answer, one.contexts) for name, one in saved.samples.items()}
+def _changed(rows: Sequence[Sample], saved: SavedRun) -> frozenset[str] | None:
+    """Return the rows with another answer than in the older run; None if one has none to compare.
+
+    A row that the older run does not know is not among them.
+    """
+    if any(row.answer is None and row.contexts is None for row in rows):
+        return None
+    known = {row.id: saved.samples[row.id] for row in rows if row.id in saved.samples}
+    return frozenset(
+        row.id
+        for row in rows
+        if row.id in known
+        and answer_digest(row.answer, row.contexts)
+        != answer_digest(known[row.id].answer, known[row.id].contexts)
+    )
 
 
 def _is_unknown(row: str, plan: Plan, baseline: Baseline) -> bool:

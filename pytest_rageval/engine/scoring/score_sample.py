@@ -251,7 +251,8 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
     """Return the result of a case that was not scored because it is skipped."""
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
-    reason = NOT_DRAWN if case.skip == NOT_DRAWN else None
+    is_drawn = plan.info.sample is None or case.skip != NOT_DRAWN  # a row may say so, too
+    reason = None if is_drawn else NOT_DRAWN
     scores = [Score(metric.column.name, None, reason) for metric in plan.metrics]
     return _result(plan, case, scores, 0.0)
 

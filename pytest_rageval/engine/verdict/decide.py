@@ -57,7 +57,7 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     failed. A scenario without gates gets the gate ``unscored`` if that fails.
     """
     result = _with_people(replace(result, comparisons=tuple(_comparisons(result))))
-    result = _with_estimates(result)
+    result = _with_estimates(result) if extent.complete else result
     gates = gates_of(result.info)
     verdicts = [
         replace(_decide(gate, result, extent, strict), baseline=gate.against, metric=_only(gate))

@@ -70,13 +70,17 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
-    """Return what the page decides a gate from; not one that fails whatever the weights are."""
+    """Return what the page decides a gate from; not one that fails whatever the weights are.
+
+    Nor one of a sampled run: the page has no scores of the rows that were not asked.
+    """
+    if result.info.sample is not None:
+        return Gate.for_page(gate)
     doubtful = doubtful_figures(result)
     names = read_by(gate, result.info)
     # On the page, any metric may get a weight.
     is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
-    # Nor one on a mean of rows that were not asked: the page has no scores of them.
-    return Gate.for_page(gate) if is_doubtful or result.estimates else gate.for_page()
+    return Gate.for_page(gate) if is_doubtful else gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
@@ -177,15 +181,13 @@ def texts_that_fit(
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
+    controls = map(str, control_remarks(result))
     return {
         "name": cut(one_line(info.title), _WIDTH),
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
-        "warnings": [
-            cut(warning, _WIDTH)
-            for warning in (*info.warnings, *info.unlike, *map(str, control_remarks(result)))
-        ],
+        "warnings": [cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike, *controls)],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         **_doubtful(result),
@@ -221,7 +223,7 @@ def _sampled(result: ScenarioResult) -> dict[str, Any]:
         return {}
     counts = {"asked": len(sample.drawn), "rows": sample.rows, "seed": sample.seed}
     means = [
-        [name, found.mean, found.ci_low, found.ci_high]
+        [name, found.mean, found.beyond_low, found.beyond_high]
         for name, found in result.estimates.items()
         if found.mean is not None
     ]

@@ -163,7 +163,7 @@ def is_inside(path: Path, top: Path) -> bool:
 
 
 def figures_of(result: ScenarioResult) -> dict[str, Any]:
-    """Return the means of a run with their intervals."""
+    """Return the means of a run with their intervals; of all rows, where a sample was asked."""
     figures = {
         shorten(name, NAME): _figure(result, name) for name in list(result.metrics)[:METRICS]
     }
@@ -175,10 +175,13 @@ def figures_of(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
-    summary = result.summary_of(name)
-    ends = [rounded(summary.ci_low), rounded(summary.ci_high)]
+    summary, estimate = result.summary_of(name), result.estimates.get(name)
+    mean, low, high = result.mean_of(name), summary.ci_low, summary.ci_high
+    if estimate is not None:
+        mean, low, high = estimate.mean, estimate.beyond_low, estimate.beyond_high
+    ends = [rounded(low), rounded(high)]
     interval = None if None in ends else ends
-    return {"mean": rounded(result.mean_of(name)), "ci": interval, "n": summary.n}
+    return {"mean": rounded(mean), "ci": interval, "n": summary.n}
 
 
 def compared_of(view: RunView) -> dict[str, Any] | None:

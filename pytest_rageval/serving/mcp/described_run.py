@@ -219,6 +219,7 @@ class _Part:
         return {
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
+            "asked": run.view.asked or None,
             "counts": counts_of(result),
             "causes": run.head.causes or None,
             **figures_of(result),

@@ -136,6 +136,7 @@ def brief_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, A
         "verdict": "partial" if verdict == "empty" else verdict,
         "counts": asdict(point.counts),
         "not_asked": point.counts.not_asked,
+        "sampled": None if point.sample is None else len(point.sample.drawn),
         "gates_passed": point.gates_passed,
         "gates_failed": point.gates_failed,
         "gates_skipped": point.gates_skipped,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import Estimate, RunInfo, SampleResult, Sampling, ScenarioResult
 from pytest_rageval.reports.badge import _COLOURS, _LABEL_COLOUR, badge_svg
 from pytest_rageval.reports.write_run import write_run
 
@@ -52,6 +52,13 @@ def test_the_figure_stands_in_the_colour_of_its_band(
     assert texts == ["bot", f"{score:.4f}"]
     assert title == f"bot: weighted score {score:.4f} ({band})"
     assert colour == _COLOURS[band]
+
+
+def test_of_a_sampled_run_it_shows_the_estimate(scored: Callable[..., ScenarioResult]) -> None:
+    sample = Sampling(1, 42, "main", 20, frozenset("a"))
+    estimate = Estimate(0.8, 0.7, 0.9, 0.6, 1.0, 1, 20)
+    made = replace(scored(0.5, sample=sample), estimates={"weighted_score": estimate})
+    assert parts(made)[0] == ["bot", "0.8000, estimated"]
 
 
 def test_the_bands_are_the_scenarios(scored: Callable[..., ScenarioResult]) -> None:

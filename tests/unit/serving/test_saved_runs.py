@@ -302,3 +302,15 @@ def test_samples_without_weight_are_no_loss(runs: Runs) -> None:
     ]
     older, newer = (runs.run(one, head) for one in data)
     assert (compare_saved(newer, older)["worse"], compare_saved(newer, older)["fell"]) == ([], 0)
+
+
+def test_a_sampled_run_is_said_to_be_one_and_lacks_no_samples(runs: Runs) -> None:
+    """20 of 40 rows; its means are the estimates over all of them."""
+    whole = runs.run(rows([GOOD, HALF] * 20), saving="main")
+    sampled = runs.run(rows([GOOD, HALF] * 20), f"{HEAD}compare: main\nsample: 20\n")
+    text = "sampled: 20 of 40 rows asked (seed 42); means over all rows are estimated with main"
+    assert read_run(sampled).view.asked == text
+    assert read_run(sampled).view.result.estimates["em"].mean == pytest.approx(0.5)
+    remarks = compare_saved(sampled, whole)["remarks"]
+    assert f"A: {text}" in remarks
+    assert not [remark for remark in remarks if "only in" in remark]

@@ -18,11 +18,9 @@ from pytest_rageval.model import (
     Sampling,
     ScenarioInfo,
     ScenarioResult,
-    answer_digest,
 )
 from pytest_rageval.stats.estimates import (
     Row,
-    changed_answers,
     drawn_rows,
     estimate,
     estimates_of,
@@ -76,11 +74,11 @@ def test_ten_right_answers_of_forty() -> None:
     assert (found.ci_high, found.beyond_high) == (1.0, 1.0)
 
 
-def test_unchanged_answers_have_half_an_extra_one_and_their_own_range() -> None:
+def test_unchanged_answers_have_three_quarters_of_an_extra_one_and_their_own_range() -> None:
     """Y - f is 0 in -0.8..0.6, as far as older scores of 0.4 and 0.8 let it go; half are asked."""
     rows = [*rows_of(0.4, [0.4] * 10, 10, False), *rows_of(0.8, [], 10, False)]
     found = estimate(rows, UNIT)
-    low, _ = mean_bounds([0.8 / 1.4] * 10, [1.0] * 10, 0.025, 0.5)
+    low, _ = mean_bounds([0.8 / 1.4] * 10, [1.0] * 10, 0.025, 0.75)
     assert found.mean == pytest.approx(0.6)
     assert found.ci_low == pytest.approx(0.6 - math.sqrt(0.5) * (0.8 - 1.4 * low))
 
@@ -178,9 +176,9 @@ NAMES = [f"row {at}" for at in range(30)]
 def run_of(
     scores: Mapping[str, float | None],
     *,
-    answers: Mapping[str, str] | None = None,
     failed: Sequence[str] = (),
-    ruled_out: Sequence[str] = (),
+    certain: Sequence[str] = (),
+    changed: Sequence[str] | None = None,
 ) -> ScenarioResult:
     """Return a run of 30 rows in which those that are named were drawn."""
     samples = [
@@ -188,17 +186,16 @@ def run_of(
             name,
             at,
             outcome="error" if name in failed else "passed" if name in scores else "skipped",
-            answer=None if answers is None else answers[name],
             weighted_score=scores.get(name),
             scores={"f1": scores.get(name)},
             errors={"f1": "no reply"} if name in failed else {},
-            reasons={} if name in {**scores, **dict.fromkeys(failed)} else {"f1": NOT_DRAWN},
-            left_out={"f1": "row"} if name in ruled_out else {},
+            reasons={} if name in scores else {"f1": NOT_DRAWN},
         )
         for at, name in enumerate(NAMES)
     ]
     info = ScenarioInfo("s", "s.yaml", "s.yaml", (MetricColumn("f1"),), total=30)
-    sampling = Sampling(len(scores), 7, "main", 30, frozenset(scores))
+    others = None if changed is None else frozenset(changed)
+    sampling = Sampling(len(scores), 7, "main", 30, frozenset(scores), frozenset(certain), others)
     return summarize_scenario(replace(info, sample=sampling), samples, complete=True)
 
 
@@ -216,23 +213,47 @@ def test_a_run_has_an_estimate_of_each_metric_and_of_the_weighted_score() -> Non
         assert (one.asked, one.rows, one.changed) == (15, 30, None)
 
 
-def test_an_asked_row_without_a_score_is_none_of_the_rows() -> None:
-    """As in a run that asks all: one failed, one is ruled out by the row."""
+def test_an_asked_row_that_failed_is_none_of_the_rows() -> None:
+    """As in a run that asks all."""
     scores: dict[str, float | None] = dict.fromkeys(NAMES[:15], 0.75)
-    scores |= {NAMES[0]: None, NAMES[1]: None}
-    run = run_of(scores, failed=NAMES[:1], ruled_out=NAMES[1:2])
+    run = run_of(scores | {NAMES[0]: None}, failed=NAMES[:1])
     found = estimates_of(run, saved(dict.fromkeys(NAMES, 0.5)))["f1"]
-    assert (found.asked, found.rows) == (13, 28)
+    assert (found.asked, found.rows) == (14, 29)
 
 
-def test_a_row_to_which_the_metric_did_not_apply_is_none_but_one_that_failed_is() -> None:
+def test_rows_to_which_the_metric_never_applied_are_none() -> None:
     before: dict[str, float | None] = dict.fromkeys(NAMES, 0.5)
-    before |= {NAMES[28]: None, NAMES[29]: None}
-    run = run_of(dict.fromkeys(NAMES[:15], 0.75))
-    assert estimates_of(run, saved(before))["f1"].rows == 28
-    found = estimates_of(run, saved(before, failed={"f1": NAMES[29:]}))["f1"]
-    assert found.rows == 29
-    assert found.why == "fewer than 2 rows without an older score were asked"
+    before |= {NAMES[0]: None, NAMES[28]: None, NAMES[29]: None}
+    scores: dict[str, float | None] = dict.fromkeys(NAMES[:15], 0.75)
+    found = estimates_of(run_of(scores | {NAMES[0]: None}), saved(before))["f1"]
+    assert (found.asked, found.rows) == (14, 27)
+    assert found.mean == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("now", "before"), [(None, 0.5), (0.75, None)])
+def test_no_estimate_where_a_metric_applies_to_other_rows(
+    now: float | None, before: float | None
+) -> None:
+    """To how many of the rows that were not asked is not known, nor how these score."""
+    run = run_of(dict.fromkeys(NAMES[:15], 0.75) | {NAMES[0]: now})
+    found = estimates_of(run, saved(dict.fromkeys(NAMES, 0.5) | {NAMES[0]: before}))["f1"]
+    assert found.mean is None
+    assert (
+        found.why == "of 1 of 15 asked rows only one of this run and main has a score; ask all rows"
+    )
+    run = run_of(dict.fromkeys(NAMES[:15], 0.75) | {NAMES[0]: now}, certain=NAMES[:1])
+    assert estimates_of(run, saved(dict.fromkeys(NAMES, 0.5)))["f1"].mean == pytest.approx(0.75)
+
+
+def test_rows_that_every_draw_has_stand_for_no_others() -> None:
+    """Another metric failed on ten, which score 1; the others 0.4: (10 + 20 · 0.4)/30.
+
+    All had 0.5 before. Five of the others were drawn.
+    """
+    scores = dict.fromkeys(NAMES[:10], 1.0) | dict.fromkeys(NAMES[10:15], 0.4)
+    run = run_of(scores, certain=NAMES[:10])
+    found = estimates_of(run, saved(dict.fromkeys(NAMES, 0.5)))["f1"]
+    assert found.mean == pytest.approx(0.6)
 
 
 def test_a_metric_that_the_older_run_lacks_is_estimated_from_the_asked_rows_alone() -> None:
@@ -244,19 +265,12 @@ def test_a_metric_that_the_older_run_lacks_is_estimated_from_the_asked_rows_alon
 
 def test_answers_that_are_all_known_say_which_of_them_changed() -> None:
     """24 unchanged ones keep their 0.5, 6 changed ones have 0.9: 0.58."""
-    answers = {name: f"answer to {name}" for name in NAMES}
-    digests = {name: answer_digest(answer, None) for name, answer in answers.items()}
-    digests |= dict.fromkeys(NAMES[:6], "another")
     scores = dict.fromkeys(NAMES[:3], 0.9) | dict.fromkeys(NAMES[6:18], 0.5)
-    run = run_of(scores, answers=answers)
-    baseline = saved(dict.fromkeys(NAMES, 0.5), digests=digests)
-    found = estimates_of(run, baseline)["f1"]
+    baseline = saved(dict.fromkeys(NAMES, 0.5))
+    found = estimates_of(run_of(scores, changed=NAMES[:6]), baseline)["f1"]
     assert found.mean == pytest.approx(0.58)
     assert found.changed == 6
-    some = run_of(scores, answers=answers)
-    some = replace(some, samples=[replace(some.samples[0], answer=None), *some.samples[1:]])
-    assert estimates_of(some, baseline)["f1"].changed is None
-    assert changed_answers(some.samples, digests) == {}
+    assert estimates_of(run_of(scores), baseline)["f1"].changed is None
 
 
 def test_a_draw_has_the_size_that_is_asked_for_and_depends_on_seed_and_ids_alone() -> None:
@@ -276,12 +290,10 @@ def test_each_row_is_drawn_as_often() -> None:
 
 def test_changed_answers_have_their_share_and_five_at_least() -> None:
     ids = [str(at) for at in range(1000)]
-    changed = {name: int(name) < 300 for name in ids}
-    drawn = drawn_rows(ids, 100, 7, changed=changed)
-    assert (len(drawn), sum(changed[name] for name in drawn)) == (100, 30)
-    changed = {name: int(name) < 6 for name in ids}
-    drawn = drawn_rows(ids, 100, 7, changed=changed)
-    assert (len(drawn), sum(changed[name] for name in drawn)) == (100, 5)
+    drawn = drawn_rows(ids, 100, 7, changed=ids[:300])
+    assert (len(drawn), len(drawn.intersection(ids[:300]))) == (100, 30)
+    drawn = drawn_rows(ids, 100, 7, changed=ids[:6])
+    assert (len(drawn), len(drawn.intersection(ids[:6]))) == (100, 5)
 
 
 def test_rows_without_an_older_score_are_all_asked_and_are_among_the_n() -> None:

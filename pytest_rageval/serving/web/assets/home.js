@@ -125,7 +125,12 @@ function mark(kind, sign, word) {
 
 function pointStanding(point) {
   const { weighted_score: { mean }, verdict } = point;
-  return [badge(verdict), " ", el("span", { class: "score" }, figure(mean)), otherSettings(point)];
+  return [badge(verdict), " ", el("span", { class: "score" }, figure(mean)), sampledNote(point), otherSettings(point)];
+}
+
+/** That a run asked some rows only: its mean over all of them is estimated. */
+function sampledNote({ sampled }) {
+  return sampled ? el("p", { class: "note" }, say("sampled_rows", { n: sampled })) : null;
 }
 
 /** That a run was not as the file says. */
