@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.needed_rows import (
+    MOST_ROWS,
     Spread,
     alpha_of,
     spread_of_differences,
@@ -148,7 +149,7 @@ class _Aim:
         enough = ": enough" if seen <= self.fall else ""
         unit = "" if spread.groups is None else " groups"
         return (
-            f"{self._goal(where)}: about {_rows(spread, self.needed)}; "
+            f"{self._goal(where)}: {_rows(spread, self.needed)}; "
             f"these {spread.units:,}{unit} {verb} {self.allowed + seen:.2g}{enough}"
         )
 
@@ -162,10 +163,11 @@ class _Aim:
 
 
 def _rows(spread: Spread, needed: int) -> str:
+    word = "about" if needed < MOST_ROWS else "more than"
     if spread.groups is None:
-        return f"{_about(needed)} rows"
+        return f"{word} {_about(needed)} rows"
     rows = _about(needed * spread.rows / spread.units)
-    return f"{_about(needed)} groups ({rows} rows)"
+    return f"{word} {_about(needed)} groups ({rows} rows)"
 
 
 def _about(count: float) -> str:

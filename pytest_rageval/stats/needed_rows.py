@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 from pytest_rageval.model import Comparison
@@ -14,6 +15,12 @@ from pytest_rageval.stats.paired import alpha_of_each, power_factor
 from pytest_rageval.stats.summary import Groups, mean_error
 from pytest_rageval.stats.weights import weighted_mean
 from pytest_rageval.stats.wording import counted
+
+MOST_ROWS: Final = 10**12
+"""No more than so many are counted: nobody asks them."""
+
+_MANY: Final = 10**6
+"""Of more units, the t distribution is the normal one within a millionth."""
 
 _FEWEST: Final = 10
 """Of fewer differences nobody knows how far such differences spread."""
@@ -45,19 +52,27 @@ class Spread:
         that interval counts one more pair, which fell by the whole range.
         """
         error = self.error * math.sqrt(self.units / units)
-        tail = t_quantile(min(1.0 - alpha / 2.0, LARGEST_PROBABILITY), units - 1)
-        beyond = power_factor(alpha, units - 1) - tail
+        degrees = units - 1 if units <= _MANY else math.inf
+        probability = min(1.0 - alpha / 2.0, LARGEST_PROBABILITY)
+        is_normal = math.isinf(degrees)
+        tail = NormalDist().inv_cdf(probability) if is_normal else t_quantile(probability, degrees)
+        beyond = power_factor(alpha, degrees) - tail
         # The weight of that pair is exponentially distributed: its mean, and how far it may exceed
         # that, as the only pair that differs.
         pair = margin / units
-        end = pair + math.hypot(tail * error, (-math.log(alpha / 2.0) - 1.0) * pair)
+        end = pair + math.hypot(tail * error, (math.log(2.0) - math.log(alpha) - 1.0) * pair)
         return end + beyond * error
 
     def needed(self, difference: float, alpha: float, margin: float = 0.0) -> int:
-        """Return how many units show ``difference`` (above 0): as many at least as a test takes."""
-        low = math.floor(math.log2(1.0 / alpha)) + 2  # 2^(1 - n) is below alpha
+        """Return how many units show ``difference`` (above 0): as many at least as a test takes.
+
+        ``MOST_ROWS`` where it takes as many or more.
+        """
+        low = math.floor(-math.log2(alpha)) + 2  # 2^(1 - n) is below alpha
         high = low
         while self.seen(high, alpha, margin) > difference:
+            if high >= MOST_ROWS:
+                return MOST_ROWS
             low, high = high, 2 * high
         while low < high:
             middle = (low + high) // 2
@@ -65,7 +80,7 @@ class Spread:
                 low = middle + 1
             else:
                 high = middle
-        return high
+        return min(high, MOST_ROWS)
 
 
 def alpha_of(comparison: Comparison) -> float:

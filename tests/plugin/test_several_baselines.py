@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -198,6 +199,37 @@ def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
     result.stdout.fnmatch_lines(
         [f"baseline release-1.4 saved: {RELEASE}; it was not there, and is pinned from now on"]
     )
+
+
+def test_a_pinned_run_of_an_earlier_version_is_not_moved(project: Project) -> None:
+    """It is in a folder of another name: a file in today's folder would be read before it."""
+    project.scenario(PLAIN.replace("name: qa", 'name: "q: a"'))
+    saved(project, "release-1.4", 0)
+    (today,) = project.path.glob(".rageval/*/baselines/release-1.4.json")
+    earlier = project.file(".rageval/q_ a/baselines/release-1.4.json", today.read_text("utf-8"))
+    today.unlink()
+    project.scenario(BOTH.replace("name: qa", 'name: "q: a"').replace("[main, ", "["))
+    result = project.pytest("--rag-save=release-1.4")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*baseline release-1.4 NOT saved: it is pinned*"])
+    assert not today.exists()
+    assert earlier.exists()
+
+
+def test_a_pinned_run_beside_its_scenario_is_not_moved(project: Project) -> None:
+    """The same path below the root is read before it."""
+    project.scenario(PLAIN)
+    project.rows(rows())
+    project.file("eval/qa.jsonl", (project.path / "qa.jsonl").read_text("utf-8"))
+    pinned = BOTH.replace("[main, ", "[").replace("release-1.4", "pinned/old.json")
+    (scenario,) = project.path.glob("*.rageval.yaml")
+    assert project.pytest("--rag-save=eval/pinned/old.json").ret == pytest.ExitCode.OK
+    scenario.unlink()
+    project.file("eval/qa.rageval.yaml", dedent(pinned))
+    result = project.pytest("--rag-save=pinned/old.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*baseline pinned/old.json NOT saved: it is pinned*"])
+    assert not (project.path / "pinned").exists()
 
 
 @pytest.mark.parametrize(

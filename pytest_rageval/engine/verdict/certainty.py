@@ -28,7 +28,11 @@ class Certainty:
         self, info: ScenarioInfo, gates: Iterable[Gate], asked: Sequence[AnySample]
     ) -> None:
         self._info = info
-        self._watches = {gate.name: watch_of(gate, info, asked) for gate in gates}
+        self._watches: dict[str, Watch | None] = {}
+        for gate in gates:
+            # Dots in names of runs and metrics can give two gates one name: then nothing is early.
+            is_alike = gate.name in self._watches
+            self._watches[gate.name] = None if is_alike else watch_of(gate, info, asked)
         self._order = [one.index for one in in_random_order(info, asked)] if info.stop else None
         self._scored: dict[int, SampleResult] = {}
         self._counted = 0

@@ -133,8 +133,7 @@ class BaselineSaver:
         if is_path(self.name or "") and path.exists() and not self._may_replace(path):
             what = f"{self._run_paths.shown(path)} exists and is not a saved run"
             yield f"{what}; name another file, or delete this one"
-        is_pinned = path.exists() and self._is_one_of(path, info, _pinned(info))
-        if is_pinned and not self._saves_failed:
+        if self._takes_place_of_pinned(path, info) and not self._saves_failed:
             yield (
                 f"it is pinned: runs are compared with it over several looks ('looks' in compare). "
                 f"Save under another name, or to replace it: --rag-save-failed {self.name}"
@@ -155,6 +154,19 @@ class BaselineSaver:
         from pytest_rageval.results.saved_run import is_saved_run
 
         return is_saved_run(path)
+
+    def _takes_place_of_pinned(self, path: Path, info: ScenarioInfo) -> bool:
+        """Return whether ``path`` replaces a pinned run that is there, or would be read before it.
+
+        That may be elsewhere: beside the scenario, or where an earlier version saved it.
+        """
+        paths, folder = self._run_paths, (self._run_paths.root / info.path).parent
+        for name in _pinned(info):
+            there = paths.compared_file(name, info.title, info.output_dir, folder)
+            first = paths.baseline_file(name, info.title, info.output_dir)
+            if there.exists() and (_is_same(path, there) or _is_same(path, first)):
+                return True
+        return False
 
     def _is_one_of(self, path: Path, info: ScenarioInfo, names: Iterable[str]) -> bool:
         """Return whether ``path`` is the file of one of these baselines, however it is spelled."""

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval.model import Comparison
 from pytest_rageval.stats.needed_rows import (
+    MOST_ROWS,
     Spread,
     alpha_of,
     spread_of_differences,
@@ -151,3 +152,10 @@ def test_scores_of_one_run_may_not_say_it(
     scores: list[float], weights: list[float] | None, why: str
 ) -> None:
     assert spread_of_scores(scores, weights or [1.0] * len(scores), None).unknown == why
+
+
+@pytest.mark.parametrize("fall", [1e-10, 1e-12, 1e-160, 5e-324])
+def test_a_fall_that_nobody_can_see_takes_no_time(fall: float) -> None:
+    """Student's t of so many degrees took minutes, and more than a float holds was an error."""
+    assert spread(0.25).needed(fall, 0.05) == MOST_ROWS
+    assert spread(0.25).needed(fall, 5e-324, margin=1.0) == MOST_ROWS

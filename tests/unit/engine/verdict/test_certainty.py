@@ -52,6 +52,14 @@ def test_every_gate_must_be_certain(info: Info) -> None:
     assert reached(certainty(late, 4), samples) == 0
 
 
+def test_gates_with_one_name_need_every_sample(info: Info) -> None:
+    """``compare_fail.a.b.c`` is b.c against a, and c against a.b: one may not decide for both."""
+    made = info(gates={"f1": 0.5, "em": 0.7}, stop=0.0)
+    alike = [replace(gate, name="alike") for gate in make_gates(made.gates, made)]  # type: ignore[type-var]
+    samples = [scored(at) for at in range(4)]
+    assert reached(Certainty(made, alike, samples), samples) == 0
+
+
 def test_a_sample_counts_once(info: Info) -> None:
     """Other plugins run cases again."""
     found = certainty(info(gates={"f1": 0.5}, stop=0.0), 4)
