@@ -61,7 +61,7 @@ class MeanGate(BoundedGate):
         """Why its options mean nothing for an estimate."""
         options = {"not_applicable": self.may_leave, "max_flip": self.max_flip}
         used = [name for name, value in options.items() if value is not None]
-        return f"has {used[0]}, which needs every row; remove one of the two" if used else ""
+        return f"has {used[0]}, which needs every row; remove it, or sample" if used else ""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored, or when more leave the mean than may.

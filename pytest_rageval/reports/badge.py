@@ -52,7 +52,8 @@ def badge_svg(result: ScenarioResult) -> str:
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
-    value, mean = _value(result), _mean(result)
+    mean = _mean(result)
+    value = _value(result, mean)
     band = band_of(result, WEIGHTED_SCORE, mean)
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
@@ -75,17 +76,16 @@ def badge_svg(result: ScenarioResult) -> str:
 
 
 def _mean(result: ScenarioResult) -> float | None:
-    """Return the mean over all rows, estimated where only a sample of them was asked."""
-    estimate = result.estimates.get(WEIGHTED_SCORE)
-    return result.weighted_score.mean if estimate is None else estimate.mean
+    """Return the mean over all rows, also where only a sample of them was asked."""
+    found = result.estimates.get(WEIGHTED_SCORE)
+    return result.weighted_score.mean if found is None else found.mean
 
 
-def _value(result: ScenarioResult) -> str:
-    mean = _mean(result)
+def _value(result: ScenarioResult, mean: float | None) -> str:
     score = _NO_SCORE if mean is None else f"{mean:.4f}"
-    counts, sample = result.counts, result.info.sample
-    if sample is not None and result.complete:
-        return f"{score}, sampled {len(sample.drawn)} of {sample.rows}"
+    if WEIGHTED_SCORE in result.estimates:
+        return f"{score}, estimated"
+    counts = result.counts
     return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
 
 

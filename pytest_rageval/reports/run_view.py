@@ -317,23 +317,20 @@ def scored_figure(summary: MetricSummary | WeightedSummary) -> str:
 
 def _means(result: ScenarioResult) -> Iterator[MeanRow]:
     for name in (*result.metrics, WEIGHTED_SCORE):
-        summary, mean = result.summary_of(name), result.mean_of(name)
+        summary, estimate = result.summary_of(name), result.estimates.get(name)
+        mean, ends = result.mean_of(name), (summary.ci_low, summary.ci_high)
+        scored = scored_figure(summary) + judged_text(result, name)
+        if estimate is not None:
+            mean, ends = estimate.mean, (estimate.beyond_low, estimate.beyond_high)
+            scored += f"  {estimate.why or f'estimated of {estimate.rows}'}"
         yield MeanRow(
             name,
             mean,
-            (summary.ci_low, summary.ci_high),
+            ends,
             summary.weight if isinstance(summary, MetricSummary) else None,
-            scored_figure(summary) + judged_text(result, name),
+            scored,
             band_of(result, name, mean),
         )
-        if name in result.estimates:
-            estimated = result.estimates[name]
-            ends, band = (
-                (estimated.ci_low, estimated.ci_high),
-                band_of(result, name, estimated.mean),
-            )
-            said = estimated.why or "estimated"
-            yield MeanRow(name, estimated.mean, ends, None, said, band, is_estimated=True)
         if name in result.corrected:
             found = result.corrected[name]
             labels = f"{found.labels} labelled" if found.mean is None else corrected_figures(found)

@@ -110,7 +110,6 @@ class StoredRun:
                 samples=self.samples,
                 gates=head.gates,
                 controls=head.controls,
-                estimates=head.estimates,
             )
         )
 
@@ -269,7 +268,7 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
         yield "weighted_score is not compared: B has not all metrics that it follows from"
     yield from _remarks_on_data(ours, theirs)
     for which, run, ids in (("A", ours, found.only_a), ("B", theirs, found.only_b)):
-        yield from (f"{which} is {part}" for part in _parts(run.head))
+        yield from _remarks_on_extent(which, run)
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():
@@ -277,12 +276,12 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
             yield f"{name} is undecided: {metric.undecided}"
 
 
-def _parts(head: SavedHead) -> Iterator[str]:
-    """Yield of which part of its rows a run is."""
-    if head.sample is not None:
-        yield f"sampled: {len(head.sample.drawn)} of {head.sample.rows} rows were asked"
-    if not head.complete:
-        yield f"partial: {head.counts.ran} of {head.counts.samples} samples ran"
+def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:
+    if not run.head.complete:
+        counts = run.head.counts
+        yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
+    elif text := run.view.asked:
+        yield f"{which}: {text}"
 
 
 def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:

@@ -103,7 +103,8 @@ def estimate_text(found: Estimate, info: ScenarioInfo) -> str:
     """Return what an estimated mean is of."""
     against = "" if info.sample is None else f" and {info.sample.against}"
     changed = "" if found.changed is None else f", {found.changed:,} answers changed"
-    return f"estimated over all {found.rows:,} rows from {found.asked:,} asked{against}{changed}"
+    asked = f"estimated over all {found.rows:,} rows from {found.asked:,} asked{against}{changed}"
+    return asked if found.mean is None else f"{asked}: {interval(found.ci_low, found.ci_high)}"
 
 
 def sample_text(info: ScenarioInfo) -> str:

@@ -185,6 +185,7 @@ def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> Non
     latest = saved.project.path / ".rageval/qa/latest"
     page = (latest / "report.html").read_text(encoding="utf-8")
     estimate = saved.project.results()["estimates"]["weighted_score"]["mean"]
+    assert '"sampled":{"asked":20,"rows":60,"seed":42,"against":"main","means":[' in page
     assert '"kind":"as_run"' in page
     assert '"kind":"mean"' not in page
     badge = (latest / "badge.svg").read_text(encoding="utf-8")

@@ -75,8 +75,7 @@ def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
     names = read_by(gate, result.info)
     # On the page, any metric may get a weight.
     is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
-    # Nor one on a mean of rows that were not asked: the page has no scores of them.
-    return Gate.for_page(gate) if is_doubtful or result.estimates else gate.for_page()
+    return Gate.for_page(gate) if is_doubtful else gate.for_page()
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
@@ -182,10 +181,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
-        "warnings": [
-            cut(warning, _WIDTH)
-            for warning in (*info.warnings, *info.unlike, *map(str, control_remarks(result)))
-        ],
+        "warnings": [cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike, *controls)],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         **_doubtful(result),
@@ -221,7 +217,7 @@ def _sampled(result: ScenarioResult) -> dict[str, Any]:
         return {}
     counts = {"asked": len(sample.drawn), "rows": sample.rows, "seed": sample.seed}
     means = [
-        [name, found.mean, found.ci_low, found.ci_high]
+        [name, found.mean, found.beyond_low, found.beyond_high]
         for name, found in result.estimates.items()
         if found.mean is not None
     ]

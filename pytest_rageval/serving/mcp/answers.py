@@ -176,9 +176,10 @@ def figures_of(result: ScenarioResult) -> dict[str, Any]:
 
 def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
     summary, estimate = result.summary_of(name), result.estimates.get(name)
-    source = summary if estimate is None else estimate
-    mean = result.mean_of(name) if estimate is None else estimate.mean
-    ends = [rounded(source.ci_low), rounded(source.ci_high)]
+    mean, low, high = result.mean_of(name), summary.ci_low, summary.ci_high
+    if estimate is not None:
+        mean, low, high = estimate.mean, estimate.beyond_low, estimate.beyond_high
+    ends = [rounded(low), rounded(high)]
     interval = None if None in ends else ends
     return {"mean": rounded(mean), "ci": interval, "n": summary.n}
 

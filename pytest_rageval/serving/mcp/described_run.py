@@ -38,7 +38,6 @@ from pytest_rageval.serving.verdicts import (
     point_verdict,
     run_verdict,
 )
-from pytest_rageval.stats.wording import sample_text
 
 T = TypeVar("T")
 
@@ -220,7 +219,7 @@ class _Part:
         return {
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
-            "sampled": sample_text(result.info) or None,
+            "asked": run.view.asked or None,
             "counts": counts_of(result),
             "causes": run.head.causes or None,
             **figures_of(result),

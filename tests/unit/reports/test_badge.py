@@ -58,7 +58,7 @@ def test_of_a_sampled_run_it_shows_the_estimate(scored: Callable[..., ScenarioRe
     sample = Sampling(1, 42, "main", 20, frozenset("a"))
     estimate = Estimate(0.8, 0.7, 0.9, 0.6, 1.0, 1, 20)
     made = replace(scored(0.5, sample=sample), estimates={"weighted_score": estimate})
-    assert parts(made)[0] == ["bot", "0.8000, sampled 1 of 20"]
+    assert parts(made)[0] == ["bot", "0.8000, estimated"]
 
 
 def test_the_bands_are_the_scenarios(scored: Callable[..., ScenarioResult]) -> None:

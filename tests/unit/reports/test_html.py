@@ -357,7 +357,7 @@ def test_the_page_decides_no_gate_of_a_sampled_run(result: Result, tmp_path: Pat
         "rows": 2,
         "seed": 7,
         "against": "main",
-        "means": [["f1", 0.75, 0.7, 0.8]],
+        "means": [["f1", 0.75, 0.6, 0.9]],
     }
     whole = replace(ran, info=replace(ran.info, sample=None), estimates={})
     data = data_of(page_of(whole, tmp_path))

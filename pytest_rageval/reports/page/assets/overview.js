@@ -202,7 +202,8 @@ function card(app, target) {
   const before = run.asRun.summaries[target].weighted_mean;
   const judge = summary.weighted_mean;
   const isByPeople = peoplesMean(app, target) !== null;
-  const shown = isByPeople ? correctedOf(app, target) : { ...summary, mean: judge };
+  const estimate = estimateOf(app, target);
+  const shown = isByPeople ? correctedOf(app, target) : (estimate ?? { ...summary, mean: judge });
   const metric = target === WEIGHTED ? null : metricOf(run, target);
   const isWhole = target === WEIGHTED;
   const isJudges = isWhole && !isByPeople && ledByPeople(app).length > 0;
@@ -223,6 +224,7 @@ function card(app, target) {
     intervalPlot(state, target, shown, gateBounds(run, target)),
     byPeople(app, target),
     isByPeople ? el("p", { class: "note" }, say("by_the_judge", { value: figure(judge) })) : null,
+    estimate ? el("p", { class: "note" }, say("mean_of_asked", { value: figure(judge) })) : null,
     definitions(rows),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
     metric ? unusableReplies(metric) : null,

@@ -144,7 +144,7 @@ const RUN_WORDS = [
   [/, max_flip allows ([\d.]+) %/g, "，max_flip 允许 $1%"],
   [/; ask more repeats or more rows/g, "；请增加重复次数或数据行"],
   // a sample of the rows: stats/wording.py, engine/verdict/decide.py
-  [/estimated over all ([\d,]+) rows from ([\d,]+) asked(?: and ([^,;)）]+))?/g, (_, rows, asked, against) => `由评测的 ${asked} 行${against ? `及 ${against} ` : ""}估计全部 ${rows} 行`],
+  [/estimated over all ([\d,]+) rows from ([\d,]+) asked(?: and ([^,;:)）]+))?/g, (_, rows, asked, against) => `由评测的 ${asked} 行${against ? `及 ${against} ` : ""}估计全部 ${rows} 行`],
   [/, ([\d,]+) answers changed/g, "，$1 个回答已改变"],
   [/[;；] ?of the ([\d,]+) of ([\d,]+) rows asked/g, "；仅评测了 $2 行中的 $1 行"],
   [/([\d.]+) % interval (\S+?)\.\.(\S+) of the mean ([\d.]+), (?=由评测)/g, "均值 $4 的 $1% 置信区间 $2 至 $3，"],

@@ -94,10 +94,14 @@ function ledByPeople(app) {
   return targetsOf(app.run).filter((target) => peoplesMean(app, target) !== null);
 }
 
-function weightedLead({ state, run }) {
-  const { weighted_mean: mean, ci_low: low, ci_high: high, n } = state.summaries[WEIGHTED];
-  const before = run.asRun.summaries[WEIGHTED].weighted_mean;
-  const said = [intervalWords(low, high), say("of_scores", { n })].filter(Boolean);
+function weightedLead(app) {
+  const { state, run } = app;
+  const { weighted_mean: asked, n } = state.summaries[WEIGHTED];
+  const estimate = estimateOf(app, WEIGHTED);
+  const { mean, ci_low: low, ci_high: high } = estimate ?? { ...state.summaries[WEIGHTED], mean: asked };
+  const before = estimate ? mean : run.asRun.summaries[WEIGHTED].weighted_mean;
+  const scores = estimate ? say("estimated_of_all") : say("of_scores", { n });
+  const said = [intervalWords(low, high), scores].filter(Boolean);
   return el(
     "span",
     {},
@@ -108,6 +112,15 @@ function weightedLead({ state, run }) {
     el("span", { class: "note" }, said.join(say("comma"))),
     isSame(before, mean) ? null : el("span", { class: "was" }, ` ${say("was", { value: figure(before) })}`),
   );
+}
+
+/** The mean over all rows where a sample of them was asked; null with weights that did not run. */
+function estimateOf({ state, run }, target) {
+  const found = (run.data.scenario.sampled?.means ?? []).find(([name]) => name === target);
+  const ran = run.asRun.summaries[target].weighted_mean;
+  if (!found || !isSame(ran, state.summaries[target].weighted_mean)) return null;
+  const [, mean, low, high] = found;
+  return { mean, ci_low: low, ci_high: high };
 }
 
 function peoplesLead(app, name) {
