@@ -128,7 +128,7 @@ def _means(view: RunView) -> Markup:
 def _mean(result: ScenarioResult, row: MeanRow) -> tuple[str, ...]:
     mean, *others = row.texts
     shown = bar(row.mean, row.ends, _scale(result, row.name), _BANDS[row.band])
-    return (shorten(row.title, _TITLE_WIDTH), mean, shown, *others)
+    return (shorten(row.name, _TITLE_WIDTH), mean, shown, *others)
 
 
 def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:

@@ -249,14 +249,6 @@ class MeanRow:
     scored: str
     band: Band | None
     is_by_people: bool = False
-    is_estimated: bool = False
-    """Whether it is of all rows, of which a sample was asked."""
-
-    @property
-    def title(self) -> str:
-        """The name that tells it from the other means of the metric."""
-        what = " by people" if self.is_by_people else " of all" if self.is_estimated else ""
-        return f"{self.name}{what}"
 
     @property
     def texts(self) -> tuple[str, str, str, str]:

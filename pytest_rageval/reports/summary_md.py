@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
-    WEIGHTED_SCORE,
     GateResult,
     Ranking,
     RunInfo,
@@ -209,16 +208,15 @@ def _fitting(texts: Sequence[str], room: int, separator: int = 1) -> Sequence[st
 
 def _means(view: RunView) -> Iterator[str]:
     *metrics, overall = [mean for mean in view.means if not mean.is_by_people]
-    rows = [f"| {_name(row.title)} | {' | '.join(row.texts)} |" for row in metrics]
+    rows = [f"| {_name(row.name)} | {' | '.join(row.texts)} |" for row in metrics]
     mean, ends, _, scored = overall.texts
-    total = f"| **{overall.title}** | **{mean}** | {ends} | | {scored} |"
+    total = f"| **weighted_score** | **{mean}** | {ends} | | {scored} |"
     head = "| metric | mean | 95 % interval | weight | scored |"
     yield from _table("Metric Means (weighted)", head, rows, _ROOM_MEANS, [total])
     # Once more in rag_eval's form, for programs that parse it.
     lines = [
         f"- {_bare(row.name)}: {figure(row.mean)} (w={_weight(row.weight or 0.0)})"
         for row in metrics
-        if row.name != WEIGHTED_SCORE and not row.is_estimated
     ]
     yield from ("", *_fitting(lines, _ROOM_LIST))
     yield f"- **weighted_score: {mean}**"

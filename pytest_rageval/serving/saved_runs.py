@@ -101,7 +101,8 @@ class StoredRun:
         head = self.head
         return RunView(
             ScenarioResult(
-                info=self.plan.info,
+                info=replace(self.plan.info, sample=head.sample),
+                estimates=head.estimates,
                 counts=head.counts,
                 complete=head.complete,
                 metrics=head.metrics,

@@ -121,7 +121,7 @@ class FigureTable:
         if room < MIN_NAME and not is_short:
             return cls.of(view, width, is_short=True)
         gates = (f"gate {gate.name}" for gate in view.result.gates)
-        names = (*(mean.title for mean in view.means), *gates)
+        names = (*map(_title, view.means), *gates)
         return cls(view, rows, widths, name_column(names, max(room, len(WEIGHTED_SCORE))))
 
     def lines(self) -> Iterator[Line]:
@@ -130,10 +130,14 @@ class FigureTable:
         for mean, row in zip(self.view.means, self.rows, strict=True):
             rest = self._line(row)[len(row[0]) :]
             parts = ((row[0], _BAND_COLOURS[mean.band]), (rest, ""))
-            yield from named(mean.title, self.column, parts)
+            yield from named(_title(mean), self.column, parts)
 
     def _line(self, row: Sequence[str]) -> str:
         return " ".join(pad(text, width) for text, width in zip(row, self.widths, strict=True))
+
+
+def _title(mean: MeanRow) -> str:
+    return f"{mean.name} by people" if mean.is_by_people else mean.name
 
 
 def _short(mean: MeanRow) -> tuple[str, ...]:

@@ -70,7 +70,12 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
-    """Return what the page decides a gate from; not one that fails whatever the weights are."""
+    """Return what the page decides a gate from; not one that fails whatever the weights are.
+
+    Nor one of a sampled run: the page has no scores of the rows that were not asked.
+    """
+    if result.info.sample is not None:
+        return Gate.for_page(gate)
     doubtful = doubtful_figures(result)
     names = read_by(gate, result.info)
     # On the page, any metric may get a weight.
@@ -176,6 +181,7 @@ def texts_that_fit(
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
+    controls = map(str, control_remarks(result))
     return {
         "name": cut(one_line(info.title), _WIDTH),
         "path": cut(info.path, _WIDTH),
