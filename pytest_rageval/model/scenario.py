@@ -356,6 +356,9 @@ class ScenarioInfo(Value, frozen=True):
     judgements_sha256: str = ""
     compare: tuple[Comparing, ...] = ()
     """The runs that it is compared with, in the order of the file."""
+    pinned: tuple[str, ...] = ()
+    """The runs that no ``--rag-save`` replaces: those with ``looks``, also where an option drops
+    them."""
     sample: Sampling | None = None
     """Which of its rows are asked; None where all of them are."""
     baselines: Mapping[str, Baseline] = NOTHING

@@ -22,7 +22,7 @@ from pytest_rageval.scenario.conflicts import conflicts
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
-from pytest_rageval.scenario.overrides import NameOf, Override
+from pytest_rageval.scenario.overrides import NameOf, Override, pinned_runs
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.spec import existing, kind_of, model_at, reworded
@@ -67,6 +67,8 @@ class LoadedScenario(Value, frozen=True):
     """The names of all variants in the file."""
     variant: str = ""
     """The variant that is laid over the rest; empty without one."""
+    pinned: tuple[str, ...] = ()
+    """The runs to which the file itself gives ``looks``, whatever an override makes of them."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -157,6 +159,7 @@ def inspect_tree(
     ``variant`` is laid over the rest; without a name none is, and ``variants`` is only checked.
     """
     overrides = list(overrides)
+    pinned = tuple(pinned_runs(tree.data.get("compare")))
     first = [override for override in overrides if override.path[0] in SECTIONS]
     applied = [override.apply(tree) for override in first]
     names = check_variants(tree)
@@ -177,7 +180,16 @@ def inspect_tree(
     overridden, overridden_by = zip(*named, strict=True) if named else ((), ())
     scenario, positions, found = validate(tree)
     loaded = LoadedScenario(
-        scenario, path, tree, overridden, overridden_by, tuple(warnings), positions, names, variant
+        scenario,
+        path,
+        tree,
+        overridden,
+        overridden_by,
+        tuple(warnings),
+        positions,
+        names,
+        variant,
+        pinned,
     )
     return loaded, problems_by_line(tree.problems, found, tree)
 

@@ -195,6 +195,17 @@ def compared_with(present: Any, names: Sequence[str]) -> Any:
     return [*made, *pinned] if len(made) + len(pinned) > 1 else made[0]
 
 
+def pinned_runs(compare: Any) -> list[str]:
+    """Return the runs with ``looks`` in ``compare`` as a file has it.
+
+    >>> pinned_runs(["main", {"baseline": "v1", "looks": 50}])
+    ['v1']
+    """
+    runs = compare if isinstance(compare, list) else [compare]
+    pinned = (run for run in runs if isinstance(run, dict) and run.get("looks") not in (None, 1))
+    return [name for run in pinned if isinstance(name := run.get("baseline"), str)]
+
+
 _OF_ONE_RUN: Final = ("baseline", "run_old_path", "looks")
 
 

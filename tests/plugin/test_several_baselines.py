@@ -424,7 +424,7 @@ def test_agents_get_each_comparison_under_its_name(fallen: Project) -> None:
 # A pinned run stays
 
 
-@pytest.mark.parametrize("way", ["typed", "variable", "addopts", "path", "link"])
+@pytest.mark.parametrize("way", ["typed", "variable", "addopts", "path", "link", "alone"])
 def test_a_pinned_run_is_not_replaced(
     fallen: Project, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,11 +441,14 @@ def test_a_pinned_run_is_not_replaced(
         os.link(fallen.path / RELEASE, fallen.path / "other.json")
         name = "other.json"
     args = [] if way in ("variable", "addopts") else [f"--rag-save={name}"]
-    result = fallen.pytest(*args, "--rag-compare=main")
+    compared = "--rag-set=compare=main" if way == "alone" else "--rag-compare=main"
+    result = fallen.pytest(*args, compared)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["baseline * NOT saved: it is pinned*--rag-save-failed*"])
-    assert (fallen.gates()[OF_MAIN], fallen.gates()[OF_RELEASE]) == ("passed", "passed")
     assert (fallen.path / RELEASE).read_bytes() == before
+    if way == "alone":
+        return
+    assert (fallen.gates()[OF_MAIN], fallen.gates()[OF_RELEASE]) == ("passed", "passed")
 
 
 def test_a_pinned_run_is_replaced_on_purpose(fallen: Project) -> None:

@@ -283,6 +283,7 @@ def bind_keys(
         overridden=binding.loaded.overridden,
         overridden_by=binding.loaded.overridden_by,
         compare=_comparisons(binding, names),
+        pinned=_pinned(binding),
         sample=None,  # which rows are asked shows when they are read
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
@@ -399,6 +400,11 @@ def check_diagnosed(
                 f"column in dataset.key_map, or a metric of the contexts in {_SECTION}.retrieval",
                 _SECTION,
             )
+
+
+def _pinned(binding: Binding) -> tuple[str, ...]:
+    runs = (run.name for run in binding.scenario.compare or () if run.looks > 1)
+    return tuple(dict.fromkeys([*binding.loaded.pinned, *runs]))
 
 
 def _comparisons(binding: Binding, names: Sequence[str]) -> tuple[Comparing, ...]:

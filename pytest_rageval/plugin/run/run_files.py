@@ -93,7 +93,7 @@ class BaselineSaver:
         refusal = self._refusal(judged, path, broken)
         if refusal is not None:
             return refusal
-        is_new_pin = not path.exists() and self._is_one_of(path, info, _pinned(info))
+        is_new_pin = not path.exists() and self._is_one_of(path, info, info.pinned)
         try:
             save_baseline(result, run, path, run_paths.run_base(info.output_dir))
         except OSError as error:
@@ -161,7 +161,7 @@ class BaselineSaver:
         That may be elsewhere: beside the scenario, or where an earlier version saved it.
         """
         paths, folder = self._run_paths, (self._run_paths.root / info.path).parent
-        for name in _pinned(info):
+        for name in info.pinned:
             there = paths.compared_file(name, info.title, info.output_dir, folder)
             first = paths.baseline_file(name, info.title, info.output_dir)
             if there.exists() and (_is_same(path, there) or _is_same(path, first)):
@@ -183,11 +183,6 @@ class BaselineSaver:
 
     def _failure(self, reason: str) -> Saving:
         return Saving(f"baseline {self.name} NOT saved: {reason}", is_failure=True)
-
-
-def _pinned(info: ScenarioInfo) -> list[str]:
-    """Return the baselines that runs are compared with over several looks."""
-    return [run.baseline for run in info.compare if run.test.looks > 1]
 
 
 def _is_same(one: Path, other: Path) -> bool:
