@@ -191,7 +191,7 @@ def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
     for args in ((), ("--rag-save=main",), ("--rag-save-failed=main",), ("--rag-strict",)):
         text = refused(fallen, *args)
         assert "no saved run 'release-1.4'" in text
-        assert "Put it back, or pin this run in its place: --rag-save release-1.4" in text
+        assert "It is pinned: put its file back, or pin this run: --rag-save release-1.4" in text
     result = fallen.pytest("--rag-save=release-1.4")
     assert result.ret == pytest.ExitCode.OK
     assert fallen.gates()[OF_RELEASE] == "skipped"

@@ -55,7 +55,7 @@ def _how_to_save(run: Refused, absent: Sequence[Refused]) -> str:
         alone = shlex.quote(f"compare={value}")
         return f"To save it first, and compare with no other: --rag-set {alone} --rag-save {name}"
     if run.is_pinned:
-        return f"Put it back, or pin this run in its place: --rag-save {name}"
+        return f"It is pinned: put its file back, or pin this run: --rag-save {name}"
     return ""
 
 
@@ -63,7 +63,8 @@ def _with_hint(problem: Problem, hint: str) -> Problem:
     """Return a refusal with the hint in place of its own, if there is one."""
     if not hint:
         return problem
-    return replace(problem, message=f"{_without_hint(problem.message)} {hint}")
+    message = _without_hint(problem.message).rstrip(".")
+    return replace(problem, message=f"{message}. {hint}")
 
 
 def _without_hint(message: str) -> str:

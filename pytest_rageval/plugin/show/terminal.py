@@ -307,8 +307,8 @@ def _extent(view: RunView) -> Iterator[Line]:
 
 
 def _stability(result: ScenarioResult) -> Iterator[Line]:
-    """Yield how many samples pass in some repeats only."""
-    if not any(sample.details for sample in result.samples):
+    """Yield how many samples pass in some repeats only; nothing where no threshold says so."""
+    if not result.info.thresholds or not any(sample.details for sample in result.samples):
         return
     from pytest_rageval.stats.stability import stability
 
