@@ -111,10 +111,12 @@ def over_looks(test: SignificanceTest, looks: int, tests: int = 1) -> Significan
 
     Each has its part of alpha (Bonferroni), and as many resamples as show a tenth of that: fewer
     could never be significant. ``tests`` is how many p-values the correction multiplies by at most.
-    Raises ValueError where more than a million resamples were needed.
+    Raises ValueError where more than a million resamples were needed, and above 10^12 looks.
     """
     if looks == 1:
         return test
+    if looks > _MOST_LOOKS:
+        raise ValueError("looks: nobody looks more than 10^12 times; plan fewer")
     alpha = test.alpha / looks
     family = tests if correction_used(test.test, test.correction) == "holm" else 1
     needed = math.ceil(10.0 * family / alpha) - 1 if test.test in _RESAMPLING else 0
@@ -126,6 +128,8 @@ def over_looks(test: SignificanceTest, looks: int, tests: int = 1) -> Significan
     resamples = max(test.n_resamples, needed)
     return replace(test, alpha=alpha, n_resamples=resamples, looks=looks)
 
+
+_MOST_LOOKS: Final = 10**12
 
 _RESAMPLING: Final = ("permutation", "bootstrap")
 

@@ -153,6 +153,32 @@ def test_an_option_takes_no_pinned_run_away(fallen: Project, args: tuple[str, ..
     assert [one.get("looks") for one in fallen.results()["comparisons"]] == [None, 50]
 
 
+@pytest.mark.parametrize("way", ["gate", "entry", "option"])
+def test_the_file_of_a_pinned_run_has_no_second_name(fallen: Project, way: str) -> None:
+    """Under it the gate would test at the whole alpha, and mode any would be allowed."""
+    other, args = f"./{RELEASE}", list[str]()
+    if way == "gate":
+        gates = f"    gates: {{no_regression: {{baseline: {other}, metrics: [em], mode: any}}}}\n"
+        fallen.scenario(f"{PLAIN}    compare: [main, {PINNED}]\n{gates}")
+    elif way == "entry":
+        fallen.scenario(f"{PLAIN}    compare: [{other}, {PINNED}]\n{GATES}")
+    else:
+        args = [f"--rag-compare={other}"]
+    text = refused(fallen, *args)
+    said = "is the file of 'release-1.4', whose looks share alpha: write 'release-1.4' here, too"
+    assert said in text
+
+
+def test_absurd_looks_are_a_problem_of_their_line(fallen: Project) -> None:
+    many = f"{{baseline: release-1.4, test: t, looks: 1{'0' * 400}}}"
+    fallen.scenario(f"{PLAIN}    compare: [main, {many}]\n{GATES}")
+    result = fallen.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    text = result.stdout.str()
+    assert "compare[1].looks: nobody looks more than 10^12 times; plan fewer" in text
+    assert "Error: " not in text
+
+
 def test_slices_have_a_gate_for_each_run(fallen: Project) -> None:
     gates = "    gates: {by: {topic: {no_regression: {metrics: [em], max_drop: 0.02}}}}\n"
     fallen.scenario(f"{PLAIN}    compare: [main, release-1.4]\n{gates}")

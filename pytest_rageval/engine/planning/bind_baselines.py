@@ -58,7 +58,9 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
             if older is not None:
                 found[spec.run_old_path] = older
     refused: list[tuple[_Use, BaselineError]] = []
-    for use in _uses(binding, plan.info):
+    uses = _uses(binding, plan.info)
+    _refuse_second_names(binding, uses)
+    for use in uses:
         if use.name not in found:
             try:
                 found[use.name] = _bound(binding, plan, use)
@@ -70,6 +72,17 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
 
         refuse(binding, [Refused(use.name, use.is_pinned, error) for use, error in refused])
     return found
+
+
+def _refuse_second_names(binding: Binding, uses: Collection[_Use]) -> None:
+    """Refuse the file of a pinned run under another name: there its looks would not count."""
+    pinned = {_file(binding, use.name).resolve(): use.name for use in uses if use.is_pinned}
+    for use in uses if pinned else ():
+        name = pinned.get(_file(binding, use.name).resolve(), use.name)
+        if name != use.name:
+            message = f"{shorten(use.name)!r} is the file of {shorten(name)!r}, whose looks share "
+            message += f"alpha: write {shorten(name)!r} here, too"
+            binding.refusals.append(Problem(binding.loaded.where(*use.path), message))
 
 
 def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
@@ -147,12 +160,15 @@ def saved_run(binding: Binding, name: str, path: YamlPath) -> SavedRun:
     # Here and below, not at the top: most scenarios are compared with nothing.
     from pytest_rageval.results.saved_run import load_baseline
 
-    scenario, run_paths = binding.scenario, binding.run_paths
-    folder = binding.loaded.path.parent
-    file = run_paths.compared_file(name, binding.title, scenario.output_dir, folder)
-    known = _stems(run_paths.baseline_folder(binding.title, scenario.output_dir))
+    run_paths, file = binding.run_paths, _file(binding, name)
+    known = _stems(run_paths.baseline_folder(binding.title, binding.scenario.output_dir))
     where = binding.loaded.where(*path)
     return load_baseline(name, file, where, known, run_paths.shown(file))
+
+
+def _file(binding: Binding, name: str) -> Path:
+    folder, output = binding.loaded.path.parent, binding.scenario.output_dir
+    return binding.run_paths.compared_file(name, binding.title, output, folder)
 
 
 def _stems(folder: Path) -> list[str]:
