@@ -228,3 +228,38 @@ def test_a_repeat_that_fails_is_left_out_and_told(
     assert sample["errors"]["claim_precision"].startswith("2 of 3 repeats scored: judge 'm'")
     assert list(sample["errors"]) == ["claim_precision"]
     assert judge_server.counts == {"claims": 6, "cells": 12}
+
+
+def test_a_table_that_changes_between_repeats_says_how_sure_its_gates_are(
+    judged: JudgedProject, judge_server: SupportJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One cell of one of two rows: precision .5 and 1, its mean over both .625 ± √(.125 / 2) / 2.
+
+    1 - Φ((.625 - .5)/(.125 · √2)) = 1 - Φ(.7071) = .23975.
+    """
+    turns: Counter[Cell] = Counter()
+    steady = judge_server.truth.level
+
+    def level(statement: str, source: str) -> str:
+        turns[statement, source] += 1
+        is_turned = (statement, source) == (bar(0), reference(0)) and turns[
+            bar(0), reference(0)
+        ] > 1
+        return "full" if is_turned else steady(statement, source)
+
+    monkeypatch.setattr(judge_server.truth, "level", level)
+    scenario(judged, 2, {"repeats": 2})
+    assert judged.pytest().ret == pytest.ExitCode.OK
+    gates = {gate["name"]: gate for gate in judged.project.results()["gates"]}
+    precision = gates["claim_precision.mean"]
+    assert precision["flip_chance"] == pytest.approx(0.23975, abs=1e-5)
+    assert precision["message"] == "0.6250 >= 0.5000 (a second run would differ in 24 %)"
+    for name in ("claim_recall", "citation_recall", "nugget_recall"):
+        assert "flip_chance" not in gates[f"{name}.mean"]
+        said = gates[f"{name}.mean"]["message"]
+        assert said.endswith("(no flip seen in 2 repeats of 2 samples)")
+    bound = {"claim_precision": {"min": 0.5, "max_flip": 0.2}}
+    judged.scenario(rows(2), metrics=list(TRUTH), gates=bound, judge={"reasks": 0, "repeats": 2})
+    assert judged.pytest().ret == pytest.ExitCode.TESTS_FAILED
+    (gate, _) = judged.project.results()["gates"]
+    assert gate["message"].startswith("cannot be decided: a second run would differ in 24 %")
