@@ -263,7 +263,7 @@ class RegressionGate(Gate):
         )
         if one.fell and self.mode != "any":
             text += f"; mode {self.mode}, max_drop {one.allowed:.4f}"
-        elif found.significant and (one.gain or 0.0) < 0.0 and not one.why:
+        elif not one.fell and found.significant and (one.gain or 0.0) < 0.0 and not one.why:
             text += f"; allowed: mode {self.mode}, max_drop {one.allowed:.4f}"
         if one.why:
             return f"{text}; cannot be decided: {one.why}"
