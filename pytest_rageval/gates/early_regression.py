@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_rageval.gates.base import AnySample, Watch, targets_of
 from pytest_rageval.gates.mean import score_range
-from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,
@@ -22,6 +21,9 @@ from pytest_rageval.stats.certainty import GrowingMean, GrowingSum
 from pytest_rageval.stats.comparison import paired_scores
 from pytest_rageval.stats.paired import correction_used
 from pytest_rageval.stats.weights import is_scored, resolve_weight
+
+if TYPE_CHECKING:
+    from pytest_rageval.gates.regression import RegressionGate
 
 _Ends = tuple[float, float]
 
@@ -72,6 +74,8 @@ def _fall(
     count = len(before)
     # Half a pair less than is needed: no number of pairs lies between.
     enough = Bound(min=(needed - 0.5) / count)
+    # Any fall fails the gate, so these bets share the error. A wrong pass needs the very bet to be
+    # wrong that should forbid it, so that of the pairs has it whole.
     return _Fall(
         GrowingSum(ends, dict(weighing.values()), error / len(gate.targets)),
         GrowingMean(enough, (0.0, 1.0), count, count, error),

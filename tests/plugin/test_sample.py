@@ -24,6 +24,14 @@ def answers(changed: int = 0) -> list[str]:
     return [f"{0.6 + at % 30 / 100 - 0.3 * (at < changed) + at / 1e6:.6f}" for at in range(ROWS)]
 
 
+def right_in_two_of_three() -> list[dict[str, Any]]:
+    """Return rows for em, which asks no judge."""
+    return [
+        {"id": f"q{at}", "answer": "yes" if at % 3 else "no", "references": ["yes"]}
+        for at in range(ROWS)
+    ]
+
+
 def scenario(judged: JudgedProject, rows: list[str], **keys: Any) -> None:
     plain = {"gates": {"graded": 0.5}, "judge": {"concurrency": 2}, "compare": "main"}
     judged.scenario(rows, **{**plain, **keys})
@@ -232,10 +240,7 @@ def test_more_rows_than_there_are_is_no_sample(saved: JudgedProject) -> None:
 
 def test_a_worse_answer_never_makes_it_green(project: Project) -> None:
     """The mean of 20 asked rows is not 0.5 because one more of them is wrong."""
-    rows = [
-        {"id": f"q{at}", "answer": "yes" if at % 3 else "no", "references": ["yes"]}
-        for at in range(ROWS)
-    ]
+    rows = right_in_two_of_three()
     project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\n")
     project.rows(rows)
     project.pytest("--rag-save=main")
@@ -257,10 +262,7 @@ def test_a_worse_answer_never_makes_it_green(project: Project) -> None:
 def test_evaluate_and_engines_draw_the_same(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [
-        {"id": f"q{at}", "answer": "yes" if at % 3 else "no", "references": ["yes"]}
-        for at in range(ROWS)
-    ]
+    rows = right_in_two_of_three()
     project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\ngates: {em: 0.5}\n")
     project.rows(rows)
     project.pytest("--rag-save=main")

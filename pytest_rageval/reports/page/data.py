@@ -225,7 +225,6 @@ def _sampled(result: ScenarioResult) -> dict[str, Any]:
     means = [
         [name, found.mean, found.beyond_low, found.beyond_high]
         for name, found in result.estimates.items()
-        if found.mean is not None
     ]
     return {"sampled": {**counts, "against": cut(sample.against, _WIDTH), "means": means}}
 

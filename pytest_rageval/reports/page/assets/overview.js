@@ -64,16 +64,8 @@ function notices(app) {
   return shown.map((text) => notice(text));
 }
 
-/** Which rows were asked, and the means over all rows, which the figures below are not. */
-function sampledWords({ asked, rows, seed, against, means }) {
-  const listed = means.map(([name, mean, low, high]) => {
-    const ends = low === null ? "" : ` (${fixed(low)} – ${fixed(high)})`;
-    return `${nameOf(name)} ${fixed(mean)}${ends}`;
-  });
-  return [
-    sayGiven("sampled_run", { asked: grouped(asked), rows: grouped(rows), seed }),
-    listed.length ? [" ", sayGiven("means_of_all", { against }), given(listed.join(say("comma")))] : null,
-  ];
+function sampledWords({ asked, rows, seed, against }) {
+  return sayGiven("sampled_run", { asked: grouped(asked), rows: grouped(rows), seed, against });
 }
 
 /** The names whose figures are not those of the run: none, or this page has a defect. */
