@@ -1,0 +1,1 @@
+"""A user's documents: read by their formats, and cut into passages."""
