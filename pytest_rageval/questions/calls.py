@@ -1,0 +1,192 @@
+"""How many calls questions will take, before anybody is asked: what the cache lacks.
+
+Whether a slot has a next call depends on the replies before it. Where the cache has these, they are
+followed; the share of other questions that go on is that of the questions in the cache, and before
+there are many, an assumed one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final, NamedTuple
+
+from pytest_rageval.clients.accounting import current_purpose
+from pytest_rageval.clients.base import CHAT_REGISTRY, Accept, Message, Reply, ReplySchema
+from pytest_rageval.clients.cache import Cache, chat_key
+from pytest_rageval.clients.chat import cached_calls, cached_reply
+from pytest_rageval.clients.errors import NotAskedError
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.tokens import Habits
+from pytest_rageval.engine.scoring.counting_models import ModelUse
+from pytest_rageval.metrics.support.prompts import cells_schema
+from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
+from pytest_rageval.questions.make import PURPOSE, Outcome, WriterAndJudge, make_all
+from pytest_rageval.questions.prompts import alone_prompt, question_prompt, supported_prompt
+from pytest_rageval.questions.replies import alone_schema, question_schema
+from pytest_rageval.questions.slots import Search
+
+_ANSWERABLE: Final = (0.9, 0.9, 0.5)
+_UNANSWERABLE: Final = (0.95, 0.9)
+"""The share of questions that have a next call after the first one, the second one, and so on."""
+
+_WEIGHT: Final = 10
+"""So many questions in the cache count as much as these shares."""
+
+_MOST_LEARNED: Final = 400
+_LIKE: Final = MadeQuestion("What may a user of these documents ask about the subject of it?", "It.")
+"""A question as long as many are, in place of those that are not written yet."""
+
+
+class _Call(NamedTuple):
+    """A call that a slot may take: whom it asks what, and the kind of its reply."""
+
+    of_writer: bool
+    prompt: str
+    kind: str
+
+
+def _calls(slot: Slot) -> list[_Call]:
+    """Return the calls that a slot takes if no check refuses its question, in their order."""
+    texts = [passage.text for passage in slot.passages]
+    written = _Call(True, question_prompt(slot), _kind(question_schema(slot.type)))
+    alone = _Call(False, alone_prompt(_LIKE.question), _kind(alone_schema()))
+    support, known = (
+        _Call(False, supported_prompt(_LIKE, sources), _kind(cells_schema()))
+        for sources in (texts, [_LIKE.answer])
+    )
+    if slot.type == "unanswerable":
+        return [written, _Call(False, "\n".join(texts * 6), ""), alone]
+    return [written, support, alone, known]
+
+
+def _kind(schema: ReplySchema) -> str:
+    return f"{PURPOSE} {schema.name} {schema.sha256}"
+
+
+class _CachedChat:
+    """Replies from the cache alone; counts the replies of each slot."""
+
+    def __init__(self, cache: Cache, settings: ClientSettings) -> None:
+        self.settings = replace(settings, provider=CHAT_REGISTRY.get(settings.provider).name)
+        self.answered: Counter[str] = Counter()
+        self._cache = cache
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: ReplySchema | None = None,
+        accept: Accept | None = None,
+    ) -> Reply:
+        key = chat_key(self.settings, messages, schema, current_purpose())
+        kept = cached_reply(self._cache, key, accept) if self._cache.reads else None
+        if kept is None:
+            raise NotAskedError(self.settings.shown)
+        self.answered[current_purpose().sample] += 1
+        return kept
+
+
+@dataclass
+class _Sum:
+    """What calls come to; a call that is made in half of all cases counts one half."""
+
+    calls: float = 0.0
+    prompt_tokens: float = 0.0
+    kinds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, habits: Habits, call: _Call, share: float = 1.0) -> None:
+        self.calls += share
+        self.prompt_tokens += share * habits.prompt([call.prompt], call.kind)
+        self.kinds[call.kind] = self.kinds.get(call.kind, 0.0) + share
+
+    def use(self, chat: _CachedChat, habits: Habits) -> ModelUse:
+        kinds = Counter({kind: round(count) for kind, count in self.kinds.items()})
+        cached = chat.answered.total()
+        tokens = self.prompt_tokens
+        return ModelUse(
+            chat.settings, habits, round(self.calls), cached, tokens, kinds=kinds
+        )
+
+
+def expected_calls(
+    slots: Sequence[Slot],
+    writer: ClientSettings,
+    judge: ClientSettings,
+    search: Search,
+    run: RunSettings,
+) -> list[ModelUse]:
+    """Return what making these slots would ask each model, about; ``ends`` are the least and most.
+
+    One model where both are the same.
+    """
+    reads = run.cache_mode not in ("off", "refresh")
+    cache = Cache(
+        replace(run, cache_mode="read" if reads else "off", shared_dir=None, processes=1)
+    )
+    try:
+        chats = [_CachedChat(cache, judge)]
+        if writer != judge:
+            chats.append(_CachedChat(cache, writer))
+        models = WriterAndJudge(chats[-1], chats[0])
+        outcomes = asyncio.run(make_all(slots, models, search, lambda: None))
+        return [_use(chat, cache, outcomes, chats) for chat in reversed(chats)]
+    finally:
+        cache.close()
+
+
+def _use(
+    chat: _CachedChat, cache: Cache, outcomes: Sequence[Outcome], chats: Sequence[_CachedChat]
+) -> ModelUse:
+    kept = islice(cached_calls(cache, chat.settings), _MOST_LEARNED)
+    habits = Habits(kept, chat.settings.max_tokens)
+    likely, fewest, most = _Sum(), _Sum(), _Sum()
+    goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
+    for outcome in outcomes:
+        if outcome.failure is None:
+            continue
+        for call, share in _left(outcome.slot, _done(outcome.slot, chats), goes_on):
+            if chat is chats[-1 if call.of_writer else 0]:
+                likely.add(habits, call, share)
+                most.add(habits, call)
+                if share == 1.0:
+                    fewest.add(habits, call)
+    use = likely.use(chat, habits)
+    use.fewest, use.most = fewest.use(chat, habits), most.use(chat, habits)
+    return use
+
+
+def _left(
+    slot: Slot, done: int, goes_on: Mapping[QuestionType, Sequence[float]]
+) -> Iterator[tuple[_Call, float]]:
+    """Yield the calls of a slot after the first ``done``, with the chance that each is made."""
+    share = 1.0
+    for at, call in enumerate(_calls(slot)[done:], done):
+        yield call, share
+        share *= goes_on[slot.type][at] if at < len(goes_on[slot.type]) else 0.0
+
+
+def _done(slot: Slot, chats: Sequence[_CachedChat]) -> int:
+    return sum(chat.answered[slot.id] for chat in chats)
+
+
+def _shares(
+    outcomes: Sequence[Outcome], chats: Sequence[_CachedChat], kind: QuestionType
+) -> list[float]:
+    """Return for each call of a slot the share of those with it that have a next one."""
+    went_on, ended = Counter[int](), Counter[int]()
+    for outcome in outcomes:
+        if outcome.slot.type != kind:
+            continue
+        done = _done(outcome.slot, chats)
+        is_open = outcome.failure is not None
+        went_on.update(range(done if is_open else done - 1))
+        ended.update([] if is_open else [done - 1])
+    assumed = _UNANSWERABLE if kind == "unanswerable" else _ANSWERABLE
+    return [
+        (went_on[at] + share * _WEIGHT) / (went_on[at] + ended[at] + _WEIGHT)
+        for at, share in enumerate(assumed)
+    ]
