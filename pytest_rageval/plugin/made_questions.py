@@ -13,27 +13,30 @@ from typing import Any, Final
 import pytest
 from pydantic import ValidationError
 
+from pytest_rageval.clients.base import ChatClient
 from pytest_rageval.clients.clients import check_chat
+from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.planning.bind_metrics import client_settings
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import waited_for
-from pytest_rageval.errors import RagevalError, UserError, did_you_mean
+from pytest_rageval.errors import RagevalError, did_you_mean
 from pytest_rageval.first_scenario.scenario_text import FUNCTION, shell_word, target_text
 from pytest_rageval.import_path import module_in
-from pytest_rageval.plugin.options import BUDGET, JUDGE_MODEL
+from pytest_rageval.plugin.options import JUDGE_MODEL
 from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
 from pytest_rageval.plugin.settings import SETTINGS, Settings
 from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import REASONS, SHARES, Documents, QuestionType, Slot
-from pytest_rageval.questions.calls import expected_calls
+from pytest_rageval.questions.calls import Asked, expected_calls
 from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nearest import Nearest
 from pytest_rageval.questions.rows import QUESTIONS, REJECTED, Known, QuestionSet, settled
 from pytest_rageval.questions.scenario_text import SCENARIO, TARGET, scenario_text
 from pytest_rageval.questions.slots import draw_slots
+from pytest_rageval.questions.tested_judge import untold
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.model_specs import JudgeSpec
 from pytest_rageval.stats.wording import counted
@@ -59,6 +62,8 @@ class _Asked:
     shares: Mapping[QuestionType, float]
     writer: ClientSettings
     judge: ClientSettings
+    controls: str
+    """Whether the judge has to pass control rows first: require, warn or off."""
 
     def shown(self, path: Path) -> str:
         """Return a path as the user would type it."""
@@ -115,7 +120,13 @@ class _Making:
         """Say what would be asked, and ask nobody."""
         asked = self.asked
         lines = list(self._drawn())
-        uses = expected_calls(self.open, asked.writer, asked.judge, self.search, self.run)
+        uses = expected_calls(
+            self.slots,
+            self.known.ids,
+            Asked(asked.writer, asked.judge, asked.controls != "off"),
+            self.search,
+            self.run,
+        )
         lines += [model_line(use, prices=_PRICES) for use in uses]
         _say([*lines, f"{NOTHING}; no file was written"])
         return int(pytest.ExitCode.OK)
@@ -127,11 +138,17 @@ class _Making:
         try:
             outcomes = waited_for(live.loop.submit(self._outcomes(live, progress)), progress.tell)
         except KeyboardInterrupt:
-            live.close()
             _say([f"\nstopped; nothing is written. {self._goes_on()}"])
             return int(pytest.ExitCode.INTERRUPTED)
-        usage = live.usage
-        live.close()
+        except _WeakJudgeError as error:
+            _say([f"NOT DONE: {error}; nothing is written"])
+            return int(pytest.ExitCode.TESTS_FAILED)
+        except ClientError as error:
+            _say([f"NOT DONE: {error}; nothing is written. {self._goes_on()}"])
+            return int(pytest.ExitCode.TESTS_FAILED)
+        finally:
+            usage = live.usage
+            live.close()
         if usage is not None:
             cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
             _say([f"{counted(usage.calls, 'call')}, {usage.cached} from the cache{cost}"])
@@ -145,9 +162,23 @@ class _Making:
     async def _outcomes(self, live: LiveRun, progress: _Progress) -> list[Outcome]:
         clients = live.clients()
         writer, judge = clients.chat(self.asked.writer), clients.chat(self.asked.judge)
+        if self.asked.controls != "off" and self.open:
+            await self._test(judge)
         return await make_all(
             self.open, WriterAndJudge(writer, judge), self.search, progress.count_one
         )
+
+    async def _test(self, judge: ChatClient) -> None:
+        """Ask control rows; a judge that fails them is an error, unless it is only to be said."""
+        if not (weak := await untold(self.open, judge)):
+            return
+        message = f"{self.asked.judge.shown} does not tell {'; nor '.join(weak)}"
+        if self.asked.controls == "require":
+            raise _WeakJudgeError(
+                f"{message}: its checks would let wrong questions through. Name another model, or "
+                "write --rag-set=judge.controls=warn to go on all the same"
+            )
+        _say([f"WARNING: {message}: have a person read every question"])
 
     def _drawn(self) -> Iterator[str]:
         kinds = Counter(slot.type for slot in self.slots)
@@ -223,6 +254,10 @@ class _Making:
         yield f"run it:     {command}"
 
 
+class _WeakJudgeError(RagevalError):
+    """A judge that failed its control rows."""
+
+
 class _Progress:
     """Says every few seconds how many questions are done."""
 
@@ -275,7 +310,8 @@ def _asked(config: pytest.Config, run: RunSettings) -> _Asked:
     if (here / folder).exists() and not (here / folder).is_dir():
         raise _misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
     judge_keys, seed, shares = _given(config)
-    judge = _model(judge_keys, config.getoption("rag_judge_model"))
+    spec = _judge(judge_keys)
+    judge = client_settings("judge", spec)
     writer = replace(judge, role="writer")
     if (model := config.getoption("rag_questions_model")) is not None:
         writer = replace(writer, model=model)
@@ -285,7 +321,8 @@ def _asked(config: pytest.Config, run: RunSettings) -> _Asked:
     if problems:
         raise _misused(f"judge.{problems[0]}")
     count = _count(config.getoption("rag_questions"))
-    return _Asked(here, here / folder, here / named, count, seed, shares, writer, judge)
+    controls = spec.controls.mode if "controls" in judge_keys else "require"
+    return _Asked(here, here / folder, here / named, count, seed, shares, writer, judge, controls)
 
 
 def _count(text: str) -> int:
@@ -294,19 +331,18 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _model(keys: Mapping[str, Any], named: object) -> ClientSettings:
+def _judge(keys: Mapping[str, Any]) -> JudgeSpec:
     if "model" not in keys:
         raise _misused(
             f"--rag-questions needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, "
             f"and for another server --rag-set judge.base_url=http://localhost:8000/v1"
         )
     try:
-        spec = JudgeSpec.model_validate(keys)
+        return JudgeSpec.model_validate(keys)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, ("judge", *problem["loc"])))
         raise _misused(f"--rag-set={place}: {problem['msg']}") from None
-    return client_settings("judge", spec)
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionType, float]]:
@@ -343,7 +379,9 @@ def _shares(flag: str, value: object) -> dict[QuestionType, float]:
     numbers = [share for share in given.values() if type(share) in (int, float) and share >= 0]
     total = sum(numbers)
     if len(numbers) < len(given) or not 0 < total < float("inf"):
-        raise _misused(f"{flag}: expected shares from 0 on, such as {{single: 0.7, paraphrase: 0.3}}")
+        raise _misused(
+            f"{flag}: expected shares from 0 on, such as {{single: 0.7, paraphrase: 0.3}}"
+        )
     return {name: given.get(name, 0.0) / total for name in SHARES}
 
 

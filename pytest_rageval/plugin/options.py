@@ -404,9 +404,7 @@ COMMANDS = (
 )
 """What a run of pytest does in place of running tests: one of them."""
 WITH_COMMANDS = (
-    Command(
-        "from", "FILE", "with --rag-init: write a scenario for the rows of this file"
-    ),
+    Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
     Command(
         "questions",
         "N",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, NamedTuple
@@ -24,10 +24,12 @@ from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.metrics.support.prompts import cells_schema
 from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
-from pytest_rageval.questions.make import PURPOSE, Outcome, WriterAndJudge, make_all
+from pytest_rageval.questions.checks import PURPOSE
+from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.prompts import alone_prompt, question_prompt, supported_prompt
 from pytest_rageval.questions.replies import alone_schema, question_schema
 from pytest_rageval.questions.slots import Search
+from pytest_rageval.questions.tested_judge import control_rows, row_score
 
 _ANSWERABLE: Final = (0.9, 0.9, 0.5)
 _UNANSWERABLE: Final = (0.95, 0.9)
@@ -37,8 +39,13 @@ _WEIGHT: Final = 10
 """So many questions in the cache count as much as these shares."""
 
 _MOST_LEARNED: Final = 400
-_LIKE: Final = MadeQuestion("What may a user of these documents ask about the subject of it?", "It.")
+_LIKE: Final = MadeQuestion(
+    "What may a user of these documents ask about the subject of it?", "It."
+)
 """A question as long as many are, in place of those that are not written yet."""
+
+
+_GoesOn = Mapping[QuestionType, Sequence[float]]
 
 
 class _Call(NamedTuple):
@@ -107,47 +114,72 @@ class _Sum:
         kinds = Counter({kind: round(count) for kind, count in self.kinds.items()})
         cached = chat.answered.total()
         tokens = self.prompt_tokens
-        return ModelUse(
-            chat.settings, habits, round(self.calls), cached, tokens, kinds=kinds
-        )
+        return ModelUse(chat.settings, habits, round(self.calls), cached, tokens, kinds=kinds)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The models that write and check questions; ``is_tested``: the judge by control rows first."""
+
+    writer: ClientSettings
+    judge: ClientSettings
+    is_tested: bool
 
 
 def expected_calls(
-    slots: Sequence[Slot],
-    writer: ClientSettings,
-    judge: ClientSettings,
-    search: Search,
-    run: RunSettings,
+    slots: Sequence[Slot], settled: Collection[str], asked: Asked, search: Search, run: RunSettings
 ) -> list[ModelUse]:
     """Return what making these slots would ask each model, about; ``ends`` are the least and most.
 
-    One model where both are the same.
+    Those whose id is ``settled`` are not asked for; they only show how many questions go on. One
+    model where both are the same.
     """
     reads = run.cache_mode not in ("off", "refresh")
-    cache = Cache(
-        replace(run, cache_mode="read" if reads else "off", shared_dir=None, processes=1)
-    )
+    cache = Cache(replace(run, cache_mode="read" if reads else "off", shared_dir=None, processes=1))
     try:
-        chats = [_CachedChat(cache, judge)]
-        if writer != judge:
-            chats.append(_CachedChat(cache, writer))
+        chats = [_CachedChat(cache, asked.judge)]
+        if asked.writer != asked.judge:
+            chats.append(_CachedChat(cache, asked.writer))
         models = WriterAndJudge(chats[-1], chats[0])
         outcomes = asyncio.run(make_all(slots, models, search, lambda: None))
-        return [_use(chat, cache, outcomes, chats) for chat in reversed(chats)]
+        left = [one for one in outcomes if one.failure is not None and one.slot.id not in settled]
+        goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
+        uses = [_use(chat, cache, left, chats, goes_on) for chat in reversed(chats)]
+        unsettled = [slot for slot in slots if slot.id not in settled]
+        tests = asyncio.run(_tests(chats[0], unsettled)) if asked.is_tested else []
+        for use in (uses[-1], *uses[-1].ends):
+            use.controls = len(tests)
+            for text in tests:
+                use.ask([text])
+        return uses
     finally:
         cache.close()
 
 
+async def _tests(judge: _CachedChat, slots: Sequence[Slot]) -> list[str]:
+    """Return the texts of the control rows that the cache does not answer."""
+    missing = []
+    for name, _, rows in control_rows(slots):
+        for row in rows:
+            try:
+                await row_score(name, row, judge)
+            except NotAskedError:
+                texts = (row.sample.question, row.sample.answer, *(row.sample.contexts or ()))
+                missing.append("\n".join([supported_prompt(_LIKE, []), *filter(None, texts)]))
+    return missing
+
+
 def _use(
-    chat: _CachedChat, cache: Cache, outcomes: Sequence[Outcome], chats: Sequence[_CachedChat]
+    chat: _CachedChat,
+    cache: Cache,
+    left: Sequence[Outcome],
+    chats: Sequence[_CachedChat],
+    goes_on: _GoesOn,
 ) -> ModelUse:
     kept = islice(cached_calls(cache, chat.settings), _MOST_LEARNED)
     habits = Habits(kept, chat.settings.max_tokens)
     likely, fewest, most = _Sum(), _Sum(), _Sum()
-    goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
-    for outcome in outcomes:
-        if outcome.failure is None:
-            continue
+    for outcome in left:
         for call, share in _left(outcome.slot, _done(outcome.slot, chats), goes_on):
             if chat is chats[-1 if call.of_writer else 0]:
                 likely.add(habits, call, share)
@@ -159,9 +191,7 @@ def _use(
     return use
 
 
-def _left(
-    slot: Slot, done: int, goes_on: Mapping[QuestionType, Sequence[float]]
-) -> Iterator[tuple[_Call, float]]:
+def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[tuple[_Call, float]]:
     """Yield the calls of a slot after the first ``done``, with the chance that each is made."""
     share = 1.0
     for at, call in enumerate(_calls(slot)[done:], done):

@@ -191,7 +191,7 @@ def question_prompt(slot: Slot) -> str:
 
 
 def alone_prompt(question: str) -> str:
-    """Return what asks a question without any passage: can it be understood, and what is known?"""
+    """Return what asks a question without any passage, and whether it can be understood."""
     mark = free_mark([question], ("question",))
     asked = tagged("question" + mark, question)
     return re.sub(r"\{question\}", lambda _: asked, _ALONE[language_of(question)])
@@ -201,7 +201,5 @@ def supported_prompt(made: MadeQuestion, sources: Sequence[str]) -> str:
     """Return what asks how far sources support a question's answer, with levels as in a table."""
     language = language_of(made.question)
     parts = {"question": made.question, "answer": made.answer}
-    claimed = re.sub(
-        r"\{(question|answer)\}", lambda found: parts[found[1]], _CLAIMED[language]
-    )
+    claimed = re.sub(r"\{(question|answer)\}", lambda found: parts[found[1]], _CLAIMED[language])
     return cells_prompt(language, made.question, sources, [claimed])

@@ -1,4 +1,4 @@
-"""The scenario of made questions: did a search find the evidence, does the system refuse rightly?"""
+"""The scenario of made questions: whether a search found the evidence, and what is refused."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ match: contains
 # recall@5: the share of what should be found that is among the first five results;
 # mrr: 1 / rank of the first of them{refusal_means}.
 metrics: [recall@5, mrr{refusal}]
-{refusals}# Also: answer_correctness, faithfulness. Needs a model that judges, which first has to tell good
-# rows from bad ones.
+{refusals}# Also: answer_correctness, faithfulness. Needs a model that judges, which first has
+# to tell good rows from bad ones.
 # {judge}
 
 gates:
