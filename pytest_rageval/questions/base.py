@@ -49,6 +49,11 @@ class Passage:
     text: str
     number: int
 
+    @property
+    def with_headings(self) -> str:
+        """The text below its headings, which may name what it is about."""
+        return f"{self.section_path}\n\n{self.text}" if self.section_path else self.text
+
     @cached_property
     def digest(self) -> str:
         """Twelve hexadecimal digits for the document's name and the text."""
