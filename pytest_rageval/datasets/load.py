@@ -66,6 +66,10 @@ class Dataset:
     """The columns that are read by the names of other tools, by field."""
     doubts: tuple[Doubt, ...] = ()
     """What the columns leave open; it is wrong only if a metric reads these fields."""
+    reviewed: frozenset[str] = frozenset()
+    """The ids of made questions that a person accepted or edited."""
+    rejected: int = 0
+    """How many made questions a person took out of the data."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.reports.made_questions import made_lines
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import point_of
@@ -220,6 +221,7 @@ class _Part:
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
             "asked": run.view.asked or None,
+            "made": [cut(line, width) for line in made_lines(result)] or None,
             "counts": counts_of(result),
             "causes": run.head.causes or None,
             **figures_of(result),
@@ -242,6 +244,7 @@ class _Part:
             "run": found["run"],
             "verdict": self.verdict,
             "counts": found["counts"],
+            "made": found["made"],
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
             "metrics": {name: mean["mean"] for name, mean in list(metrics)[: METRICS // 4]},
