@@ -42,8 +42,11 @@ def made_lines(result: ScenarioResult) -> Iterator[str]:
     expected = [sample for sample in result.samples if sample.is_expected]
     ours = [sample for sample in expected if _is_made(sample)]
     others = [sample for sample in expected if not _is_made(sample)]
-    gated = {gate.metric for gate in result.gates} - {WEIGHTED_SCORE}
-    for name in (*(name for name in result.metrics if name in gated), WEIGHTED_SCORE):
+    gated = {gate.metric for gate in result.gates}
+    names = [name for name in result.metrics if name in gated]
+    for name in (*names, WEIGHTED_SCORE):
+        if not result.summary_of(name).n:
+            continue
         mean = _mean(result.info, name, ours, "made question")
         yield f"{name} is {mean}, {_mean(result.info, name, others, 'other')}"
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -221,7 +222,7 @@ class _Part:
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
             "asked": run.view.asked or None,
-            "made": [cut(line, width) for line in made_lines(result)] or None,
+            "apart": [cut(line, width) for line in [*made_lines(result)][1:]] or None,
             "counts": counts_of(result),
             "causes": run.head.causes or None,
             **figures_of(result),
@@ -244,7 +245,6 @@ class _Part:
             "run": found["run"],
             "verdict": self.verdict,
             "counts": found["counts"],
-            "made": found["made"],
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
             "metrics": {name: mean["mean"] for name, mean in list(metrics)[: METRICS // 4]},
@@ -264,7 +264,8 @@ class _Part:
         if self._run is None or self.folder is None:
             return []
         about = json.loads((self.folder / "metadata.json").read_text("utf-8"))
-        found = [str(warning) for warning in about["warnings"][:_LISTED]]
+        found = [*islice(made_lines(self._run.view.result), 1)]
+        found += [str(warning) for warning in about["warnings"][:_LISTED]]
         usage = self._run.head.run.usage
         if usage and usage.get("calls") and usage.get("cost_usd") is None:
             found.append("what it cost is not known: no model that was asked has a price")

@@ -13,7 +13,7 @@ const MADE_WORDS = [
   [
     /^(.+) is (\S+(?: \(\S+\))?) over (?:(\d+) of )?(\d+) made questions?, (\S+(?: \(\S+\))?) over (?:(\d+) of )?(\d+) others?$/,
     (_, name, mean, n, of, other, m, ofOthers) =>
-      `${name}：生成的问题 ${mean}（${scoredOf(n, of)}），其他问题 ${other}（${scoredOf(m, ofOthers)}）`,
+      `${name}：生成的问题 ${mean}（${withScores(n, of)}），其他问题 ${other}（${withScores(m, ofOthers)}）`,
   ],
   [
     /^means of made and other questions apart: not estimated where a sample is asked$/,
@@ -21,7 +21,7 @@ const MADE_WORDS = [
   ],
 ];
 
-function scoredOf(n, total) {
+function withScores(n, total) {
   return n === undefined ? `${total} 个` : `${total} 个中的 ${n} 个`;
 }
 
