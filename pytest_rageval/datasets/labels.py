@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place, sure_encoding
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.labels.cells import CELL, LEVEL_WORDS, parts_of_cell
 from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.encodings import sure_encoding
 from pytest_rageval.text.printable import unquoted
 
 SECTION: Final = "human"

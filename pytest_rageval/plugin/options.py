@@ -406,6 +406,18 @@ COMMANDS = (
 WITH_COMMANDS = (
     Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
     Command(
+        "questions",
+        "N",
+        "with --rag-from: have a model write N questions about the documents there, and check them",
+        beside="from",
+    ),
+    Command(
+        "questions-model",
+        "NAME",
+        "with --rag-questions: the model that writes them, if not the judge, which checks them",
+        beside="questions",
+    ),
+    Command(
         "ci",
         "SERVICE",
         "with --rag-from: also write a workflow of this service: github",
