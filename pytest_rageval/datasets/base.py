@@ -6,7 +6,6 @@ import codecs
 import gzip
 import hashlib
 import io
-import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -350,25 +349,7 @@ def _text_size(value: Any, depth: int) -> int:
     return 8
 
 
-_WESTERN: Final = frozenset(
-    "äöüÄÖÜßàâçéèêëîïôûùÿæœÀÇÉÈÊåøÅØáíóúñÁÍÓÚÑ¿¡ãõìò“”‘’„‚–—…«»€£§°·•©®™×\xa0"
-)
-_FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
 _SAMPLE_BYTES: Final = 2**16
-_PLAUSIBLE: Final = 0.6
-
-
-def sure_encoding(raw: bytes) -> str:
-    """Return the encoding that shows in the bytes of a whole text; "" where it does not.
-
-    ASCII shows nothing: other encodings use these bytes too.
-
-    >>> sure_encoding("标".encode()), sure_encoding("标".encode("gb18030")), sure_encoding(b"a")
-    ('utf-8', '', '')
-    """
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    return "utf-8" if not raw.isascii() and _decoded(raw, "utf-8") else ""
 
 
 def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
@@ -377,29 +358,34 @@ def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
     It shows the line of ``start`` as gb18030 and cp1252 read it, if they can, and proposes the one
     that gives plausible text.
     """
+    # Not at the top: most data are in the encoding that they are read with.
+    from pytest_rageval.text.encodings import PLAUSIBLE, decoded_as, plausible_share
+
     has_mark = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     sure = "utf-16" if has_mark else "utf-8"
-    if not _is_same(sure, encoding) and _decoded(raw, sure):
+    if not _is_same(sure, encoding) and decoded_as(raw, sure):
         return f" (it can be read as {sure}: {_to_set(section, sure)})"
     line, lines = _lines(raw, start), _lines(raw, start, _SAMPLE_BYTES)
     shares = {
-        name: _plausible_share(text, name)
+        name: plausible_share(text, name)
         for name in ("gb18030", "cp1252")
-        if not _is_same(name, encoding) and (text := _decoded(lines, name))
+        if not _is_same(name, encoding) and (text := decoded_as(lines, name))
     }
-    shown = {name: text for name in shares if (text := _decoded(line, name))}
+    shown = {name: text for name in shares if (text := decoded_as(line, name))}
     best = max(shown, key=lambda name: shares[name], default=None)
     if best is None:
         return f" (set {section}.encoding, or save the file as UTF-8)"
     names = sorted(shown, key=lambda name: name != best)
     read = ", ".join(f"as {name} {shorten(shown[name].strip(), 60)!r}" for name in names)
-    if shares[best] < _PLAUSIBLE:
+    if shares[best] < PLAUSIBLE:
         read += ", which both look wrong" if len(names) > 1 else ", which looks wrong"
         return f" (the line reads {read}: set {section}.encoding to that of the file)"
     return f" (the line reads {read}: {_to_set(section, best)} if that is right)"
 
 
 def _to_set(section: str, encoding: str) -> str:
+    if section == "dataset.reviews":  # files of people, each saved as their spreadsheet does
+        return "save it as CSV UTF-8"
     written = f"set {section}.encoding: {encoding}"
     # Files of labels are named on the command line, too, where there may be no section yet.
     return f"{written} or --rag-set human.encoding={encoding}" if section == "human" else written
@@ -414,32 +400,3 @@ def _lines(raw: bytes, start: int, more: int = 0) -> bytes:
     begin = raw.rfind(b"\n", 0, start) + 1
     end = raw.find(b"\n", start + more)
     return raw[begin:] if end < 0 else raw[begin:end]
-
-
-def _decoded(raw: bytes, encoding: str) -> str:
-    """Return the text, "" if the bytes are not in this encoding."""
-    try:
-        return raw.decode(encoding)
-    except UnicodeError:
-        return ""
-
-
-def _plausible_share(text: str, encoding: str) -> float:
-    """Return the share of the non-ASCII characters that are common in such texts."""
-    runs = _FOREIGN.findall(text)
-    others = sum(map(len, runs))
-    if encoding == "gb18030":
-        return sum(map(_is_common_chinese, "".join(runs))) / max(1, others)
-    # In Western texts, non-ASCII letters occur alone or in short runs.
-    return sum(map(_WESTERN.__contains__, "".join(run for run in runs if len(run) <= 3))) / max(
-        1, others
-    )
-
-
-def _is_common_chinese(char: str) -> bool:
-    """Return whether it is punctuation or one of the 3,755 frequent characters of GB 2312."""
-    try:
-        first = char.encode("gb2312")[0]
-    except UnicodeEncodeError:
-        return False
-    return first in (0xA1, 0xA3) or 0xB0 <= first <= 0xD7

@@ -101,6 +101,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
     refuse_pairs(config)
+    if config.getoption("rag_questions") is not None:
+        from pytest_rageval.plugin.made_questions import make_questions
+
+        return make_questions(config)
     if config.getoption("rag_from") is not None:
         from pytest_rageval.plugin.from_data import write_first_scenario
 

@@ -383,7 +383,8 @@ COMMANDS = (
     Command(
         "label",
         "N",
-        "draw N answers of the newest complete run of each scenario to label, and exit",
+        "draw N answers of the newest complete run of each scenario to label, or N made questions to "
+        "review, and exit",
         "",
     ),
     Command(
@@ -405,6 +406,18 @@ COMMANDS = (
 """What a run of pytest does in place of running tests: one of them."""
 WITH_COMMANDS = (
     Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
+    Command(
+        "questions",
+        "N",
+        "with --rag-from: have a model write N questions about the documents there, and check them",
+        beside="from",
+    ),
+    Command(
+        "questions-model",
+        "NAME",
+        "with --rag-questions: the model that writes them, if not the judge, which checks them",
+        beside="questions",
+    ),
     Command(
         "ci",
         "SERVICE",

@@ -165,7 +165,7 @@ def _overrides(config: pytest.Config) -> list[Override]:
 def _refuse_alone(config: pytest.Config) -> None:
     """Raise UsageError for an option that does nothing without a command."""
     for option in options.WITH_COMMANDS:
-        needed = option.beside and not config.getoption(f"rag_{option.beside}")
+        needed = option.beside and config.getoption(f"rag_{option.beside}") in (None, False)
         if needed and option.is_given(config):
             raise pytest.UsageError(f"{option.flag} goes with --rag-{option.beside}")
 
@@ -173,7 +173,8 @@ def _refuse_alone(config: pytest.Config) -> None:
 def refuse_pairs(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be given together, or not there."""
     commands = [command for command in options.COMMANDS if command.is_given(config)]
-    if len(commands) > 1:
+    forecasts = ["init", "dry-run"] if config.getoption("rag_questions") is not None else None
+    if len(commands) > 1 and [command.name for command in commands] != forecasts:
         names = " and ".join(command.flag for command in commands)
         raise pytest.UsageError(f"{names} are two commands: run one after the other")
     for command in commands:

@@ -36,15 +36,20 @@ REASONS: Final[Mapping[str, str]] = {
 class Passage:
     """A part of a document that a question can be about, as it stands there.
 
-    ``doc_name`` is the path of the file seen from the folder, with ``/``; ``section_path`` the
-    headings above it, joined by `` > ``, "" without any; ``number`` counts the passages of a
-    document from 1.
+    ``doc_name`` is the path of the file seen from the folder, with ``/``, or the document that a
+    row of a data file names; ``section_path`` the headings above it, joined by `` > ``, "" without
+    any; ``number`` counts the passages of a document from 1.
     """
 
     doc_name: str
     section_path: str
     text: str
     number: int
+
+    @property
+    def with_headings(self) -> str:
+        """The text below its headings, which may name what it is about."""
+        return f"{self.section_path}\n\n{self.text}" if self.section_path else self.text
 
     @cached_property
     def digest(self) -> str:
@@ -68,6 +73,8 @@ class Documents:
     left_out: Sequence[LeftOut] = ()
     read: Mapping[str, int] = field(default_factory=dict)
     """How many documents were read, by the name of their format."""
+    too_short: int = 0
+    """How many parts of them are too short to ask about, and in no passage."""
 
 
 @dataclass(frozen=True)

@@ -364,6 +364,11 @@ def _place(root: Path, run: Path, about: SavedScenario, sample_id: str) -> tuple
         raise ValueError("outside of the root")
     row_lines = None if spec.rows is None else _lines_of(file, spec.rows)
     dataset = load_dataset(spec, scenario.parent, about.path, row_lines, answers=answers)
+    if spec.reviews:
+        # Not at the top: most rows are not reviewed by people.
+        from pytest_rageval.datasets.reviews import with_reviews
+
+        dataset = with_reviews(dataset, spec.reviews, scenario.parent, about.path)
     if dataset.sha256 != about.dataset_sha256:
         raise ValueError("the data have changed")
     at = [case.id for case in dataset.cases].index(sample_id)

@@ -33,6 +33,15 @@ def has_cjk(text: str) -> bool:
     return not text.isascii() and _cjk_character().search(text) is not None
 
 
+def count_cjk(text: str) -> int:
+    """Return how many characters of ``text`` are Chinese, Japanese or Korean script.
+
+    >>> count_cjk("高330米。")
+    2
+    """
+    return 0 if text.isascii() else len(text) - len(_cjk_run().sub("", text))
+
+
 def split_words(text: str) -> list[str]:
     """Return the pieces between white space.
 
@@ -69,6 +78,11 @@ def split_jieba(text: str) -> list[str]:
 def _cjk_character() -> re.Pattern[str]:
     # Looking ahead, or Python would compile the ranges a second time, for how a match begins.
     return re.compile(f"(?=[{_CJK}])")
+
+
+@cache
+def _cjk_run() -> re.Pattern[str]:
+    return re.compile(f"[{_CJK}]+")
 
 
 @cache

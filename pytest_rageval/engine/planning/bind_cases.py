@@ -53,6 +53,7 @@ def bind_dataset(binding: Binding) -> Dataset | None:
     else:
         binding.warnings += dataset.warnings
         binding.remarks += _read_by_likely_names(dataset)
+        binding.remarks += dataset.remarks
         binding.remarks += offers(binding, dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
@@ -89,7 +90,7 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    return load_dataset(
+    dataset = load_dataset(
         spec,
         folder,
         where,
@@ -102,6 +103,13 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         kept=_named_columns(binding.scenario),
         of_answers=read_of_answers(binding),
     )
+    if spec.reviews:
+        # Not at the top: most rows are not reviewed by people.
+        from pytest_rageval.datasets.reviews import with_reviews
+
+        where = binding.loaded.where("dataset", "reviews")
+        return with_reviews(dataset, spec.reviews, folder, where)
+    return dataset
 
 
 def lines_of_data(binding: Binding) -> list[int | None]:

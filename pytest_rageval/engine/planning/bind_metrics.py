@@ -68,7 +68,7 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
                 binding.problem(message, "metrics", metric.position)
     judge, embedding = scenario.judge, scenario.embedding
     plan = ModelPlan(
-        judge=_settings("judge", judge) if judge is not None and "judge" in asked else None,
+        judge=client_settings("judge", judge) if judge is not None and "judge" in asked else None,
         embedding=_embedding_settings(embedding, binding)
         if embedding is not None and "embedding" in asked
         else None,
@@ -107,7 +107,7 @@ def _check(binding: Binding, plan: ModelPlan) -> None:
 
 
 def _embedding_settings(spec: EmbeddingSpec, binding: Binding) -> ClientSettings:
-    made = _settings("embedding", spec)
+    made = client_settings("embedding", spec)
     if spec.provider.lower() not in _IMPORTED:
         return made  # one client for all folders, with its limits
     run_paths = binding.run_paths
@@ -120,7 +120,8 @@ _IMPORTED = ("python", "callable")
 """The provider whose models are functions of the user's, by its names."""
 
 
-def _settings(role: str, spec: ModelSpec) -> ClientSettings:
+def client_settings(role: str, spec: ModelSpec) -> ClientSettings:
+    """Return how a model is reached and asked, as its part of a scenario says."""
     price = None if spec.price is None else Price(spec.price.input, spec.price.output)
     return carried_over(spec, ClientSettings, role=role, api_key_env=spec.key_variable, price=price)
 

@@ -232,6 +232,8 @@ def _bind(
         empty_answer=scenario.empty_answer,
         answers=answers,
         left_out=1 if left_out is None else left_out,
+        reviews=scenario.dataset.reviews,
+        reviewed=dataset.reviewed if dataset is not None else frozenset(),
         target=target,
         saved_columns=_saved_columns(binding),
         keeps_expected=paths.keeps_expected,

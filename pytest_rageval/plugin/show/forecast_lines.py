@@ -20,7 +20,7 @@ from pytest_rageval.text.printable import one_line
 NOTHING: Final = "DRY RUN: nothing was asked, scored or judged"
 """What the last line begins with."""
 
-_WHERE_PRICES_ARE = "no price in the scenario: write price: {input: USD, output: USD} a million"
+_PRICES = "in the scenario: write price: {input: USD, output: USD} a million"
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
         cached = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
         yield f"target    {target.shown}: {counted(target.calls, 'question')}{cached}"
     for use in dry.found.models:
-        calls = _model(use, may_stop=info.stop is not None)
-        yield f"{use.settings.role:<9} {use.settings.model}: {calls}"
+        yield model_line(use, may_stop=info.stop is not None)
     for use in dry.found.models:
         missing = missing_credentials(use.settings) if use.calls else ()
         yield from (f"needs     {use.settings.role}.{problem}" for problem in missing)
@@ -107,13 +106,18 @@ def _samples(dry: DryScenario) -> str:
     return text + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
 
 
-def _model(use: ModelUse, *, may_stop: bool) -> str:
+def model_line(use: ModelUse, *, may_stop: bool = False, prices: str = _PRICES) -> str:
+    """Return what a model would be asked, and what that costs; ``prices`` says where they go."""
+    return f"{use.settings.role:<9} {use.settings.model}: {_asked(use, may_stop, prices)}"
+
+
+def _asked(use: ModelUse, may_stop: bool, prices: str) -> str:
     cached = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
     if not use.calls:
         return f"0 calls{cached}, 0 tokens, 0 USD"
     cost = _usd_words([use], is_least=use.is_least)
     if use.usd is None:
-        cost = f"cost not known ({_WHERE_PRICES_ARE})"
+        cost = f"cost not known (no price {prices})"
     tokens = _tokens([use], is_least=use.is_least)
     test = f", {use.controls} of them for control rows" if use.controls else ""
     return f"{_calls([use], may_stop=may_stop)}{test}{cached}, {tokens}, {cost}"

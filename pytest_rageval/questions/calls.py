@@ -1,0 +1,222 @@
+"""How many calls questions will take, before anybody is asked: what the cache lacks.
+
+Whether a slot has a next call depends on the replies before it. Where the cache has these, they are
+followed; the share of other questions that go on is that of the questions in the cache, and before
+there are many, an assumed one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final, NamedTuple
+
+from pytest_rageval.clients.accounting import current_purpose
+from pytest_rageval.clients.base import CHAT_REGISTRY, Accept, Message, Reply, ReplySchema
+from pytest_rageval.clients.cache import Cache, chat_key
+from pytest_rageval.clients.chat import cached_calls, cached_reply
+from pytest_rageval.clients.errors import NotAskedError
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.tokens import Habits
+from pytest_rageval.engine.scoring.counting_models import ModelUse
+from pytest_rageval.metrics.support.prompts import cells_schema
+from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
+from pytest_rageval.questions.checks import PURPOSE
+from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
+from pytest_rageval.questions.prompts import alone_prompt, question_prompt, supported_prompt
+from pytest_rageval.questions.replies import alone_schema, question_schema
+from pytest_rageval.questions.slots import Search
+from pytest_rageval.questions.tested_judge import control_rows, row_score
+
+_ANSWERABLE: Final = (0.9, 0.9, 0.5)
+_UNANSWERABLE: Final = (0.95, 0.9)
+"""The share of questions that have a next call after the first one, the second one, and so on."""
+
+_WEIGHT: Final = 10
+"""So many questions in the cache count as much as these shares."""
+
+_MOST_LEARNED: Final = 400
+_LIKE: Final = MadeQuestion(
+    "What may a user of these documents ask about the subject of it?", "It."
+)
+"""A question as long as many are, in place of those that are not written yet."""
+
+
+_GoesOn = Mapping[QuestionType, Sequence[float]]
+
+
+class _Call(NamedTuple):
+    """A call that a slot may take: whom it asks what, and the kind of its reply."""
+
+    of_writer: bool
+    prompt: str
+    kind: str
+
+
+def _calls(slot: Slot) -> list[_Call]:
+    """Return the calls that a slot takes if no check refuses its question, in their order."""
+    texts = [passage.text for passage in slot.passages]
+    written = _Call(True, question_prompt(slot), _kind(question_schema(slot.type)))
+    alone = _Call(False, alone_prompt(_LIKE.question), _kind(alone_schema()))
+    support, known = (
+        _Call(False, supported_prompt(_LIKE, sources), _kind(cells_schema()))
+        for sources in (texts, [_LIKE.answer])
+    )
+    if slot.type == "unanswerable":
+        return [written, _Call(False, "\n".join(texts * 6), ""), alone]
+    return [written, support, alone, known]
+
+
+def _kind(schema: ReplySchema) -> str:
+    return f"{PURPOSE} {schema.name} {schema.sha256}"
+
+
+class _CachedChat:
+    """Replies from the cache alone; counts the replies of each slot."""
+
+    def __init__(self, cache: Cache, settings: ClientSettings) -> None:
+        self.settings = replace(settings, provider=CHAT_REGISTRY.get(settings.provider).name)
+        self.answered: Counter[str] = Counter()
+        self._cache = cache
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: ReplySchema | None = None,
+        accept: Accept | None = None,
+    ) -> Reply:
+        key = chat_key(self.settings, messages, schema, current_purpose())
+        kept = cached_reply(self._cache, key, accept) if self._cache.reads else None
+        if kept is None:
+            raise NotAskedError(self.settings.shown)
+        self.answered[current_purpose().sample] += 1
+        return kept
+
+
+@dataclass
+class _Sum:
+    """What calls come to; a call that is made in half of all cases counts one half."""
+
+    calls: float = 0.0
+    prompt_tokens: float = 0.0
+    kinds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, habits: Habits, call: _Call, share: float = 1.0) -> None:
+        self.calls += share
+        self.prompt_tokens += share * habits.prompt([call.prompt], call.kind)
+        self.kinds[call.kind] = self.kinds.get(call.kind, 0.0) + share
+
+    def use(self, chat: _CachedChat, habits: Habits) -> ModelUse:
+        kinds = Counter({kind: round(count) for kind, count in self.kinds.items()})
+        cached = chat.answered.total()
+        tokens = self.prompt_tokens
+        return ModelUse(chat.settings, habits, round(self.calls), cached, tokens, kinds=kinds)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The models that write and check questions; ``is_tested``: the judge by control rows first."""
+
+    writer: ClientSettings
+    judge: ClientSettings
+    is_tested: bool
+
+
+def expected_calls(
+    slots: Sequence[Slot], settled: Collection[str], asked: Asked, search: Search, run: RunSettings
+) -> list[ModelUse]:
+    """Return what making these slots would ask each model, about; ``ends`` are the least and most.
+
+    Those whose id is ``settled`` are not asked for; they only show how many questions go on. One
+    model where both are the same.
+    """
+    reads = run.cache_mode not in ("off", "refresh")
+    cache = Cache(replace(run, cache_mode="read" if reads else "off", shared_dir=None, processes=1))
+    try:
+        chats = [_CachedChat(cache, asked.judge)]
+        if asked.writer != asked.judge:
+            chats.append(_CachedChat(cache, asked.writer))
+        models = WriterAndJudge(chats[-1], chats[0])
+        outcomes = asyncio.run(make_all(slots, models, search, lambda: None))
+        left = [one for one in outcomes if one.failure is not None and one.slot.id not in settled]
+        goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
+        uses = [_use(chat, cache, left, chats, goes_on) for chat in reversed(chats)]
+        unsettled = [slot for slot in slots if slot.id not in settled]
+        tests = asyncio.run(_tests(chats[0], unsettled)) if asked.is_tested else []
+        for use in (uses[-1], *uses[-1].ends):
+            use.controls = len(tests)
+            for text in tests:
+                use.ask([text])
+        return uses
+    finally:
+        cache.close()
+
+
+async def _tests(judge: _CachedChat, slots: Sequence[Slot]) -> list[str]:
+    """Return the texts of the control rows that the cache does not answer."""
+    missing = []
+    for name, _, rows in control_rows(slots):
+        for row in rows:
+            try:
+                await row_score(name, row, judge)
+            except NotAskedError:
+                texts = (row.sample.question, row.sample.answer, *(row.sample.contexts or ()))
+                missing.append("\n".join([supported_prompt(_LIKE, []), *filter(None, texts)]))
+    return missing
+
+
+def _use(
+    chat: _CachedChat,
+    cache: Cache,
+    left: Sequence[Outcome],
+    chats: Sequence[_CachedChat],
+    goes_on: _GoesOn,
+) -> ModelUse:
+    kept = islice(cached_calls(cache, chat.settings), _MOST_LEARNED)
+    habits = Habits(kept, chat.settings.max_tokens)
+    likely, fewest, most = _Sum(), _Sum(), _Sum()
+    for outcome in left:
+        for call, share in _left(outcome.slot, _done(outcome.slot, chats), goes_on):
+            if chat is chats[-1 if call.of_writer else 0]:
+                likely.add(habits, call, share)
+                most.add(habits, call)
+                if share == 1.0:
+                    fewest.add(habits, call)
+    use = likely.use(chat, habits)
+    use.fewest, use.most = fewest.use(chat, habits), most.use(chat, habits)
+    return use
+
+
+def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[tuple[_Call, float]]:
+    """Yield the calls of a slot after the first ``done``, with the chance that each is made."""
+    share = 1.0
+    for at, call in enumerate(_calls(slot)[done:], done):
+        yield call, share
+        share *= goes_on[slot.type][at] if at < len(goes_on[slot.type]) else 0.0
+
+
+def _done(slot: Slot, chats: Sequence[_CachedChat]) -> int:
+    return sum(chat.answered[slot.id] for chat in chats)
+
+
+def _shares(
+    outcomes: Sequence[Outcome], chats: Sequence[_CachedChat], kind: QuestionType
+) -> list[float]:
+    """Return for each call of a slot the share of those with it that have a next one."""
+    went_on, ended = Counter[int](), Counter[int]()
+    for outcome in outcomes:
+        if outcome.slot.type != kind:
+            continue
+        done = _done(outcome.slot, chats)
+        is_open = outcome.failure is not None
+        went_on.update(range(done if is_open else done - 1))
+        ended.update([] if is_open else [done - 1])
+    assumed = _UNANSWERABLE if kind == "unanswerable" else _ANSWERABLE
+    return [
+        (went_on[at] + share * _WEIGHT) / (went_on[at] + ended[at] + _WEIGHT)
+        for at, share in enumerate(assumed)
+    ]

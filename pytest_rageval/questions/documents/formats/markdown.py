@@ -1,0 +1,118 @@
+"""Markdown: headings in both forms, blocks of code, tables, front matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
+from pytest_rageval.questions.documents.cut import cut
+from pytest_rageval.questions.documents.encoding import read_text
+from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
+
+_ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
+_SETEXT: Final = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_FENCE: Final = re.compile(r"[ \t]*(?:[-*+>][ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+_BREAK: Final = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
+_TABLE_RULE: Final = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
+_NO_TITLE: Final = re.compile(r"\s*(?:[-*+>|]|\d+[.)])\s")
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_ANCHOR: Final = re.compile(r"[ \t]*\{#?[^{}]*\}$")
+
+
+def markdown_parts(text: str) -> list[Part]:
+    """Return the parts of a text in Markdown; comments and lines drawn across are none."""
+    parts, lines = Parts(), lines_of(text)
+    at = _front_matter(lines, parts)
+    while at < len(lines):
+        at = _block(lines, at, parts)
+    parts.end()
+    return parts.found
+
+
+def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
+    """Return the index after the front matter; its title is a heading."""
+    if lines[0].text.rstrip() not in ("---", "+++"):
+        return 0
+    ends = ("---", "...") if lines[0].text.startswith("-") else ("+++",)
+    end = next((at for at in range(1, len(lines)) if lines[at].text.rstrip() in ends), 0)
+    for line in lines[1:end]:
+        if found := re.match(r"title\s*[:=]\s*(.+)", line.text):
+            after = lines[end].end
+            parts.heading(1, found[1].strip(" \t\"'"), after, after)
+            break
+    return end + 1 if end else 0
+
+
+def _block(lines: Sequence[Line], at: int, parts: Parts) -> int:
+    """Add what begins at a line, and return the index of the line after it."""
+    line = lines[at]
+    if fence := _FENCE.match(line.text):
+        end = _fence_end(lines, at, fence[1])
+        parts.whole([*lines[at:end]])
+        return end
+    if line.text.lstrip().startswith("<!--"):
+        parts.end()
+        return _comment_end(lines, at)
+    if heading := _ATX.fullmatch(line.text):
+        parts.heading(len(heading[1]), plain_title(heading[2] or ""), line.start, line.end)
+    elif _is_title(parts.paragraph) and (setext := _SETEXT.fullmatch(line.text)):
+        _setext(parts, line, 1 if setext[1].startswith("=") else 2)
+    elif _BREAK.fullmatch(line.text):
+        parts.end()
+    elif "|" in line.text and at + 1 < len(lines) and _TABLE_RULE.fullmatch(lines[at + 1].text):
+        end = next((end for end in range(at, len(lines)) if lines[end].is_blank), len(lines))
+        parts.whole([*lines[at:end]])
+        return end
+    else:
+        parts.add(line)
+    return at + 1
+
+
+def _fence_end(lines: Sequence[Line], at: int, mark: str) -> int:
+    for end in range(at + 1, len(lines)):
+        text = lines[end].text.strip()
+        if len(text) >= len(mark) and not text.strip(mark[0]):
+            return end + 1
+    return len(lines)
+
+
+def _comment_end(lines: Sequence[Line], at: int) -> int:
+    for end in range(at, len(lines)):
+        if "-->" in lines[end].text:
+            return end + 1
+    return at + 1
+
+
+def _is_title(paragraph: Sequence[Line]) -> bool:
+    """Return whether the open paragraph is a heading if a line of signs follows."""
+    return 0 < len(paragraph) <= 3 and not _NO_TITLE.match(paragraph[0].text)
+
+
+def _setext(parts: Parts, rule: Line, level: int) -> None:
+    title = " ".join(line.text for line in parts.paragraph)
+    start = parts.paragraph[0].start
+    parts.paragraph = []
+    parts.heading(level, plain_title(title), start, rule.end)
+
+
+def plain_title(title: str) -> str:
+    """Return a heading without the marks of Markdown.
+
+    >>> plain_title("`GET` and [links](http://a.b) {#here}")
+    'GET and links'
+    """
+    return _LINK.sub(r"\1", _ANCHOR.sub("", title)).translate(_MARKS).strip()
+
+
+_MARKS: Final = dict.fromkeys(map(ord, "*`"))
+
+
+def _read(path: Path) -> ReadFile:
+    text = read_text(path)
+    return cut(text, markdown_parts(text))
+
+
+FORMATS = (DocumentFormat("Markdown", ("md", "markdown", "mdx"), _read),)

@@ -1,0 +1,83 @@
+"""Finds the passages that have the most words of a text, over all documents: BM25."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
+from typing import Final
+
+from pytest_rageval.questions.base import Passage
+from pytest_rageval.text.tokenize import has_cjk, split_characters
+
+_K1: Final = 1.2
+_B: Final = 0.75
+
+
+class Nearest:
+    """An index of passages.
+
+    BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009), and the idf of Lucene, which is
+    never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = passages
+        # Of each word, the places of the passages with it, each followed by how often it is there.
+        self._entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        lengths = [self._index(at, passage.text) for at, passage in enumerate(passages)]
+        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
+        self._norms = [_K1 * (1.0 - _B + _B * length / mean) for length in lengths]
+
+    def find(self, text: str, k: int, but: Collection[Passage] = ()) -> list[Passage]:
+        """Return up to ``k`` passages, the nearest first; of equal ones, the earlier first.
+
+        A passage that shares no word with ``text`` is not among them, nor is one of ``but``.
+        """
+        left_out = frozenset(but)
+        scores = self._scores(text)
+        kept = (at for at in scores if self._passages[at] not in left_out)
+        best = heapq.nsmallest(k, kept, key=lambda at: (-scores[at], at))
+        return [self._passages[at] for at in best]
+
+    def _index(self, at: int, text: str) -> int:
+        """Add a passage; return how many words it has."""
+        counts = Counter(_words(text))
+        for word, count in counts.items():
+            self._entries[word].extend((at, count))
+        return counts.total()
+
+    def _scores(self, text: str) -> dict[int, float]:
+        """Return the score of each passage, by its place, that shares a word with the text."""
+        scores: dict[int, float] = {}
+        for word in dict.fromkeys(_words(text)):
+            entries = self._entries.get(word, array("I"))
+            having = len(entries) // 2
+            idf = math.log(1.0 + (len(self._norms) - having + 0.5) / (having + 0.5))
+            for at, count in zip(entries[::2], entries[1::2], strict=True):
+                weight = count * (_K1 + 1.0) / (count + self._norms[at])
+                scores[at] = scores.get(at, 0.0) + idf * weight
+        return scores
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words in lower case; of Chinese, Japanese and Korean, pairs of characters."""
+    tokens = split_characters(text)
+    if not has_cjk(text):
+        yield from tokens
+        return
+    for is_cjk, run in groupby(tokens, _is_cjk):
+        row = list(run)
+        if is_cjk and len(row) > 1:
+            yield from map("".join, pairwise(row))
+        else:
+            yield from row
+
+
+@lru_cache(maxsize=2**15)
+def _is_cjk(token: str) -> bool:
+    return has_cjk(token)

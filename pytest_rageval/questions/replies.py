@@ -1,0 +1,99 @@
+"""Reads what a model replies that writes questions, and that is asked one without a passage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pytest_rageval.questions.base import MadeQuestion, QuestionType
+from pytest_rageval.text.reply import UnreadableReplyError, find_objects
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import ReplySchema
+
+_MOST: Final = 1_000
+"""Characters of a question, or of an answer: more is no question of a user."""
+
+
+class Alone(NamedTuple):
+    """What a model says of a question without a passage; the answer is "" where it knows none."""
+
+    is_clear: bool
+    answer: str
+
+
+def read_question(kind: QuestionType, reply: str) -> MadeQuestion:
+    """Return the question of a reply; raises UnreadableReplyError for one without its parts."""
+    written = _last_with("question", reply)
+    question = _text(written, "question")
+    if kind == "unanswerable":
+        return MadeQuestion(question)
+    if kind != "comparison":
+        return MadeQuestion(question, _text(written, "answer"), (_text(written, "quote"),))
+    quotes = written.get("quotes")
+    if not isinstance(quotes, list) or len(quotes) != 2:
+        raise UnreadableReplyError('"quotes" must be a list of two texts, one of each passage')
+    evidence = tuple(_text({"quotes": quote}, "quotes") for quote in quotes)
+    return MadeQuestion(question, _text(written, "answer"), evidence)
+
+
+def read_alone(reply: str) -> Alone:
+    """Return what a reply says of a question; raises UnreadableReplyError without it."""
+    said = _last_with("clear", reply)
+    clear, answer = said.get("clear"), said.get("answer")
+    if isinstance(clear, str):
+        clear = {"true": True, "false": False}.get(clear.strip().lower())
+    if not isinstance(clear, bool):
+        raise UnreadableReplyError('"clear" must be true or false')
+    return Alone(clear, answer.strip() if isinstance(answer, str) else "")
+
+
+def _last_with(name: str, reply: str) -> Mapping[str, Any]:
+    # A model that thinks aloud corrects itself: its last word counts.
+    objects = [found for found in find_objects(reply) if name in found]
+    if not objects:
+        raise UnreadableReplyError(f'it has no object with "{name}"')
+    return objects[-1]
+
+
+def _text(written: Mapping[str, Any], name: str) -> str:
+    text = written.get(name)
+    if not isinstance(text, str) or not any(map(str.isalnum, text)):
+        raise UnreadableReplyError(f'"{name}" must be a text with words in it')
+    text = text.strip()
+    if len(text) > _MOST:
+        raise UnreadableReplyError(f'"{name}" has {len(text)} characters, at most {_MOST} are one')
+    return text if name in ("quote", "quotes") else " ".join(text.split())
+
+
+@cache
+def question_schema(kind: QuestionType) -> ReplySchema:
+    """Return the JSON Schema of a reply with a question of this type."""
+    text = {"type": "string"}
+    parts: dict[str, Any] = {"question": text}
+    if kind == "comparison":
+        parts |= {"answer": text, "quotes": {"type": "array", "items": text}}
+    elif kind != "unanswerable":
+        parts |= {"answer": text, "quote": text}
+    return _schema(f"question_{kind}", parts)
+
+
+@cache
+def alone_schema() -> ReplySchema:
+    """Return the JSON Schema of a reply to a question without a passage."""
+    return _schema("question_alone", {"clear": {"type": "boolean"}, "answer": {"type": "string"}})
+
+
+def _schema(name: str, parts: Mapping[str, Any]) -> ReplySchema:
+    from pytest_rageval.clients.base import ReplySchema
+
+    return ReplySchema(
+        name,
+        {
+            "type": "object",
+            "properties": parts,
+            "required": list(parts),
+            "additionalProperties": False,
+        },
+    )

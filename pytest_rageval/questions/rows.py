@@ -1,0 +1,205 @@
+"""The files of a made test set: the rows that count, and the rejected ones with their reasons.
+
+Both are only added to: a slot that is in one of them is not asked for again, and rows that a person
+wrote or changed stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.questions.base import (
+    MADE_BY,
+    MODEL,
+    REASONS,
+    MadeQuestion,
+    Passage,
+    Rejected,
+    Slot,
+    question_row,
+)
+from pytest_rageval.questions.duplicates import AskedBefore
+from pytest_rageval.questions.make import Outcome
+from pytest_rageval.text.codec import read_json
+from pytest_rageval.text.tokenize import normalize_unicode
+
+QUESTIONS: Final = "questions.jsonl"
+REJECTED: Final = "rejected.jsonl"
+
+_AGAIN: Final = ("unreadable",)
+"""Reasons for which a slot is asked for again: they say nothing of a question."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The rows that a folder has already; ``text`` is the file of questions as it is."""
+
+    text: str = ""
+    rows: Sequence[Row] = ()
+    rejected: Sequence[Row] = ()
+
+    @classmethod
+    def of(cls, folder: Path) -> Known:
+        """Return what the files in ``folder`` hold; raises UserError for one that is broken."""
+        text = _text(folder / QUESTIONS)
+        rejected = _rows(_text(folder / REJECTED), REJECTED)
+        return cls(text, _rows(text, QUESTIONS), rejected)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the slots that need not be asked for."""
+        settled = [row for row in self.rejected if row.get("reason") not in _AGAIN]
+        return frozenset(str(row.get("id")) for row in (*self.rows, *settled))
+
+    def outdated(self, passages: Collection[Passage]) -> list[str]:
+        """Return the ids of made rows of which a quote stands in no passage any more."""
+        texts = [passage.text for passage in passages]
+        return [
+            str(row.get("id"))
+            for row in self.rows
+            if row.get(MADE_BY) == MODEL
+            and not all(any(quote in text for text in texts) for quote in _quotes(row))
+        ]
+
+
+def _quotes(row: Row) -> list[str]:
+    found = row.get("evidence")
+    return [quote for quote in found if isinstance(quote, str)] if isinstance(found, list) else []
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig") if path.exists() else ""
+    except (OSError, ValueError) as error:
+        raise UserError([Problem(path.name, f"cannot be read: {error}")]) from error
+
+
+def _rows(text: str, name: str) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = read_json(line)
+        except ValueError as error:
+            raise UserError([Problem(f"{name}:{number}", f"no JSON: {error}")]) from error
+        if not isinstance(row, dict):
+            raise UserError([Problem(f"{name}:{number}", "expected an object")])
+        rows.append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """New rows that count, and rejected ones, both in the order of the slots."""
+
+    rows: Sequence[Row]
+    rejected: Sequence[Rejected]
+
+    def questions_text(self, known: Known) -> Iterator[str]:
+        """Yield the file of questions: what it has, and the new rows."""
+        yield known.text
+        if known.text and not known.text.endswith("\n"):
+            yield "\n"
+        yield from map(_line, self.rows)
+
+    def rejected_text(self, known: Known) -> Iterator[str]:
+        """Yield the file of rejected rows: those of before, unless they were made again."""
+        made = {str(row["id"]) for row in self.rows} | {one.slot.id for one in self.rejected}
+        yield from (_line(row) for row in known.rejected if str(row.get("id")) not in made)
+        yield from (_line(_rejected_row(one)) for one in self.rejected)
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _rejected_row(one: Rejected) -> Row:
+    row = question_row(one.slot, one.made or MadeQuestion(""), common_knowledge=False)
+    row.pop("common_knowledge")
+    head = {"id": row.pop("id"), "reason": one.reason, "why": REASONS[one.reason]}
+    return {**head, "detail": one.detail, **row}
+
+
+def settled(outcomes: Sequence[Outcome], known: Known) -> QuestionSet:
+    """Return what counts of the outcomes, none of which may have failed.
+
+    Not what is nearly the same as a question that counts, nor what is the same as a rejected one.
+    """
+    book = _Book(known)
+    rows: list[Row] = []
+    rejected: list[Rejected] = []
+    for outcome in outcomes:
+        reason, detail = outcome.reason, outcome.detail
+        if not reason:
+            reason, detail = book.repeated(outcome)
+        if reason:
+            rejected.append(Rejected(outcome.slot, outcome.made, reason, detail))
+            book.reject(outcome, reason)
+        elif outcome.made is not None:
+            book.accept(outcome)
+            known_too = outcome.common_knowledge
+            rows.append(question_row(outcome.slot, outcome.made, common_knowledge=known_too))
+    return QuestionSet(rows, rejected)
+
+
+class _Book:
+    """What was asked before, and what was rejected."""
+
+    def __init__(self, known: Known) -> None:
+        self._asked = AskedBefore()
+        self._refused: dict[str, str] = {}
+        for number, row in enumerate(known.rows, 1):
+            name, question = str(row.get("id") or f"line {number}"), row.get("question")
+            if isinstance(question, str):
+                self._asked.add(name, question, _answer_of(row))
+        for row in known.rejected:
+            question = row.get("question")
+            if isinstance(question, str) and row.get("reason") not in _OF_OTHERS:
+                self._refused.setdefault(_key(question), str(row.get("id")))
+
+    def repeated(self, outcome: Outcome) -> tuple[str, str]:
+        """Return why a question is none of its own, and the id of the other; "" if it is one."""
+        if outcome.made is None:
+            return "", ""
+        question = outcome.made.question
+        other = self._asked.find(question, _answer(outcome.slot, outcome.made))
+        if other is not None:
+            return "duplicate", other
+        refused = self._refused.get(_key(question))
+        return ("", "") if refused is None else ("rejected_before", refused)
+
+    def accept(self, outcome: Outcome) -> None:
+        assert outcome.made is not None
+        answer = _answer(outcome.slot, outcome.made)
+        self._asked.add(outcome.slot.id, outcome.made.question, answer)
+
+    def reject(self, outcome: Outcome, reason: str) -> None:
+        if outcome.made is not None and reason not in _OF_OTHERS:
+            self._refused.setdefault(_key(outcome.made.question), outcome.slot.id)
+
+
+_OF_OTHERS: Final = ("unreadable", "duplicate", "rejected_before")
+"""Reasons that are not the question's own."""
+
+
+def _answer(slot: Slot, made: MadeQuestion) -> str:
+    return "" if slot.type == "unanswerable" else made.answer
+
+
+def _answer_of(row: Row) -> str:
+    references = row.get("references")
+    if row.get("answerable") is False or references is None:
+        return ""
+    return references if isinstance(references, str) else " ".join(map(str, references))
+
+
+def _key(question: str) -> str:
+    return normalize_unicode(question).replace(" ", "")

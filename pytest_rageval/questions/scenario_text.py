@@ -1,0 +1,68 @@
+"""The scenario of made questions: whether a search found the evidence, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_rageval.first_scenario.scenario_text import shell_word
+from pytest_rageval.questions.rows import QUESTIONS
+from pytest_rageval.scenario.yaml.tree import pair_text
+
+SCENARIO: Final = "questions.rageval.yaml"
+TARGET: Final = "questions_target.py"
+REVIEWS: Final = "questions-review*.csv"
+
+_TEXT: Final = """\
+# What is measured, on which questions, and what is good enough.
+# Run it with:  pytest {command}
+# A model wrote the questions: means over them tell versions apart, and are no estimate of quality
+# for users. Read them:  pytest {command} --rag-label=50
+name: questions
+
+dataset:
+  path: {questions}
+  # A passage is found where a result holds the sentences that give the answer, however it was cut.
+  key_map: {{reference_contexts: evidence}}
+  reviews: {reviews}  # what people say of the questions
+match: contains
+
+# Your system is asked. Write how in {target_file},
+# or name a function that you have, my_app.rag:answer, or an address:
+{target}
+# target: http://localhost:8000/ask  # {{"question": ...}}; needs pytest-rageval[judge]
+
+# recall@5: the share of what should be found that is among the first five results;
+# mrr: 1 / rank of the first of them{refusal_means}.
+metrics: [recall@5, mrr{refusal}]
+{refusals}# Also: answer_correctness, faithfulness. Needs a model that judges, which first has
+# to tell good rows from bad ones.
+# {judge}
+
+gates:
+  recall@5: 0.8                     # set it a little below what a run gives today
+  # by:                             # each value of a column is judged, too
+  #   question_type: {{recall@5: 0.6}}
+"""
+
+_MEANS: Final = """;
+# refusal: answers where there is an answer, refuses where there is none"""
+
+_REFUSALS: Final = """\
+# 'answerable' says which questions can be answered.
+refusals: phrases
+"""
+
+
+def scenario_text(target: str, model: str, *, has_unanswerable: bool) -> str:
+    """Return the scenario as YAML; ``target`` names a function or address, ``model`` a judge."""
+    return _TEXT.format(
+        command=shell_word(SCENARIO),
+        questions=QUESTIONS,
+        reviews=REVIEWS,
+        target_file=TARGET,
+        target=pair_text("target", target),
+        refusal_means=_MEANS if has_unanswerable else "",
+        refusal=", refusal" if has_unanswerable else "",
+        refusals=_REFUSALS if has_unanswerable else "",
+        judge=pair_text("judge", {"model": model, "controls": "require"}),
+    )
