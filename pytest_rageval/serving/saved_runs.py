@@ -37,7 +37,7 @@ from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.serving.project import pick
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, made_text
 
 LATEST: Final = "latest"
 PREVIOUS: Final = "previous"
@@ -283,6 +283,8 @@ def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:
         yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
     elif text := run.view.asked:
         yield f"{which}: {text}"
+    if run.head.made is not None:
+        yield f"{which}: {made_text(run.head.made)}"
 
 
 def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:

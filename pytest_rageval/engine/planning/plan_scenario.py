@@ -24,6 +24,7 @@ from pytest_rageval.engine.planning.bind_cases import (
     bind_dataset,
     bind_samples,
     lines_of_data,
+    made_questions,
     own_names,
 )
 from pytest_rageval.engine.planning.bind_columns import contexts_hint
@@ -368,6 +369,7 @@ def _with_data(
         dataset_sha256=dataset.sha256,
         judgements_sha256=dataset.judgements_sha256,
         metadata_columns=dataset.metadata_columns,
+        made=made_questions(dataset, cases),
     )
     bind_groups(binding, info, cases)
     return info
