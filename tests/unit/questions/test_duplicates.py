@@ -97,6 +97,7 @@ REWORDED = [
     ("A100型号的保修期是多久？", "两年", "请问A100型号的保修期有多长时间？", "两年"),
     ("雅芳河的发源地在哪里？", "英格兰威尔特郡", "雅芳河发源于什么地方？", "英格兰的威尔特郡"),
     ("公司在柏林有多少名员工？", "450名", "公司在柏林的员工人数是多少？", "450"),
+    ("数珠丸现藏的地点是哪里？", "本兴寺", "数珠丸现藏于哪个地方？", "日本兵库县尼崎市的本兴寺"),
     ("如何重置管理员密码？", "使用resetpw命令", "怎样重置管理员的密码？", "用resetpw命令"),
     ("服务器默认监听哪个端口？", "8080", "服务器监听的默认端口是什么？", "8080端口"),
     ("范廷颂是什么时候被任为主教的？", "1963年", "范廷颂何时被任命为主教？", "1963年"),
@@ -105,6 +106,19 @@ REWORDED = [
 """A question and its answer, and both in other words."""
 
 TWO = [
+    (
+        "When did the North Bridge open?",
+        "1890",
+        "In which year was it that the South Bridge opened?",
+        "1890",
+    ),
+    (
+        "How many people did Acme employ in 2019?",
+        "450",
+        "What is the number of people that Acme employed in 2020?",
+        "450",
+    ),
+    ("北京地铁南站有几个出口？", "4个", "北京地铁北站有几个出口？", "4个"),
     (
         "What is the warranty of model A100?",
         "two years",

@@ -25,7 +25,7 @@ def test_scores_are_those_of_bm25() -> None:
     first, 1.2 · (0.25 + 0.75 · 2/3) = 0.9 for the second.
     """
     nearest = Nearest(_passages("Red apple, red!", "green apple", "the sky is blue"))
-    assert nearest._scores("A red apple") == pytest.approx(
+    assert nearest._scores("A red, red apple") == pytest.approx(
         {
             0: math.log(8 / 3) * 2 * 2.2 / 3.2 + math.log(1.6) * 2.2 / 2.2,
             1: math.log(1.6) * 2.2 / 1.9,
@@ -40,6 +40,7 @@ def test_the_nearest_stands_first_and_of_equal_ones_the_earlier() -> None:
     assert nearest.find("blue house", 5) == [second, first]
     assert nearest.find("a house", 2) == [third, first]
     assert nearest.find("HOUSE", 1) == [first]
+    assert nearest.find("blue red", 2) == [first, second]
     assert nearest.find("nothing", 5) == []
 
 

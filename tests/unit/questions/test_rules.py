@@ -87,6 +87,12 @@ def test_a_later_place_is_found_where_the_first_cuts_a_word() -> None:
     assert find_quote("见上", "甲乙丙。见上。") == "见上。"
 
 
+def test_two_dashes_are_one() -> None:
+    """As they are typed."""
+    assert find_quote("a plate -- a thick one", "It is a plate – a thick one.") is not None
+    assert find_quote("a plate—a thick one", "It is a plate -- a thick one.") is not None
+
+
 def test_a_decomposed_letter_equals_a_composed_one() -> None:
     """PDFs have both, and ligatures and soft hyphens."""
     text = "Le caf\u0065\u0301 est tr\u00e8s o\ufb03ciel au\u00adjourd'hui."
@@ -128,6 +134,9 @@ DEPENDENT = [
     ("Which steps are needed, as described?", "as described"),
     ("What does the author say about whales?", "the author"),
     ("According to the author, what is a whale?", "According to the author"),
+    ("Which steps does the given excerpt list?", "the given excerpt"),
+    ("What is explained in the passage?", "in the passage"),
+    ("Where is it?", "it"),
     ("When was it founded?", "it"),
     ("In what year was it first published?", "it"),
     ("How does it work?", "it"),
@@ -145,6 +154,7 @@ DEPENDENT = [
     ("根据材料，水的沸点是多少？", "根据材料"),
     ("上述材料介绍了哪几种方法？", "上述材料"),
     ("文中提到了哪几种方法？", "文中"),
+    ("作者在文中提到了什么？", "在文中"),
     ("本文选自哪部著作？", "本文"),
     ("作者认为缓冲区有什么用？", "作者认为"),
     ("他是什么时候出生的？", "他"),
