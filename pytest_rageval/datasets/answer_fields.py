@@ -146,7 +146,7 @@ def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     nuggets = [_nugget(item, f"{column}[{at}]") for at, item in enumerate(value)]
     first: dict[str, int] = {}
     for at, nugget in enumerate(nuggets):
-        same = first.setdefault(_folded(nugget["text"]), at)
+        same = first.setdefault(fold_nugget(nugget["text"]), at)
         if same != at:
             text = shorten(repr(nugget["text"]))
             raise BadValueError(
@@ -156,7 +156,7 @@ def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     return tuple(nuggets) or None
 
 
-def _folded(text: str) -> str:
+def fold_nugget(text: str) -> str:
     """Return a text without case, width, extra blanks and final marks; ``C++`` is not ``C``."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(".。!?;,、\"'“”‘’「」 ") or text
