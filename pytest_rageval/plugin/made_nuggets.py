@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,6 @@ from pytest_rageval.plugin.making import (
     PRICES,
     Progress,
     TestedJudge,
-    judge_keys,
     judge_of,
     listed,
     made,
@@ -49,6 +49,7 @@ from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.loader import inspect_tree, parse_scenario, read_scenario
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.yaml.tree import YamlTree
 from pytest_rageval.stats.wording import counted
 
 _HOW = "pytest --rag-init --rag-from=rows.jsonl --rag-nuggets --rag-judge-model=NAME"
@@ -138,12 +139,12 @@ class _Making:
 
     def make(self) -> int:
         """Ask, check, and write the files."""
-        progress = Progress(len(self.file.open), "lists of nuggets")
+        progress = Progress(len(self.file.open), "list")
         lists = made(self.run, partial(self._made, progress), progress.tell)
         if isinstance(lists, pytest.ExitCode):
             return int(lists)
         if failures := failures_of(lists):
-            say_lines(not_done(self.run, failures, len(lists), "lists of nuggets"))
+            say_lines(not_done(self.run, failures, len(lists), "list"))
             return int(pytest.ExitCode.TESTS_FAILED)
         by_id = {one.id: found for one, found in zip(self.file.open, lists, strict=True)}
         say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
@@ -176,13 +177,29 @@ class _Making:
 
 def _making(config: pytest.Config, run: RunSettings) -> _Making:
     here, data, folder = _places(config)
-    keys, others = judge_keys(config.stash[SETTINGS].overrides)
-    judge = judge_of(keys, run, "--rag-nuggets needs a model that lists them and checks the lists")
+    judge_keys, others = _given(config)
+    judge = judge_of(
+        judge_keys, run, "--rag-nuggets needs a model that lists them and checks the lists"
+    )
     scenario = _scenario(data, folder, others)
     dataset = _load(scenario, data)
     _refuse_without_ids(dataset)
     file = NuggetFile.of(dataset.cases, nuggets_beside(data))
     return _Making(here, run, judge, data, file, scenario)
+
+
+def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:
+    """Return what is said of the judge, and the overrides of all else; raises UsageError."""
+    tree, others = YamlTree({}, ""), []
+    for override in config.stash[SETTINGS].overrides:
+        if override.path[0] in ("judge", "embedding"):  # --rag-concurrency is for both
+            override.apply(tree)
+        else:
+            others.append(override)
+    judge = tree.data.get("judge") or {}
+    if not isinstance(judge, dict):
+        raise misused(f"--rag-set: judge: expected keys, such as judge.model, found {judge!r}")
+    return judge, others
 
 
 def _places(config: pytest.Config) -> tuple[Path, Path, Path]:

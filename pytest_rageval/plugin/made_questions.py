@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.scoring.live_run import LiveRun
-from pytest_rageval.errors import RagevalError, did_you_mean
+from pytest_rageval.errors import RagevalError
 from pytest_rageval.first_scenario.scenario_text import FUNCTION, shell_word, target_text
 from pytest_rageval.import_path import module_in
+from pytest_rageval.plugin.asked_questions import AskedQuestions, asked_of
+from pytest_rageval.plugin.from_data import write_new
 from pytest_rageval.plugin.making import (
     LISTED,
     PRICES,
     Progress,
-    TestedJudge,
-    judge_keys,
-    judge_of,
     listed,
     made,
     misused,
@@ -35,12 +33,12 @@ from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
 from pytest_rageval.plugin.settings import SETTINGS, Settings
 from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
 from pytest_rageval.plugin.show.terminal import say
-from pytest_rageval.questions.base import REASONS, SHARES, Documents, QuestionType, Slot
+from pytest_rageval.questions.base import REASONS, SHARES, Documents, Slot
 from pytest_rageval.questions.calls import Asked, expected_calls
 from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nearest import Nearest
-from pytest_rageval.questions.nugget_rows import answered_in, lines_of, nuggets_beside, with_nuggets
+from pytest_rageval.questions.nugget_rows import answered_in, lines_of, with_nuggets
 from pytest_rageval.questions.nuggets import NuggetList, failures_of, make_lists
 from pytest_rageval.questions.rows import NUGGETS, QUESTIONS, REJECTED, Known, QuestionSet, settled
 from pytest_rageval.questions.scenario_text import SCENARIO, TARGET, scenario_text
@@ -48,35 +46,6 @@ from pytest_rageval.questions.slots import draw_slots
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
-
-_HOW: Final = "pytest --rag-init --rag-from=docs/ --rag-questions=50 --rag-judge-model=NAME"
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What the command line asks for; the documents and the folder are seen from ``here``."""
-
-    here: Path
-    folder: Path
-    documents: Path
-    count: int
-    seed: int
-    shares: Mapping[QuestionType, float]
-    writer: ClientSettings
-    judge: TestedJudge
-    has_nuggets: bool
-    """Whether each question gets a list of what an answer has to say."""
-
-    def shown(self, path: Path) -> str:
-        """Return a path as the user would type it."""
-        return os.path.relpath(path, self.here)
-
-    @property
-    def own_files(self) -> list[Path]:
-        """The files that are written, which are no documents."""
-        lists = nuggets_beside(self.folder / QUESTIONS)
-        names = (QUESTIONS, REJECTED, SCENARIO, TARGET, lists)
-        return [self.folder / name for name in names]
 
 
 def make_questions(config: pytest.Config) -> int:
@@ -89,7 +58,7 @@ def make_questions(config: pytest.Config) -> int:
     config.stash[SETTINGS] = Settings.of(config)
     run = run_settings(config)
     try:
-        asked = _asked(config, run)
+        asked = asked_of(config, run)
         documents = read_documents(asked.documents, skip=asked.own_files)
         known = Known.of(asked.folder)
     except RagevalError as error:
@@ -112,7 +81,7 @@ _Made = tuple[list[Outcome], QuestionSet | None, dict[str, NuggetList]]
 
 @dataclass(frozen=True)
 class _Making:
-    asked: _Asked
+    asked: AskedQuestions
     run: RunSettings
     documents: Documents
     known: Known
@@ -143,7 +112,7 @@ class _Making:
     def make(self) -> int:
         """Ask, check, and write the files."""
         say_lines(self._drawn())
-        progress = Progress(len(self.open), "questions")
+        progress = Progress(len(self.open), "question")
         found = made(self.run, partial(self._made, progress), progress.tell)
         if isinstance(found, pytest.ExitCode):
             return int(found)
@@ -152,7 +121,7 @@ class _Making:
             say_lines(self._failed(outcomes))
             return int(pytest.ExitCode.TESTS_FAILED)
         if failures := failures_of(lists.values()):
-            say_lines(not_done(self.run, failures, len(lists), "lists of nuggets"))
+            say_lines(not_done(self.run, failures, len(lists), "list"))
             return int(pytest.ExitCode.TESTS_FAILED)
         return self._write(questions, lists)
 
@@ -165,13 +134,10 @@ class _Making:
             return outcomes, None, {}
         questions = settled(outcomes, self.known)
         of_lists = answered_in(outcomes, questions) if asked.has_nuggets else []
-        progress.begin(len(of_lists), "lists of nuggets")
+        progress.begin(len(of_lists), "list")
         lists = await make_lists(of_lists, models, progress.count_one)
-        return (
-            outcomes,
-            questions,
-            {one.slot.id: found for one, found in zip(of_lists, lists, strict=True)},
-        )
+        by_id = {one.slot.id: found for one, found in zip(of_lists, lists, strict=True)}
+        return outcomes, questions, by_id
 
     def _drawn(self) -> Iterator[str]:
         kinds = Counter(slot.type for slot in self.slots)
@@ -199,11 +165,11 @@ class _Making:
             )
 
     def _failed(self, outcomes: Sequence[Outcome]) -> Iterator[str]:
-        yield from not_done(self.run, failures_of(outcomes), len(outcomes), "questions")
+        yield from not_done(self.run, failures_of(outcomes), len(outcomes), "question")
         whole = next(at for at, outcome in enumerate(outcomes) if outcome.failure is not None)
         first = self.slots.index(self.open[whole])
         if first and self.run.cache_mode in ("readwrite", "refresh"):
-            cost = "for the nuggets alone" if self.asked.has_nuggets else "at no cost"
+            cost = "for the cost of their nuggets" if self.asked.has_nuggets else "at no cost"
             yield f"the first {first} are complete: --rag-questions={first} writes them {cost}"
 
     def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> int:
@@ -211,29 +177,33 @@ class _Making:
         found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
         counts = Counter(one.reason for one in found.rejected)
         lines = [f"{len(found.rows)} of {counted(len(self.open), 'question')} passed all checks"]
+        if not self.open:
+            lines = ["nothing is left to make"]
         lines += [f"  {counts[name]} rejected: {REASONS[name]}" for name in REASONS if counts[name]]
         known_too = sum(bool(row["common_knowledge"]) for row in found.rows)
         if known_too:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
-        if asked.has_nuggets:
+        if asked.has_nuggets and lists:
             lines += lines_of(lists.values(), "question")
-        written = []
-        if found.rows:
-            written.append((asked.folder / QUESTIONS, "".join(found.questions_text(self.known))))
-        if found.rejected:
-            written.append((asked.folder / REJECTED, "".join(found.rejected_text(self.known))))
+        try:
+            for name, has_new, chunks in (
+                (REJECTED, found.rejected, found.rejected_text(self.known)),
+                (QUESTIONS, found.rows, found.questions_text(self.known)),
+            ):
+                if has_new:
+                    write_atomically(asked.folder / name, chunks)
+                    lines.append(f"wrote {asked.shown(asked.folder / name)}")
+        except OSError as error:
+            raise misused(f"--rag-init: {error}") from error
         rows = [*self.known.rows, *found.rows]
         if rows:
-            written += self._new_files(rows)
-        for path, text in written:
-            write_atomically(path, [text])
-            lines.append(f"wrote {asked.shown(path)}")
+            lines += write_new(asked.first, self._new_files(rows))
         say_lines([*lines, *self._next(rows)])
         return int(pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED)
 
-    def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Path, str]]:
-        """Yield the scenario and the module with its target, unless they are there."""
-        folder = self.asked.folder
+    def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
+        """Return what is written once: the scenario, its target, and a workflow if asked for."""
+        folder, first = self.asked.folder, self.asked.first
         target = f"{module_in(folder, TARGET.removesuffix('.py'))}:{FUNCTION}"
         unanswerable = any(row.get("answerable") is False for row in rows)
         scenario = scenario_text(
@@ -243,9 +213,10 @@ class _Making:
             has_nuggets=any(NUGGETS in row for row in rows),
         )
         module = target_text(TARGET, SCENARIO, ("contexts", "answer"))
-        for name, text in ((SCENARIO, scenario), (TARGET, module)):
-            if not (folder / name).exists():
-                yield folder / name, text
+        files = {folder / SCENARIO: scenario, folder / TARGET: module}
+        if first.workflow is not None:
+            files[first.workflow] = first.workflow_text(asks=True)
+        return files
 
     def _next(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if not rows:
@@ -257,76 +228,17 @@ class _Making:
         yield f"run it:     {command}"
 
 
-def _found(asked: _Asked, documents: Documents) -> Iterator[str]:
+def _found(asked: AskedQuestions, documents: Documents) -> Iterator[str]:
     read = ", ".join(f"{count} {name}" for name, count in documents.read.items())
     total = counted(sum(documents.read.values()), "document")
     of_formats = f" ({read})" if read else ""
     passages = counted(len(documents.passages), "passage")
     yield f"{asked.shown(asked.documents)}: {total}{of_formats}, {passages}"
+    if documents.too_short:
+        yield f"{counted(documents.too_short, 'part')} too short to ask about, in no passage"
     if documents.left_out:
         yield f"{counted(len(documents.left_out), 'file')} left out:"
-        listed = documents.left_out[:LISTED]
-        yield from (f"  {one_line(left.name)}: {one_line(left.reason)}" for left in listed)
+        first = documents.left_out[:LISTED]
+        yield from (f"  {one_line(left.name)}: {one_line(left.reason)}" for left in first)
         if more := len(documents.left_out) - LISTED:
             yield f"  and {more} more" if more > 0 else ""
-
-
-def _asked(config: pytest.Config, run: RunSettings) -> _Asked:
-    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
-    if folder is None or named is None:
-        raise misused(f"--rag-questions goes with --rag-init and --rag-from: {_HOW}")
-    here = config.invocation_params.dir
-    if not named or not (here / named).exists():
-        raise misused(f"--rag-from={named}: no such file or folder; name that of your documents")
-    if (here / folder).exists() and not (here / folder).is_dir():
-        raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
-    keys, seed, shares = _given(config)
-    judge = judge_of(keys, run, "--rag-questions needs a model that writes and checks them")
-    writer = judge.settings
-    if (model := config.getoption("rag_questions_model")) is not None:
-        writer = replace(writer, role="writer", model=model)
-    count = _count(config.getoption("rag_questions"))
-    has_nuggets = bool(config.getoption("rag_nuggets"))
-    return _Asked(
-        here, here / folder, here / named, count, seed, shares, writer, judge, has_nuggets
-    )
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise misused(f"--rag-questions={text}: expected a whole number from 1 on, such as 50")
-    return int(text)
-
-
-def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionType, float]]:
-    """Return what is set of the judge, the seed, and the shares of types; raises UsageError."""
-    judge, others = judge_keys(config.stash[SETTINGS].overrides)
-    seed, shares = 0, dict(SHARES)
-    for override in others:
-        match override.path:
-            case ("questions", "seed") if type(override.value) is int:
-                seed = override.value
-            case ("questions", "types"):
-                shares = _shares(override.flag, override.value)
-            case _:
-                raise misused(
-                    f"{override.flag}: with --rag-questions, keys of 'judge' can be set, "
-                    "'questions.seed', a whole number, and 'questions.types', such as "
-                    "{single: 0.5, unanswerable: 0.5}"
-                )
-    return judge, seed, shares
-
-
-def _shares(flag: str, value: object) -> dict[QuestionType, float]:
-    given = value if isinstance(value, dict) else {}
-    for name in given:
-        if name not in SHARES:
-            hint = did_you_mean(str(name), SHARES)
-            raise misused(f"{flag}: unknown type {name!r}.{hint} Known: {', '.join(SHARES)}")
-    numbers = [share for share in given.values() if type(share) in (int, float) and share >= 0]
-    total = sum(numbers)
-    if len(numbers) < len(given) or not 0 < total < float("inf"):
-        raise misused(
-            f"{flag}: expected shares from 0 on, such as {{single: 0.7, paraphrase: 0.3}}"
-        )
-    return {name: given.get(name, 0.0) / total for name in SHARES}

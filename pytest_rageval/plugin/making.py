@@ -27,7 +27,6 @@ from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import Slot
 from pytest_rageval.questions.tested_judge import untold
 from pytest_rageval.scenario.model_specs import JudgeSpec
-from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
@@ -73,7 +72,7 @@ class Progress:
         self.begin(total, what)
 
     def begin(self, total: int, what: str) -> None:
-        """Count others from now on: ``total`` questions, or lists."""
+        """Count others from now on: ``total`` of ``what``, in the singular."""
         self._total, self._what, self._done = total, what, 0
 
     def count_one(self) -> None:
@@ -84,7 +83,7 @@ class Progress:
         """Say it, if it is time again."""
         if time.monotonic() - self._said_at > _SAY_S:
             self._said_at = time.monotonic()
-            say(f"{self._done} of {self._total} {self._what}\n")
+            say(f"{self._done} of {counted(self._total, self._what)}\n")
 
 
 def made(
@@ -117,7 +116,7 @@ def not_done(
     run: RunSettings, failures: Sequence[ClientError], total: int, what: str
 ) -> Iterator[str]:
     """Yield how many of ``total`` could not be made, why, and that nothing is written."""
-    yield f"NOT DONE: {len(failures)} of {total} {what} could not be made; "
+    yield f"NOT DONE: {len(failures)} of {counted(total, what)} could not be made:"
     causes = Counter(map(str, failures))
     yield from (f"  {count}x {one_line(text)}" for text, count in causes.most_common(LISTED))
     yield f"nothing is written. {goes_on(run)}"
@@ -128,23 +127,6 @@ def goes_on(run: RunSettings) -> str:
     if run.cache_mode in ("readwrite", "refresh"):
         return "All replies are in the cache: the same command goes on where this one ended"
     return "Without the cache (--rag-cache) no reply is kept"
-
-
-def judge_keys(overrides: Iterable[Override]) -> tuple[dict[str, Any], list[Override]]:
-    """Return what is set of the judge, and the overrides of other keys."""
-    keys: dict[str, Any] = {}
-    others = []
-    for override in overrides:
-        match override.path:
-            case ("judge", key):
-                keys[key] = override.value
-            case ("judge", key, part):
-                keys.setdefault(key, {})[part] = override.value
-            case ("embedding", "concurrency"):
-                pass  # --rag-concurrency is for both
-            case _:
-                others.append(override)
-    return keys, others
 
 
 def judge_of(keys: Mapping[str, Any], run: RunSettings, needs: str) -> TestedJudge:

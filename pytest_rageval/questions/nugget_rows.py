@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.first_scenario.scenario_text import SECOND_FILE, file_stem
-from pytest_rageval.model import Case, Sample
-from pytest_rageval.questions.base import MADE_BY, MODEL, MadeQuestion, Passage, Slot
+from pytest_rageval.model import BY_MODEL, MADE_BY, Case, Sample
+from pytest_rageval.questions.base import MadeQuestion, Passage, Slot
 from pytest_rageval.questions.make import Outcome
 from pytest_rageval.questions.nuggets import Answered, NuggetList
 from pytest_rageval.questions.prompts import claimed
@@ -159,7 +159,7 @@ def _digest(sample: Sample) -> str:
 def _row(sample: Sample, found: NuggetList | None) -> dict[str, Any]:
     row: dict[str, Any] = {"id": sample.id}
     if found is not None and found.nuggets:
-        row |= {NUGGETS: found.column, _LIST_BY: MODEL, _LIST_OF: _digest(sample)}
+        row |= {NUGGETS: found.column, _LIST_BY: BY_MODEL, _LIST_OF: _digest(sample)}
     return row
 
 

@@ -53,8 +53,8 @@ class Answered(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """The passages."""
-        return [passage.text for passage in self.slot.passages]
+        """The passages, below their headings."""
+        return [passage.with_headings for passage in self.slot.passages]
 
 
 @dataclass(frozen=True)

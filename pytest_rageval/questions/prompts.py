@@ -241,7 +241,7 @@ def claimed(made: MadeQuestion) -> str:
 
 def nuggets_prompt(slot: Slot, made: MadeQuestion) -> str:
     """Return what asks a model to list what an answer has to say."""
-    texts = [passage.text for passage in slot.passages]
+    texts = [passage.with_headings for passage in slot.passages]
     mark = free_mark([made.question, made.answer, *texts], ("question", "answer", "passage"))
     return "\n\n".join(
         [
