@@ -16,6 +16,7 @@ import pytest
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
+from pytest_rageval.datasets.reviews import with_reviews
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.errors import Problem, RagevalError, UserError
 from pytest_rageval.first_scenario.propose import propose
@@ -46,6 +47,8 @@ from pytest_rageval.questions.nugget_rows import (
 )
 from pytest_rageval.questions.nuggets import Answered, NuggetList, failures_of, make_lists
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.loader import inspect_tree, parse_scenario, read_scenario
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
@@ -139,6 +142,9 @@ class _Making:
 
     def make(self) -> int:
         """Ask, check, and write the files."""
+        if not self.file.open:
+            say_lines(["nothing is left to make", *self._write({}), *self._next()])
+            return int(pytest.ExitCode.OK)
         progress = Progress(len(self.file.open), "list")
         lists = made(self.run, partial(self._made, progress), progress.tell)
         if isinstance(lists, pytest.ExitCode):
@@ -158,8 +164,9 @@ class _Making:
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
         files = {self.lists: "".join(self.file.text(lists)), **self.scenario.new}
         for path, text in files.items():
-            write_atomically(path, [text])
-            yield f"wrote {self.shown(path)}"
+            if not path.exists() or path.read_text("utf-8") != text:
+                write_atomically(path, [text])
+                yield f"wrote {self.shown(path)}"
 
     def _next(self) -> Iterator[str]:
         path, answers = self.scenario.path, self.scenario.scenario.answers
@@ -181,10 +188,8 @@ def _making(config: pytest.Config, run: RunSettings) -> _Making:
     judge = judge_of(
         judge_keys, run, "--rag-nuggets needs a model that lists them and checks the lists"
     )
-    scenario = _scenario(data, folder, others)
-    dataset = _load(scenario, data)
-    _refuse_without_ids(dataset)
-    file = NuggetFile.of(dataset.cases, nuggets_beside(data))
+    scenario = _scenario(data, folder, others, judge.settings.model)
+    file = _file(scenario, data)
     return _Making(here, run, judge, data, file, scenario)
 
 
@@ -222,7 +227,7 @@ def _places(config: pytest.Config) -> tuple[Path, Path, Path]:
     return here, here / named, here / folder
 
 
-def _scenario(data: Path, folder: Path, others: Sequence[Override]) -> _Scenario:
+def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) -> _Scenario:
     """Return the scenario of the rows that is in the folder, else what is to be written."""
     path = folder / f"{file_stem(data.name)}.rageval.yaml"
     if path.exists():
@@ -239,32 +244,34 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override]) -> _Scenario
     if problems:
         raise UserError(problems)
     lists = os.path.relpath(nuggets_beside(data), folder).replace(os.sep, "/")
-    new = {path: joined_scenario(proposal.text, lists)}
+    new = {path: joined_scenario(proposal.text, lists, model)}
     if proposal.target is not None and not (folder / proposal.target[0]).exists():
         new[folder / proposal.target[0]] = proposal.target[1]
     return _Scenario(path, proposal.text, loaded.scenario, new)
 
 
-def _load(scenario: _Scenario, data: Path) -> Dataset:
-    """Return all rows of the data, as the scenario reads them."""
+def _file(scenario: _Scenario, data: Path) -> NuggetFile:
+    """Return the lists of all rows, as the scenario reads them, with what people say of them."""
     spec, folder = scenario.scenario.dataset, scenario.path.parent
     if spec.path is None or (folder / spec.path).resolve() != data.resolve():
         raise UserError([Problem(scenario.path.name, f"reads other data than {data.name}")])
     spec = spec.model_copy(update={"limit": -1})
-    return load_dataset(spec, folder, scenario.path.name, of_answers=_OF_ANSWERS)
+    read = load_dataset(spec, folder, scenario.path.name, of_answers=_OF_ANSWERS)
+    _refuse_without_ids(spec, read)
+    kept = read
+    if spec.reviews:
+        kept = with_reviews(read, spec.reviews, folder, scenario.path.name)
+    ids = {case.id for case in kept.cases}
+    rejected = [case.id for case in read.cases if case.id not in ids]
+    return NuggetFile.of(kept.cases, nuggets_beside(data), rejected)
 
 
-def _refuse_without_ids(dataset: Dataset) -> None:
+def _refuse_without_ids(spec: DatasetSpec, read: Dataset) -> None:
     """Raise UserError for rows that no list can be joined to."""
-    bare = [case.row for case in dataset.cases if case.id == f"sample-{case.row}"]
-    if bare:
-        rows = listed([str(row) for row in bare])
-        raise UserError(
-            [
-                Problem(
-                    dataset.shown,
-                    f"no id in row {rows}: a list is joined to its row by the id. Give each row "
-                    'one, {"id": "q1", ...}, or name the column: --rag-set=dataset.key_map.id=NAME',
-                )
-            ]
+    named = {*FIELD_ALIASES["id"], spec.key_map.get("id"), read.likely.get("id")}
+    if named.isdisjoint(read.columns):
+        message = (
+            'no column of ids, by which a list is joined to its row. Give each row one, "id": '
+            '"q1", or name the column: --rag-set=dataset.key_map.id=NAME'
         )
+        raise UserError([Problem(read.shown, message)])

@@ -29,10 +29,15 @@ from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Sl
 from pytest_rageval.questions.checks import PURPOSE
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nugget_rows import answered_in
-from pytest_rageval.questions.nuggets import Answered, checked_prompt, make_lists, nuggets_schema
+from pytest_rageval.questions.nuggets import (
+    Answered,
+    checked_prompt,
+    make_lists,
+    nuggets_schema,
+    written_prompt,
+)
 from pytest_rageval.questions.prompts import (
     alone_prompt,
-    nuggets_prompt,
     question_prompt,
     supported_prompt,
 )
@@ -274,13 +279,15 @@ def _lists_to_come(outcome: Outcome, done: int, goes_on: _GoesOn) -> Iterator[_E
     slot = outcome.slot
     if slot.type != "unanswerable":
         share = math.prod(goes_on[slot.type][done:2]) * (1.0 - _REFUSED)
-        yield from ((call, share) for call in _list(Answered(slot, outcome.made or _LIKE)))
+        made = outcome.made or _LIKE
+        answered = Answered(slot, made.question, [made.answer])
+        yield from ((call, share) for call in _list(answered))
 
 
 def _list(answered: Answered) -> list[_Call]:
     """Return the two calls that a list takes."""
     like = [_LIKE.question] * _LIKE_LISTS
-    written = _Call(True, nuggets_prompt(*answered), _kind(nuggets_schema()))
+    written = _Call(True, written_prompt(answered), _kind(nuggets_schema()))
     return [written, _Call(False, checked_prompt(answered, like), _kind(cells_schema()))]
 
 

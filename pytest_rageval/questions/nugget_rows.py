@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.datasets.reviews import passages_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.first_scenario.scenario_text import SECOND_FILE, file_stem
 from pytest_rageval.model import BY_MODEL, MADE_BY, Case, Sample
@@ -20,7 +21,7 @@ from pytest_rageval.questions.make import Outcome
 from pytest_rageval.questions.nuggets import Answered, NuggetList
 from pytest_rageval.questions.prompts import claimed
 from pytest_rageval.questions.rows import NUGGETS, QuestionSet, Row, line_of, rows_in, text_of
-from pytest_rageval.scenario.yaml.tree import inline_text
+from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.json_value import digest
 
@@ -34,7 +35,7 @@ def answered_in(outcomes: Sequence[Outcome], found: QuestionSet) -> list[Answere
     """Return the questions that count and that the documents answer."""
     counting = {row["id"] for row in found.rows}
     return [
-        Answered(outcome.slot, outcome.made)
+        Answered(outcome.slot, outcome.made.question, [outcome.made.answer])
         for outcome in outcomes
         if outcome.made is not None
         and outcome.slot.type != "unanswerable"
@@ -71,19 +72,23 @@ def nuggets_beside(data: Path) -> Path:
 
 @dataclass(frozen=True)
 class NuggetFile:
-    """The lists for the rows of a data set: ``known`` are the lines that the file has."""
+    """The lists for the rows of a data set: ``known`` are the lines that the file has.
+
+    ``rejected`` are the ids of rows that people rejected, which are still joined.
+    """
 
     cases: Sequence[Case]
     known: Sequence[Row] = ()
+    rejected: Sequence[str] = ()
 
     @classmethod
-    def of(cls, cases: Sequence[Case], path: Path) -> NuggetFile:
+    def of(cls, cases: Sequence[Case], path: Path, rejected: Sequence[str] = ()) -> NuggetFile:
         """Return the lists beside a data set; raises UserError for a broken file."""
         known = rows_in(text_of(path), path.name)
         for number, row in enumerate(known, 1):
             if "id" not in row:
                 raise UserError([Problem(f"{path.name}, row {number}", "no 'id' of a data row")])
-        return cls(cases, known)
+        return cls(cases, known, rejected)
 
     @cached_property
     def samples(self) -> Sequence[Sample]:
@@ -128,12 +133,13 @@ class NuggetFile:
     @property
     def gone(self) -> list[str]:
         """The ids in the file that no row of the data has."""
-        ids = {case.id for case in self.cases}
+        ids = {*self.rejected, *(case.id for case in self.cases)}
         return [name for row in self.known if (name := str(row["id"])) not in ids]
 
     def text(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
         """Yield the file: what it has, with new lists by id, then the rows that it lacks."""
         new = {sample.id: _row(sample, lists.get(sample.id)) for sample in self.samples}
+        new |= {name: {"id": name} for name in self.rejected}
         for row in self.known:
             made = new.pop(str(row["id"]), {})
             yield line_of({**row, **made, "id": row["id"]})
@@ -141,15 +147,17 @@ class NuggetFile:
 
 
 def answered_of(sample: Sample) -> Answered:
-    """Return the question of a row, with its references and expected contexts as the passages.
+    """Return the question of a row with its references, and what a nugget may rest on.
 
-    A reference may be no sentence: what it says is that it is the answer.
+    That are the expected contexts, and the references of people: one that is no sentence says that
+    it is the answer.
     """
-    made = MadeQuestion(sample.question or "", "\n".join(sample.references or ()))
-    texts = [claimed(MadeQuestion(made.question, text)) for text in sample.references or ()]
-    texts += sample.reference_contexts or ()
+    question, references = sample.question or "", sample.references or ()
+    texts = [*(passages_of(sample) or sample.reference_contexts or ())]
+    if not texts or sample.metadata.get(MADE_BY) != BY_MODEL:
+        texts[:0] = [claimed(MadeQuestion(question, text)) for text in references]
     passages = [Passage(sample.id, "", text, number) for number, text in enumerate(texts, 1)]
-    return Answered(Slot("single", passages), made)
+    return Answered(Slot("single", passages), question, references)
 
 
 def _digest(sample: Sample) -> str:
@@ -164,15 +172,17 @@ def _row(sample: Sample, found: NuggetList | None) -> dict[str, Any]:
 
 
 _JOINED: Final = """
-# What an answer to each row has to say, listed by a model from its references. Read the lists,
-# then add nugget_recall to the metrics: the share of a row's nuggets that an answer says. It needs
-# a model that judges.
+# What an answer to each row has to say, listed by a model from its references: read the lists.
+# Then add to the metrics:  nugget_recall, the share of a row's nuggets that an answer says.
+# {judge}
 answers: {answers}
 """
 
 
-def joined_scenario(text: str, lists: str) -> str:
+def joined_scenario(text: str, lists: str, model: str) -> str:
     """Return the text of a scenario with the file of lists joined to its rows."""
     # Only one file can be joined, so that the offer of another one would mislead.
     kept = [line for line in text.splitlines(True) if not line.startswith(SECOND_FILE)]
-    return "".join(kept) + _JOINED.replace("{answers}", inline_text({"path": lists, "key": "id"}))
+    judge = pair_text("judge", {"model": model, "controls": "require"})
+    answers = inline_text({"path": lists, "key": "id"})
+    return "".join(kept) + _JOINED.replace("{judge}", judge).replace("{answers}", answers)

@@ -16,7 +16,7 @@ from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.datasets.answer_fields import fold_nugget
 from pytest_rageval.metrics.support.prompts import CellsReply, cells_prompt, cells_schema
-from pytest_rageval.questions.base import MadeQuestion, Slot
+from pytest_rageval.questions.base import Slot
 from pytest_rageval.questions.checks import PURPOSE, UNUSABLE, ask
 from pytest_rageval.questions.make import WriterAndJudge
 from pytest_rageval.questions.prompts import VERSION, language_of, nuggets_prompt
@@ -41,10 +41,14 @@ class Nugget(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A question with its answer, and in the slot the passages that they rest on."""
+    """A question with what answers it, and in the slot the passages that a nugget rests on.
+
+    Several answers are each right on their own.
+    """
 
     slot: Slot
-    made: MadeQuestion
+    question: str
+    answers: Sequence[str]
 
     @property
     def sample(self) -> str:
@@ -109,11 +113,11 @@ async def make_lists(
 
 async def _list(answered: Answered, models: WriterAndJudge) -> NuggetList:
     """Return the nuggets of a question that the passages support; raises ClientError."""
-    reply = await ask(models.writer, nuggets_prompt(*answered), nuggets_schema(), read_nuggets)
+    reply = await ask(models.writer, written_prompt(answered), nuggets_schema(), read_nuggets)
     listed = read_nuggets(reply)
     own = _each_once(listed)
     texts = [nugget.text for nugget in own]
-    read = CellsReply(len(own), "\n".join([answered.made.question, *texts, *answered.texts]))
+    read = CellsReply(len(own), "\n".join([answered.question, *texts, *answered.texts]))
     verdicts = await ask(models.judge, checked_prompt(answered, texts), cells_schema(), read)
     supported = [
         nugget for nugget, cell in zip(own, read(verdicts), strict=True) if cell.level == "full"
@@ -132,10 +136,15 @@ def _each_once(nuggets: Sequence[Nugget]) -> list[Nugget]:
     return list(kept.values())
 
 
+def written_prompt(answered: Answered) -> str:
+    """Return what asks for the nuggets."""
+    return nuggets_prompt(answered.question, answered.answers, answered.texts)
+
+
 def checked_prompt(answered: Answered, nuggets: Sequence[str]) -> str:
     """Return what asks which of these nuggets the passages support."""
     texts = answered.texts
-    return cells_prompt(language_of(*texts), answered.made.question, texts, nuggets)
+    return cells_prompt(language_of(*texts), answered.question, texts, nuggets)
 
 
 def read_nuggets(reply: str) -> list[Nugget]:
