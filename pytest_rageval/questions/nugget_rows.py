@@ -116,7 +116,7 @@ class NuggetFile:
     def bare(self) -> int:
         """How many rows have neither nuggets nor what a list can be made of."""
         own = sum(sample.nuggets is not None for sample in self.samples)
-        return len(self.cases) - own - len(self._askable)
+        return len(self.samples) - own - len(self._askable)
 
     @property
     def changed(self) -> list[str]:
