@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.datasets.answer_fields import NUGGETS_OF, nuggets_digest
 from pytest_rageval.datasets.reviews import passages_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.first_scenario.scenario_text import SECOND_FILE, file_stem
@@ -23,12 +24,10 @@ from pytest_rageval.questions.prompts import claimed
 from pytest_rageval.questions.rows import NUGGETS, QuestionSet, Row, line_of, rows_in, text_of
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.json_value import digest
 
 # Not MADE_BY: in the joined row that would say that a model made the question.
 _LIST_BY: Final = f"{NUGGETS}_{MADE_BY}"
-_LIST_OF: Final = f"{NUGGETS}_of"
-"""The columns that say who made a list, and of which question and references."""
+"""The column that says who made a list."""
 
 
 def answered_in(outcomes: Sequence[Outcome], found: QuestionSet) -> list[Answered]:
@@ -46,7 +45,10 @@ def answered_in(outcomes: Sequence[Outcome], found: QuestionSet) -> list[Answere
 def with_nuggets(row: Row, lists: Mapping[str, NuggetList]) -> Row:
     """Return the row of a made question with its list, if there is one."""
     found = lists.get(str(row["id"]))
-    return {**row, NUGGETS: found.column} if found is not None and found.nuggets else row
+    if found is None or not found.nuggets:
+        return row
+    made_of = nuggets_digest(row["question"], row["references"])
+    return {**row, NUGGETS: found.column, NUGGETS_OF: made_of}
 
 
 def lines_of(lists: Collection[NuggetList], what: str) -> Iterator[str]:
@@ -121,13 +123,13 @@ class NuggetFile:
     @property
     def changed(self) -> list[str]:
         """The ids of rows whose question or references changed since their list was made."""
-        now = {sample.id: _digest(sample) for sample in self._askable}
+        now = {sample.id: _digest(sample) for sample in self.samples}
         return [
             name
             for row in self.known
-            if row.get(_LIST_OF) is not None
+            if row.get(NUGGETS_OF) is not None
             and (name := str(row["id"])) in now
-            and row[_LIST_OF] != now[name]
+            and row[NUGGETS_OF] != now[name]
         ]
 
     @property
@@ -161,13 +163,13 @@ def answered_of(sample: Sample) -> Answered:
 
 
 def _digest(sample: Sample) -> str:
-    return digest([sample.question, list(sample.references or ())])[:12]
+    return nuggets_digest(sample.question, sample.references)
 
 
 def _row(sample: Sample, found: NuggetList | None) -> dict[str, Any]:
     row: dict[str, Any] = {"id": sample.id}
     if found is not None and found.nuggets:
-        row |= {NUGGETS: found.column, _LIST_BY: BY_MODEL, _LIST_OF: _digest(sample)}
+        row |= {NUGGETS: found.column, _LIST_BY: BY_MODEL, NUGGETS_OF: _digest(sample)}
     return row
 
 

@@ -154,6 +154,26 @@ def test_the_scenario_reads_the_lists_and_asks_the_target(nuggets: Nuggets) -> N
     assert [one["answer"] for one in samples] == ["30 days"] * 3
 
 
+def test_a_run_says_that_a_list_is_of_other_texts(nuggets: Nuggets) -> None:
+    nuggets.questions(2, "--rag-nuggets")
+    nuggets.project.file(
+        "questions_target.py", 'def answer(question):\n    return {"answer": "x", "contexts": []}\n'
+    )
+    path = nuggets.path / "questions.rageval.yaml"
+    judge = f"{{model: m, base_url: '{nuggets.server.base_url}', api_key_env: NUGGETS_KEY}}"
+    text = path.read_text("utf-8").replace("metrics: [", "metrics: [nugget_recall, ", 1)
+    path.write_text(f"{text}\njudge: {judge}\n", "utf-8")
+    old = "*1 row changed since their nuggets were listed*"
+    result = nuggets.project.pytest("questions.rageval.yaml", NO_CONTROLS)
+    result.stdout.no_fnmatch_line(old)
+    assert nuggets.project.results("questions")["metrics"]["nugget_recall"]["mean"] == 1.0
+    rows = nuggets.rows("questions.jsonl")
+    rows[0]["references"] = ["Another answer."]
+    nuggets.project.file("questions.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    result = nuggets.project.pytest("questions.rageval.yaml", NO_CONTROLS)
+    result.stdout.fnmatch_lines([old])
+
+
 def test_the_scenario_says_that_the_lists_are_not_read_yet(nuggets: Nuggets) -> None:
     nuggets.make()
     result = nuggets.project.pytest("rows.rageval.yaml")
