@@ -69,7 +69,7 @@ def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
     if (here / folder).exists() and not (here / folder).is_dir():
         raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
     judge_keys, seed, shares = _given(config)
-    judge = judge_of(judge_keys, run, "--rag-questions needs a model that writes and checks them")
+    judge = judge_of(judge_keys, run, "--rag-questions", "question")
     writer = judge.settings
     if (model := config.getoption("rag_questions_model")) is not None:
         writer = replace(writer, role="writer", model=model)

@@ -185,9 +185,7 @@ class _Making:
 def _making(config: pytest.Config, run: RunSettings) -> _Making:
     here, data, folder = _places(config)
     judge_keys, others = _given(config)
-    judge = judge_of(
-        judge_keys, run, "--rag-nuggets needs a model that lists them and checks the lists"
-    )
+    judge = judge_of(judge_keys, run, "--rag-nuggets", "list")
     scenario = _scenario(data, folder, others, judge.settings.model)
     file = _file(scenario, data)
     return _Making(here, run, judge, data, file, scenario)

@@ -41,11 +41,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TestedJudge:
-    """The model that checks; ``controls``: whether it is tested first: require, warn or off."""
+    """The model that checks each of ``what``: a question, or a list.
+
+    ``controls``: whether it is tested first: require, warn or off.
+    """
 
     __test__ = False
     settings: ClientSettings
     controls: str
+    what: str
 
     async def test(self, slots: Sequence[Slot], client: ChatClient) -> None:
         """Ask control rows; a judge that fails them is an error, unless it is only to be said."""
@@ -54,10 +58,10 @@ class TestedJudge:
         message = f"{self.settings.shown} does not tell {'; nor '.join(weak)}"
         if self.controls == "require":
             raise _WeakJudgeError(
-                f"{message}: its checks would let wrong ones through. Name another model, or "
-                "write --rag-set=judge.controls=warn to go on all the same"
+                f"{message}: its checks would let wrong {self.what}s through. Name another model, "
+                "or write --rag-set=judge.controls=warn to go on all the same"
             )
-        say_lines([f"WARNING: {message}: have a person read all of them"])
+        say_lines([f"WARNING: {message}: have a person read every {self.what}"])
 
 
 class _WeakJudgeError(RagevalError):
@@ -126,15 +130,17 @@ def goes_on(run: RunSettings) -> str:
     """Return whether the same command goes on where this one ended."""
     if run.cache_mode in ("readwrite", "refresh"):
         return "All replies are in the cache: the same command goes on where this one ended"
-    return "Without the cache (--rag-cache) no reply is kept"
+    if run.cache_mode == "replay":
+        return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
+    return f"--rag-cache={run.cache_mode} keeps no reply: leave it out to pay nothing twice"
 
 
-def judge_of(keys: Mapping[str, Any], run: RunSettings, needs: str) -> TestedJudge:
-    """Return the judge of these keys; raises UsageError, which says what ``needs`` it."""
+def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) -> TestedJudge:
+    """Return the judge of ``what`` the option ``flag`` makes; raises UsageError."""
     if "model" not in keys:
         raise misused(
-            f"{needs}: {JUDGE_MODEL.flag}=NAME, "
-            f"and for another server --rag-set judge.base_url=http://localhost:8000/v1"
+            f"{flag} needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, and "
+            "for another server --rag-set judge.base_url=http://localhost:8000/v1"
         )
     try:
         spec = JudgeSpec.model_validate(keys)
@@ -145,7 +151,8 @@ def judge_of(keys: Mapping[str, Any], run: RunSettings, needs: str) -> TestedJud
     settings = client_settings("judge", spec)
     if problems := check_chat(settings, run):
         raise misused(f"judge.{problems[0]}")
-    return TestedJudge(settings, spec.controls.mode if "controls" in keys else "require")
+    controls = spec.controls.mode if "controls" in keys else "require"
+    return TestedJudge(settings, controls, what)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -64,6 +64,8 @@ def test_nuggets_are_shown_to_be_read(open_report: Any) -> None:
     )
     rows = (replace(ROWS[0], nuggets=nuggets), ROWS[1])
     page = opened(open_report, replace(SHEET, rows=rows))
+    page.keyboard.type("Ann")
+    page.keyboard.press("Enter")  # leaves the field of the name
     row = page.locator(".label-row")
     assert "An answer has to say" in row.inner_text()
     assert "Refunds take <b>5</b> days." in row.inner_text()
