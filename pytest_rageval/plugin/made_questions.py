@@ -187,7 +187,7 @@ class _Making:
             lines += lines_of(lists.values(), "question")
         try:
             for name, has_new, chunks in (
-                (REJECTED, found.rejected, found.rejected_text(self.known)),
+                (REJECTED, found.changes_rejected(self.known), found.rejected_text(self.known)),
                 (QUESTIONS, found.rows, found.questions_text(self.known)),
             ):
                 if has_new:
