@@ -35,6 +35,7 @@ NAMES = {
     "retrieval/worse": "retrieval-worse",
     "context_retrieval_zh": "context-retrieval-zh",
     "claims": "claims",
+    "from_documents/questions": "questions",
     "judge": "judge",
     "judge_and_people": "judge-and-people",
     "rag_app": "rag-app",
@@ -68,7 +69,8 @@ def readme_commands() -> dict[str, list[str]]:
             args = shlex.split(line)
             path = args[0].removeprefix("--rag-scenario=").removeprefix("examples/")
             folder, _, file = path.removesuffix(".rageval.yaml").partition("/")
-            if "--rag-judge-model=gpt-4o-mini" not in args:
+            is_run = not args[0].startswith("--rag-init")
+            if is_run and "--rag-judge-model=gpt-4o-mini" not in args:
                 found[f"{folder}/{file}" if file not in ("", folder) else folder] = args
     return found
 
