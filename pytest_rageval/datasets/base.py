@@ -384,6 +384,8 @@ def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
 
 
 def _to_set(section: str, encoding: str) -> str:
+    if section == "dataset.reviews":  # files of people, each saved as their spreadsheet does
+        return "save it as CSV UTF-8"
     written = f"set {section}.encoding: {encoding}"
     # Files of labels are named on the command line, too, where there may be no section yet.
     return f"{written} or --rag-set human.encoding={encoding}" if section == "human" else written

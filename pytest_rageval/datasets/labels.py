@@ -25,7 +25,7 @@ from pytest_rageval.text.printable import unquoted
 
 SECTION: Final = "human"
 
-_DIGEST: Final = re.compile(r"x[0-9a-f]{12}")
+DIGEST: Final = re.compile(r"x[0-9a-f]{12}")
 _STRATUM: Final = re.compile(r"s-[0-9a-zA-Z]{1,32}")
 _MOST_GUESSED: Final = 5_000
 _YES: Final = frozenset(("yes", "y", "true", "pass", "是", "对"))
@@ -119,7 +119,7 @@ def read_label_file(
 ) -> None:
     """Add the labels of the file that ``spec`` names to ``found``; messages call it ``shown``."""
     try:
-        file = _with_its_encoding(replace(data_file(spec, base_dir, where, SECTION), shown=shown))
+        file = with_its_encoding(replace(data_file(spec, base_dir, where, SECTION), shown=shown))
         reader = reader_of(file, where, SECTION)
         rows = list(reader.read(file))
     except ScenarioError as error:
@@ -141,7 +141,7 @@ def read_label_file(
         found.blank.append(f"none of the {count} of {shown} has a label; {hint}")
 
 
-def _with_its_encoding(file: DataFile) -> DataFile:
+def with_its_encoding(file: DataFile) -> DataFile:
     """Return the file with the encoding that shows in its bytes: people save in different ones."""
     with file.open() as stream:
         sure = sure_encoding(stream.read())
@@ -166,7 +166,7 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
         return
     # Texts are quoted against formulas, by --rag-label and by the page.
     cells = dict.fromkeys(_NEEDED, "")
-    cells |= {name: unquoted(_text(value)) for name, value in row.fields.items()}
+    cells |= {name: unquoted(cell_text(value)) for name, value in row.fields.items()}
     if not cells["label"]:
         found.left_out[_BLANK] += 1
         return
@@ -226,7 +226,8 @@ def _meant(cells: Mapping[str, str], rules: LabelRules, metric: str) -> str:
     return meant[0] if len(meant) == 1 else name
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Return what stands in a cell, without blanks around it."""
     return "" if value is None else value_text(value).strip()
 
 
@@ -271,11 +272,11 @@ def _no_level(written: Any, scale: LabelScale) -> str:
 
 def _wrong_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScale) -> Iterator[str]:
     """Yield why the label is not, or may not be, about the present answer."""
-    question = _squeezed(cells.get("question", ""))
-    if question and sample.question is not None and question != _squeezed(sample.question):
+    question = squeezed(cells.get("question", ""))
+    if question and sample.question is not None and question != squeezed(sample.question):
         yield "the question has changed since it was labelled"
     digest = cells["digest"]
-    if digest and not _DIGEST.fullmatch(digest):
+    if digest and not DIGEST.fullmatch(digest):
         expected = "an x and 12 hexadecimal digits, as --rag-label writes"
         yield f"digest {shorten(digest)!r}: expected {expected}"
     elif not digest:
@@ -297,15 +298,15 @@ def _unknown_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScal
         yield "no 'digest' and no 'answer': it is not known which answer was labelled"
     elif sample.digest is None:
         yield "no 'digest': the target gives the answers, and this one may be another"
-    elif _squeezed(cells["answer"]) != _squeezed(sample.answer or ""):
+    elif squeezed(cells["answer"]) != squeezed(sample.answer or ""):
         yield "the answer has changed since it was labelled"
-    elif "contexts" in cells and _squeezed(cells["contexts"]) != _squeezed(seen):
+    elif "contexts" in cells and squeezed(cells["contexts"]) != squeezed(seen):
         yield "the contexts have changed since it was labelled"
     elif "contexts" not in cells and seen and scale.sees_contexts:
         yield "no 'digest' and no 'contexts': it is not known which contexts were seen"
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
     """Return ``text`` as spreadsheets may leave it: line ends and blanks differ."""
     return " ".join(text.split())
 

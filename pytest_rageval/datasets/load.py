@@ -66,6 +66,11 @@ class Dataset:
     """The columns that are read by the names of other tools, by field."""
     doubts: tuple[Doubt, ...] = ()
     """What the columns leave open; it is wrong only if a metric reads these fields."""
+    remarks: tuple[str, ...] = ()
+    reviewed: frozenset[str] = frozenset()
+    """The ids of the rows that a person accepted or edited (``reviews``)."""
+    rejected: int = 0
+    """How many rows a person rejected: they are no cases."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)

@@ -89,7 +89,12 @@ def data_digest(spec: DatasetSpec, base_dir: Path, answers: AnswersSpec | None =
     digest = data_file(spec, base_dir, "", "dataset").sha256()
     if answers is not None:
         digest.update(answers_file(answers, base_dir, "").sha256().digest())
-    return digest.hexdigest()
+    if not spec.reviews:
+        return digest.hexdigest()
+    # Not at the top: most rows are not reviewed by people.
+    from pytest_rageval.datasets.reviews import digest_with, review_files
+
+    return digest_with(digest.hexdigest(), review_files(spec.reviews, base_dir, ""))
 
 
 def _file(

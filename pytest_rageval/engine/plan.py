@@ -283,6 +283,9 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     """How citations and refusals are read; None where the scenario does not ask for that."""
     left_out: int = 0
     """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
+    reviews: Sequence[str] = ()
+    """The files and patterns of the reviews of its rows."""
+    reviewed: frozenset[str] = frozenset()
     own_names: Mapping[str, str] = field(default_factory=dict)
     """The field of each column of the data that became one."""
     source: MetricSource | None = None

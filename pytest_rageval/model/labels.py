@@ -1,4 +1,4 @@
-"""What people say of answers (labels, draws), and what it tells of a judge (agreement, means)."""
+"""What people say of answers and made questions; what it tells of a judge (agreement, means)."""
 
 from __future__ import annotations
 
@@ -74,6 +74,18 @@ def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
     """
     labelled = json.dumps([answer or "", list(contexts or ())], ensure_ascii=True)
     return f"x{hashlib.sha256(labelled.encode()).hexdigest()[:12]}"
+
+
+class MadeQuestions(Value, frozen=True):
+    """How many of the ``rows`` of the data hold questions that a model wrote: ``count`` of them.
+
+    People accepted or edited ``reviewed`` of these, and took ``rejected`` others out of the data.
+    """
+
+    count: int
+    reviewed: int
+    rejected: int
+    rows: int
 
 
 class Disagreement(Value, frozen=True):

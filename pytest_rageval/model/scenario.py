@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pytest_rageval.model.labels import HumanLabels
+from pytest_rageval.model.labels import HumanLabels, MadeQuestions
 from pytest_rageval.model.value import (
     CAUSE,
+    MADE_BY,
     NOTHING,
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -391,6 +392,8 @@ class ScenarioInfo(Value, frozen=True):
     """The metrics that a judge is asked for more than once, each time for a score of its own."""
     contest: Contest | None = None
     """The variants that this one is compared with; None where the scenario has none."""
+    made: MadeQuestions | None = None
+    """How many questions a model wrote; None where none of the data is such a question."""
 
     @property
     def title(self) -> str:
@@ -404,9 +407,14 @@ class ScenarioInfo(Value, frozen=True):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields of samples by whose values results can be told apart."""
+        """The fields of samples by whose values results can be told apart.
+
+        Who wrote the questions comes first where a model wrote some of them.
+        """
         causes = () if self.diagnose is None else (CAUSE,)
-        return ("doc_name", *self.metadata_columns, *causes)
+        has_both = self.made is not None and self.made.count < self.made.rows
+        first = (MADE_BY,) if has_both else ()
+        return tuple(dict.fromkeys([*first, "doc_name", *self.metadata_columns, *causes]))
 
     @property
     def tolerated(self) -> Mapping[str, Any]:

@@ -44,6 +44,12 @@ ANSWER_KIND: Final = "answer_kind"
 ANSWERABLE: Final = "answerable"
 """The field that says whether the documents hold an answer, and the question to a judge of it."""
 
+MADE_BY: Final = "made_by"
+"""The column that says who wrote a question."""
+
+BY_MODEL: Final = "model"
+"""What that column says of questions that a model wrote."""
+
 MAX_GRADE: Final = 1000
 """The largest grade of relevance; more is a score that strayed into the judgements."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,8 @@ _EXTRAS = {".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".pq": "parq
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What the command line asks for: from ``data`` into ``folder``, both seen from ``here``."""
+class FirstFiles:
+    """The files of a first scenario: of ``data``, in ``folder``, both seen from ``here``."""
 
     here: Path
     folder: Path
@@ -103,12 +103,12 @@ def write_first_scenario(config: pytest.Config) -> int:
         files[asked.folder / name] = text
     if asked.workflow is not None:
         files[asked.workflow] = asked.workflow_text(asks=bool(proposal.measures.asks))
-    lines = [*_found(proposal), "", *_write(asked, files), *_next(asked, proposal)]
+    lines = [*_found(proposal), "", *write_new(asked, files), *_next(asked, proposal)]
     say("\n".join(lines) + "\n")
     return int(pytest.ExitCode.OK)
 
 
-def _write_workflow_only(asked: _Asked) -> int:
+def _write_workflow_only(asked: FirstFiles) -> int:
     """Add a workflow to a scenario that is there; raises UsageError if none is asked for."""
     if asked.workflow is None:
         hint = "delete it, or give --rag-init another folder: --rag-init=evals"
@@ -118,30 +118,38 @@ def _write_workflow_only(asked: _Asked) -> int:
     except (OSError, ValueError) as error:
         raise _misused(f"--rag-init: {asked.shown(asked.scenario)}: {error}") from error
     texts = {asked.scenario: "", asked.workflow: asked.workflow_text(asks=asks)}
-    say("\n".join(_write(asked, texts)) + "\n")
+    say("\n".join(write_new(asked, texts)) + "\n")
     return int(pytest.ExitCode.OK)
 
 
-def _asked(config: pytest.Config) -> _Asked:
+def _asked(config: pytest.Config) -> FirstFiles:
     """Return what to write and where; raises UsageError if that cannot be."""
     named, folder = config.getoption("rag_from"), config.getoption("rag_init")
     if folder is None:
         raise _misused(f"--rag-from needs --rag-init: pytest --rag-init --rag-from={named}")
     here = config.invocation_params.dir
-    asked = _Asked(here, here / folder, here / named, config.getoption("rag_ci"))
+    asked = FirstFiles(here, here / folder, here / named, config.getoption("rag_ci"))
     if not named or not asked.data.is_file():
-        kind = "is a folder" if named and asked.data.is_dir() else "is no file"
+        is_folder = bool(named) and asked.data.is_dir()
+        kind = "is a folder" if is_folder else "is no file"
         message = f"{str(asked.data)!r} {kind}; name a file with rows of data"
+        if is_folder:
+            message += ", or have questions made of documents in it: --rag-questions=50"
         raise _misused(f"--rag-from={named}: {message}")
     if asked.folder.exists() and not asked.folder.is_dir():
         raise _misused(
             f"--rag-init={folder} is no folder; the data go to --rag-from: "
             f"pytest --rag-init --rag-from={named}"
         )
-    if asked.service not in (None, *SERVICES):
-        others = "docs/how-to/gates-in-ci.md has what to copy for GitLab and Jenkins"
-        raise _misused(f"--rag-ci={asked.service}: expected {', '.join(SERVICES)}; {others}")
+    check_service(asked.service)
     return asked
+
+
+def check_service(service: str | None) -> None:
+    """Raise UsageError for a service of CI that no workflow is known for."""
+    if service not in (None, *SERVICES):
+        others = "docs/how-to/gates-in-ci.md has what to copy for GitLab and Jenkins"
+        raise _misused(f"--rag-ci={service}: expected {', '.join(SERVICES)}; {others}")
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
@@ -183,8 +191,8 @@ def _with_hint(message: str) -> str:
     return f"{message}. Here: --rag-set=dataset.{key[0]}=VALUE" if key else message
 
 
-def _write(asked: _Asked, files: dict[Path, str]) -> Iterator[str]:
-    """Write the files that are not there yet, and yield a line for each."""
+def write_new(asked: FirstFiles, files: Mapping[Path, str]) -> Iterator[str]:
+    """Write the files that are not there yet, and yield a line for each; raises UsageError."""
     for path, text in files.items():
         is_kept = path.exists()
         try:
@@ -220,7 +228,7 @@ def _found(proposal: Proposal) -> list[str]:
     return [*lines, "", _trial(proposal)]
 
 
-def _next(asked: _Asked, proposal: Proposal) -> Iterator[str]:
+def _next(asked: FirstFiles, proposal: Proposal) -> Iterator[str]:
     """Yield what to do next: to write the target or to look at low answers, and the command."""
     command = f"pytest {shell_word(asked.shown(asked.scenario))}"
     if proposal.target is not None:

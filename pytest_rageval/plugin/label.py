@@ -1,4 +1,4 @@
-"""``--rag-label N`` draws answers for people to label, and runs no tests."""
+"""``--rag-label N`` draws answers, or made questions, for people to judge, and runs no tests."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ from pytest_rageval.engine.planning.bind_labels import (
     levels_of,
 )
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import HumanLabels
+from pytest_rageval.model import HumanLabels, Sample
 from pytest_rageval.plugin.exit_status import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
-from pytest_rageval.plugin.show.label_lines import label_lines
+from pytest_rageval.plugin.show.label_lines import label_lines, review_lines
+from pytest_rageval.questions.base import MADE_BY, MODEL
 from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
+from pytest_rageval.reports.labels.draw_reviews import DrawnReviews, Unreviewed, draw_reviews
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS
 from pytest_rageval.text.printable import printable
 
 
 def label_instead(config: pytest.Config, given: str) -> None:
-    """Have this session draw ``given`` answers of each scenario, in this process, and run no test.
+    """Have this session draw ``given`` answers or made questions of each scenario, and run no test.
+
+    In this process.
 
     Raises pytest.UsageError for what is no number.
     """
@@ -49,7 +53,7 @@ class Labelling:
     def __init__(self, config: pytest.Config, n: int) -> None:
         self._config = config
         self._n = n
-        self._written: list[tuple[DrawnLabels, tuple[Path, Path] | None]] = []
+        self._written: list[tuple[DrawnLabels | DrawnReviews, tuple[Path, Path] | None]] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -71,11 +75,16 @@ class Labelling:
             raise pytest.UsageError(f"--rag-label: {printable(str(error))}") from error
         return True
 
-    def _drawn(self, plans: list[Plan]) -> list[DrawnLabels]:
-        """Return what was drawn for each metric of each scenario; raises all problems at once."""
-        found: list[DrawnLabels] = []
+    def _drawn(self, plans: list[Plan]) -> list[DrawnLabels | DrawnReviews]:
+        """Return what was drawn of each scenario; raises all problems at once."""
+        found: list[DrawnLabels | DrawnReviews] = []
         problems: list[Problem] = []
+        reviewed = set[tuple[str, str]]()
         for plan in plans:
+            data = (plan.info.path, plan.info.dataset_sha256)
+            if data not in reviewed and (made := _made(plan)):
+                found.append(self._reviews(plan, made))
+                reviewed.add(data)  # variants have them in common
             try:
                 found += self._of_scenario(plan)
             except UserError as error:
@@ -84,7 +93,19 @@ class Labelling:
             raise UserError(problems)
         return found
 
+    def _reviews(self, plan: Plan, made: Sequence[Sample]) -> DrawnReviews:
+        unreviewed = [sample for sample in made if sample.id not in plan.reviewed]
+        return draw_reviews(
+            Unreviewed(plan.info, len(made), unreviewed, plan.reviews),
+            self._config.stash[SETTINGS].run_paths,
+            self._n,
+            seed=secrets.randbits(53),
+            now=datetime.now(UTC),
+        )
+
     def _of_scenario(self, plan: Plan) -> Iterator[DrawnLabels]:
+        if not plan.info.human and _made(plan):
+            return  # people review the questions, and label answers only if the scenario says so
         ids = {case.id for case in plan.cases}
         for human in plan.info.human or (_wanted(plan),):
             yield draw_labels(
@@ -99,8 +120,18 @@ class Labelling:
         """Say what was drawn, where it is, and what to do next."""
         shown = self._config.stash[SETTINGS].run_paths.shown
         for drawn, files in self._written:
-            for line in label_lines(drawn, files, shown):
+            if isinstance(drawn, DrawnReviews):
+                lines = review_lines(drawn, files, shown)
+            else:
+                lines = label_lines(drawn, files, shown)
+            for line in lines:
                 terminalreporter.write_line(printable(line))
+
+
+def _made(plan: Plan) -> list[Sample]:
+    """Return the questions that a model made."""
+    samples = (case for case in plan.cases if isinstance(case, Sample))
+    return [sample for sample in samples if sample.metadata.get(MADE_BY) == MODEL]
 
 
 def _wanted(plan: Plan) -> HumanLabels:

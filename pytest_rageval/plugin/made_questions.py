@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pydantic import ValidationError
 
 from pytest_rageval.clients.base import ChatClient
-from pytest_rageval.clients.clients import check_chat
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.engine.planning.bind_metrics import client_settings
+from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import waited_for
-from pytest_rageval.errors import RagevalError, did_you_mean
+from pytest_rageval.errors import RagevalError
 from pytest_rageval.first_scenario.scenario_text import FUNCTION, shell_word, target_text
 from pytest_rageval.import_path import module_in
-from pytest_rageval.plugin.options import JUDGE_MODEL
+from pytest_rageval.plugin.asked_questions import AskedQuestions, asked_of, misused
+from pytest_rageval.plugin.from_data import write_new
 from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
 from pytest_rageval.plugin.settings import SETTINGS, Settings
 from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
 from pytest_rageval.plugin.show.terminal import say
-from pytest_rageval.questions.base import REASONS, SHARES, Documents, QuestionType, Slot
+from pytest_rageval.questions.base import REASONS, SHARES, Documents, Slot
 from pytest_rageval.questions.calls import Asked, expected_calls
 from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
@@ -38,7 +35,6 @@ from pytest_rageval.questions.scenario_text import SCENARIO, TARGET, scenario_te
 from pytest_rageval.questions.slots import draw_slots
 from pytest_rageval.questions.tested_judge import untold
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.scenario.model_specs import JudgeSpec
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
@@ -47,32 +43,6 @@ _SAY_S: Final = 10.0
 _PRICES: Final = (
     "is known; give --rag-set='judge.price={input: USD, output: USD}', of a million tokens"
 )
-_HOW: Final = "pytest --rag-init --rag-from=docs/ --rag-questions=50 --rag-judge-model=NAME"
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What the command line asks for; the documents and the folder are seen from ``here``."""
-
-    here: Path
-    folder: Path
-    documents: Path
-    count: int
-    seed: int
-    shares: Mapping[QuestionType, float]
-    writer: ClientSettings
-    judge: ClientSettings
-    controls: str
-    """Whether the judge has to pass control rows first: require, warn or off."""
-
-    def shown(self, path: Path) -> str:
-        """Return a path as the user would type it."""
-        return os.path.relpath(path, self.here)
-
-    @property
-    def own_files(self) -> list[Path]:
-        """The files that are written, which are no documents."""
-        return [self.folder / name for name in (QUESTIONS, REJECTED, SCENARIO, TARGET)]
 
 
 def make_questions(config: pytest.Config) -> int:
@@ -85,14 +55,14 @@ def make_questions(config: pytest.Config) -> int:
     config.stash[SETTINGS] = Settings.of(config)
     run = run_settings(config)
     try:
-        asked = _asked(config, run)
+        asked = asked_of(config, run)
         documents = read_documents(asked.documents, skip=asked.own_files)
         known = Known.of(asked.folder)
     except RagevalError as error:
-        raise _misused(str(error)) from error
+        raise misused(str(error)) from error
     say("".join(f"{printable(line)}\n" for line in _found(asked, documents)))
     if not documents.passages:
-        raise _misused(f"--rag-from={config.getoption('rag_from')}: no document could be read")
+        raise misused(f"--rag-from={config.getoption('rag_from')}: no document could be read")
     search = Nearest(documents.passages)
     slots = draw_slots(documents.passages, search, asked.count, asked.shares, asked.seed)
     making = _Making(asked, run, documents, known, slots, search)
@@ -104,7 +74,7 @@ def make_questions(config: pytest.Config) -> int:
 
 @dataclass(frozen=True)
 class _Making:
-    asked: _Asked
+    asked: AskedQuestions
     run: RunSettings
     documents: Documents
     known: Known
@@ -203,7 +173,7 @@ class _Making:
 
     def _failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Iterator[str]:
         whole = next(at for at, outcome in enumerate(outcomes) if outcome.failure is not None)
-        yield f"NOT DONE: {len(failed)} of {len(outcomes)} questions could not be made; "
+        yield f"NOT DONE: {len(failed)} of {counted(len(outcomes), 'question')} could not be made:"
         causes = Counter(str(outcome.failure) for outcome in failed)
         yield from (f"  {count}x {one_line(text)}" for text, count in causes.most_common(_LISTED))
         yield f"nothing is written. {self._goes_on()}"
@@ -215,34 +185,39 @@ class _Making:
         asked = self.asked
         counts = Counter(one.reason for one in found.rejected)
         lines = [f"{len(found.rows)} of {counted(len(self.open), 'question')} passed all checks"]
+        if not self.open:
+            lines = ["nothing is left to make"]
         lines += [f"  {counts[name]} rejected: {REASONS[name]}" for name in REASONS if counts[name]]
         known_too = sum(bool(row["common_knowledge"]) for row in found.rows)
         if known_too:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
-        written = []
-        if found.rows:
-            written.append((asked.folder / QUESTIONS, "".join(found.questions_text(self.known))))
-        if found.rejected:
-            written.append((asked.folder / REJECTED, "".join(found.rejected_text(self.known))))
+        try:
+            for name, has_new, chunks in (
+                (REJECTED, found.rejected, found.rejected_text(self.known)),
+                (QUESTIONS, found.rows, found.questions_text(self.known)),
+            ):
+                if has_new:
+                    write_atomically(asked.folder / name, chunks)
+                    lines.append(f"wrote {asked.shown(asked.folder / name)}")
+        except OSError as error:
+            raise misused(f"--rag-init: {error}") from error
         rows = [*self.known.rows, *found.rows]
         if rows:
-            written += self._new_files(rows)
-        for path, text in written:
-            write_atomically(path, [text])
-            lines.append(f"wrote {asked.shown(path)}")
+            lines += write_new(asked.first, self._new_files(rows))
         _say([*lines, *self._next(rows)])
         return int(pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED)
 
-    def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Path, str]]:
-        """Yield the scenario and the module with its target, unless they are there."""
-        folder = self.asked.folder
+    def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
+        """Return what is written once: the scenario, its target, and a workflow if asked for."""
+        folder, first = self.asked.folder, self.asked.first
         target = f"{module_in(folder, TARGET.removesuffix('.py'))}:{FUNCTION}"
         unanswerable = any(row.get("answerable") is False for row in rows)
         scenario = scenario_text(target, self.asked.judge.model, has_unanswerable=unanswerable)
         module = target_text(TARGET, SCENARIO, ("contexts", "answer"))
-        for name, text in ((SCENARIO, scenario), (TARGET, module)):
-            if not (folder / name).exists():
-                yield folder / name, text
+        files = {folder / SCENARIO: scenario, folder / TARGET: module}
+        if first.workflow is not None:
+            files[first.workflow] = first.workflow_text(asks=True)
+        return files
 
     def _next(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if not rows:
@@ -277,7 +252,7 @@ class _Progress:
             say(f"{self._done} of {self._total} questions\n")
 
 
-def _found(asked: _Asked, documents: Documents) -> Iterator[str]:
+def _found(asked: AskedQuestions, documents: Documents) -> Iterator[str]:
     read = ", ".join(f"{count} {name}" for name, count in documents.read.items())
     total = counted(sum(documents.read.values()), "document")
     of_formats = f" ({read})" if read else ""
@@ -298,92 +273,3 @@ def _listed(names: Sequence[str]) -> str:
 
 def _say(lines: Iterator[str] | Sequence[str]) -> None:
     say("".join(f"{printable(line)}\n" for line in lines if line))
-
-
-def _asked(config: pytest.Config, run: RunSettings) -> _Asked:
-    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
-    if folder is None or named is None:
-        raise _misused(f"--rag-questions goes with --rag-init and --rag-from: {_HOW}")
-    here = config.invocation_params.dir
-    if not named or not (here / named).exists():
-        raise _misused(f"--rag-from={named}: no such file or folder; name that of your documents")
-    if (here / folder).exists() and not (here / folder).is_dir():
-        raise _misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
-    judge_keys, seed, shares = _given(config)
-    spec = _judge(judge_keys)
-    judge = client_settings("judge", spec)
-    writer = replace(judge, role="writer")
-    if (model := config.getoption("rag_questions_model")) is not None:
-        writer = replace(writer, model=model)
-    else:
-        writer = judge
-    problems = check_chat(judge, run)
-    if problems:
-        raise _misused(f"judge.{problems[0]}")
-    count = _count(config.getoption("rag_questions"))
-    controls = spec.controls.mode if "controls" in judge_keys else "require"
-    return _Asked(here, here / folder, here / named, count, seed, shares, writer, judge, controls)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise _misused(f"--rag-questions={text}: expected a whole number from 1 on, such as 50")
-    return int(text)
-
-
-def _judge(keys: Mapping[str, Any]) -> JudgeSpec:
-    if "model" not in keys:
-        raise _misused(
-            f"--rag-questions needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, "
-            f"and for another server --rag-set judge.base_url=http://localhost:8000/v1"
-        )
-    try:
-        return JudgeSpec.model_validate(keys)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, ("judge", *problem["loc"])))
-        raise _misused(f"--rag-set={place}: {problem['msg']}") from None
-
-
-def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionType, float]]:
-    """Return what is set of the judge, the seed, and the shares of types; raises UsageError."""
-    judge: dict[str, Any] = {}
-    seed, shares = 0, dict(SHARES)
-    for override in config.stash[SETTINGS].overrides:
-        match override.path:
-            case ("judge", key):
-                judge[key] = override.value
-            case ("judge", key, part):
-                judge.setdefault(key, {})[part] = override.value
-            case ("embedding", "concurrency"):
-                pass  # --rag-concurrency is for both
-            case ("questions", "seed") if type(override.value) is int:
-                seed = override.value
-            case ("questions", "types"):
-                shares = _shares(override.flag, override.value)
-            case _:
-                raise _misused(
-                    f"{override.flag}: with --rag-questions, keys of 'judge' can be set, "
-                    "'questions.seed', a whole number, and 'questions.types', such as "
-                    "{single: 0.5, unanswerable: 0.5}"
-                )
-    return judge, seed, shares
-
-
-def _shares(flag: str, value: object) -> dict[QuestionType, float]:
-    given = value if isinstance(value, dict) else {}
-    for name in given:
-        if name not in SHARES:
-            hint = did_you_mean(str(name), SHARES)
-            raise _misused(f"{flag}: unknown type {name!r}.{hint} Known: {', '.join(SHARES)}")
-    numbers = [share for share in given.values() if type(share) in (int, float) and share >= 0]
-    total = sum(numbers)
-    if len(numbers) < len(given) or not 0 < total < float("inf"):
-        raise _misused(
-            f"{flag}: expected shares from 0 on, such as {{single: 0.7, paraphrase: 0.3}}"
-        )
-    return {name: given.get(name, 0.0) / total for name in SHARES}
-
-
-def _misused(message: str) -> pytest.UsageError:
-    return pytest.UsageError(printable(message))

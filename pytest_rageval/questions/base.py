@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from pytest_rageval.model import BY_MODEL, MADE_BY
 from pytest_rageval.text.json_value import digest
 
 QuestionType = Literal["single", "comparison", "paraphrase", "unanswerable"]
@@ -18,10 +19,6 @@ SHARES: Final[Mapping[QuestionType, float]] = {
     "unanswerable": 0.1,
 }
 """How many of the questions are of each type."""
-
-MADE_BY: Final = "made_by"
-MODEL: Final = "model"
-"""The column that tells made questions from others, and what it says of them."""
 
 REASONS: Final[Mapping[str, str]] = {
     "unreadable": "the model gave no reply that could be used",
@@ -48,6 +45,11 @@ class Passage:
     section_path: str
     text: str
     number: int
+
+    @property
+    def with_headings(self) -> str:
+        """The text below its headings, which may name what it is about."""
+        return f"{self.section_path}\n\n{self.text}" if self.section_path else self.text
 
     @cached_property
     def digest(self) -> str:
@@ -128,5 +130,5 @@ def question_row(slot: Slot, made: MadeQuestion, *, common_knowledge: bool) -> d
         "question_type": slot.type,
         "answerable": is_answerable,
         "common_knowledge": common_knowledge,
-        MADE_BY: MODEL,
+        MADE_BY: BY_MODEL,
     }

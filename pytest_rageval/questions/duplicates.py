@@ -5,131 +5,173 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
 from typing import Final
 
-from pytest_rageval.text.tokenize import has_cjk
+from pytest_rageval.text.evidence import content_words
+from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _ORDER: Final = 6
-_ALIKE: Final = 0.6
-"""The least chrF of two questions that are nearly the same."""
+_ORDER_ZH: Final = 2
+"""Of Chinese, Japanese and Korean, where a character is a syllable."""
+_ALIKE: Final = 0.55
+"""The least chrF of two questions, without their function words, that are nearly the same."""
+_ALIKE_UNANSWERED: Final = 0.8
+"""The least chrF of their full wordings if no answer tells them apart."""
 _SAME_ANSWER: Final = 0.6
 """The least chrF of their answers."""
-_COUNTED: Final = 4
-"""The order of the n-grams by which candidates are found."""
 
-_NUMBER: Final = re.compile(r"[^\W_]*\d[^\W_]*(?:[.,:/]\d+)*|第[一二三四五六七八九十百]+")
-_NAME: Final = re.compile(r"(?<=[^.!?？。\s]\s)[^\W\d_a-z][\w'’-]*|《[^》]+》")
-_OPPOSITES: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        (
-            r"\b(?:min(?:imum|imal)?|max(?:imum|imal)?|least|most|lowest|highest|smallest|largest|"
-            r"fewest|shortest|longest|slowest|fastest|youngest|oldest|first|second|third|last|before|"
-            r"after|with|without|not|never|start|begin|end|north|south|east|west|input|output|"
-            r"enabled?|disabled?|male|female|men|women|upper|lower|left|right|increase|decrease)\b"
-        ),
-        r"最[\u4e00-\u9fff]|不|没|未|前|后|男|女|东|南|西|北|增|减|进口|出口|开始|结束",
-    )
+_NUMBER: Final = re.compile(
+    r"[a-z]*\d[a-z\d]*(?:[.,:/-]\d+)*|第[一二三四五六七八九十百]+|"
+    r"[一二三四五六七八九十百]+(?=[号级届章条款项期集季层])"
 )
+_NAME: Final = re.compile(r"(?<=[^.!?？。\s]\s)[^\W\d_a-z][\w'’-]*|《[^》]+》")
+_ASKING_WORDS: Final = (
+    "city country place year month day date time long far old often much many frequently number "
+    "name kind type sort person author reason cause way amount length period happened called"
+)
+_ASKING: Final = frozenset(_ASKING_WORDS.split())
+"""Words that say no more than the question word does: "in which year" is "when"."""
+_ASKING_ZH: Final = re.compile(
+    r"请问|为什么|什么时候|什么|哪一|哪|谁|怎么样|怎样|怎么|如何|为何|何时|何|多长时间|多长|多久|多少|"
+    r"时候|时间|地方|地点|城市|国家|位于|设在|位置|作者|叫做|名字|几|年|月|是|的|了|在|于|由|被|为|有|"
+    r"里|中|吗|呢|个|种|名|位"
+)
+_POLES: Final = {
+    "most": re.compile(
+        r"\b(?:max(?:imum|imal)?|most|(?:high|larg|bigg|long|fast|old|great)est|at most)\b|"
+        r"最[大高多长快早老强重远]"
+    ),
+    "least": re.compile(
+        r"\b(?:min(?:imum|imal)?|least|(?:low|small|few|short|slow|young)est)\b|"
+        r"最[小低少短慢晚轻近弱]"
+    ),
+    "not": re.compile(r"\b(?:not|no|never|without|cannot|\w+n['’]t)\b|[不没未无非]"),
+    "first": re.compile(r"\bfirst\b|首[次位个届]"),
+    "last": re.compile(r"\b(?:last|final|latest)\b|最后|末"),
+    "before": re.compile(r"\bbefore\b|以前|之前"),
+    "after": re.compile(r"\bafter\b|以后|之后"),
+}
+"""What turns a question into its opposite, in any wording."""
+
+
+_Pair = tuple[str, int]
+"""Two characters that follow each other, and how often they did before in the text."""
 
 
 class AskedBefore:
-    """The questions that were asked, by the ids of their rows."""
+    """The questions that were asked, by the ids of their rows.
+
+    Two questions are nearly the same if they differ in case, punctuation and white space alone; or
+    if their wordings are alike (chrF1, Popović 2015) and their answers are, too. Not if one names
+    another number or name than the other, a maximum where the other has a minimum, or if they
+    differ by one replaced expression alone: "Who leads the club?", "Who leads the choir?".
+    """
 
     def __init__(self) -> None:
         self._same: dict[str, str] = {}
-        self._asked: list[tuple[str, _Question, _Question]] = []
-        self._places: defaultdict[_Telling, defaultdict[str, list[int]]] = defaultdict(
+        self._asked: list[tuple[str, _Text, _Text]] = []
+        self._places: defaultdict[frozenset[str], defaultdict[_Pair, list[int]]] = defaultdict(
             lambda: defaultdict(list)
         )
+        """By what must be equal, the questions that have a pair of characters."""
 
     def add(self, row_id: str, question: str, answer: str) -> None:
         """Remember a question."""
-        asked = _Question(question)
-        self._same.setdefault(asked.text, row_id)
-        for gram in asked.grams[_COUNTED - 1] if len(asked.grams) >= _COUNTED else ():
-            self._places[asked.telling][gram].append(len(self._asked))
-        self._asked.append((row_id, asked, _Question(answer)))
+        asked = _Text(question)
+        self._same.setdefault(asked.letters, row_id)
+        for pair in _pairs(asked.content):
+            self._places[asked.telling][pair].append(len(self._asked))
+        self._asked.append((row_id, asked, _Text(answer)))
 
     def find(self, question: str, answer: str) -> str | None:
         """Return the id of the first question that is nearly the same, or None."""
-        asked, replied = _Question(question), _Question(answer)
-        if asked.text in self._same:
-            return self._same[asked.text]
+        asked, replied = _Text(question), _Text(answer)
+        if asked.letters in self._same:
+            return self._same[asked.letters]
         for at in self._candidates(asked):
             row_id, earlier, its_answer = self._asked[at]
-            if (
-                not _contradict(asked.names, earlier.names)
-                and _is_same_answer(replied, its_answer)
-                and asked.chrf(earlier) >= _ALIKE
-            ):
+            if _is_same(asked, replied, earlier, its_answer):
                 return row_id
         return None
 
-    def _candidates(self, asked: _Question) -> list[int]:
-        if len(asked.grams) < _COUNTED:
-            return []
-        places: Mapping[str, list[int]] = self._places.get(asked.telling, {})
+    def _candidates(self, asked: _Text) -> list[int]:
+        """Return the places of the questions whose chrF may be high enough."""
         common: Counter[int] = Counter()
-        for gram in asked.grams[_COUNTED - 1]:
-            common.update(places.get(gram, ()))
-        least = 0.2 * len(asked.grams[_COUNTED - 1])
-        return sorted(at for at, count in common.items() if count >= least)
+        places: Mapping[_Pair, list[int]] = self._places.get(asked.telling, {})
+        for pair in _pairs(asked.content):
+            common.update(places.get(pair, ()))
+        length, order = len(asked.content), _order(asked.content)
+        return sorted(
+            at
+            for at, count in common.items()
+            if _highest(count, length, len(self._asked[at][1].content), order) >= _ALIKE
+        )
 
 
-_Telling = frozenset[str]
+class _Text:
+    """A question or an answer, with what is compared of it."""
 
-
-@dataclass(frozen=True)
-class _Question:
-    raw: str
-
-    @cached_property
-    def text(self) -> str:
-        """The letters and digits alone, in lower case."""
-        return "".join(letter for letter in self.folded if letter.isalnum())
-
-    @cached_property
-    def folded(self) -> str:
-        return unicodedata.normalize("NFKC", self.raw).lower()
+    def __init__(self, text: str) -> None:
+        self.raw = text
+        self.folded = unicodedata.normalize("NFKC", text).lower()
 
     @cached_property
-    def grams(self) -> list[Counter[str]]:
-        """The n-grams of each order from 1."""
-        text = self.text
-        last = min(_ORDER, len(text))
-        return [
-            Counter(text[at : at + n] for at in range(len(text) - n + 1))
-            for n in range(1, last + 1)
-        ]
+    def letters(self) -> str:
+        """The letters and digits alone."""
+        return _letters(self.folded)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words that say something, in Chinese the characters; all if none does."""
+        if has_cjk(self.folded):
+            words = split_characters(_ASKING_ZH.sub(" ", self.folded))
+        else:
+            words = [word for word in content_words(self.folded) if word not in _ASKING]
+        return words or split_characters(self.folded)
+
+    @cached_property
+    def content(self) -> str:
+        """The same words, without white space."""
+        return "".join(self.words)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
+        """The words with a digit, and Chinese ordinals."""
         return frozenset(_NUMBER.findall(self.folded))
 
     @cached_property
-    def telling(self) -> _Telling:
-        """What two questions that are the same share: numbers, and words with opposites."""
-        words = _OPPOSITES[has_cjk(self.folded)].findall(self.folded)
-        return self.numbers.union(words)
+    def telling(self) -> frozenset[str]:
+        """What is equal in questions that are the same: numbers, and what makes an opposite."""
+        poles = (name for name, pattern in _POLES.items() if pattern.search(self.folded))
+        return self.numbers.union(poles, re.findall("[东南西北男女]", self.folded))
 
     @cached_property
     def names(self) -> frozenset[str]:
+        """The words with a capital, but for the first, and titles of Chinese works."""
         return frozenset(name.lower() for name in _NAME.findall(self.raw))
 
-    def chrf(self, other: _Question) -> float:
-        """Return chrF1: the F-measure of the mean precision and recall of n-grams, n = 1..6."""
-        last = min(len(self.grams), len(other.grams))
-        if not last:
-            return 0.0
-        pairs = list(zip(self.grams, other.grams, strict=False))
-        common = [(one & another).total() for one, another in pairs]
-        precision = sum(n / one.total() for n, (one, _) in zip(common, pairs, strict=True)) / last
-        recall = sum(n / other.total() for n, (_, other) in zip(common, pairs, strict=True)) / last
-        return 2 * precision * recall / (precision + recall) if precision else 0.0
+
+def _is_same(asked: _Text, replied: _Text, earlier: _Text, its_answer: _Text) -> bool:
+    return (
+        not _contradict(asked.names, earlier.names)
+        and _is_same_answer(replied, its_answer)
+        and _chrf(asked.content, earlier.content) >= _ALIKE
+        and not _differ_by_one_expression(asked.words, earlier.words)
+        and (bool(replied.letters) or _chrf(asked.letters, earlier.letters) >= _ALIKE_UNANSWERED)
+    )
+
+
+def _is_same_answer(one: _Text, other: _Text) -> bool:
+    if not one.letters or not other.letters:
+        return one.letters == other.letters
+    if _contradict(one.numbers, other.numbers):
+        return False
+    shorter, longer = sorted((one.letters, other.letters), key=len)
+    is_part = shorter in longer and (3 * len(shorter) >= len(longer) or shorter.isdigit())
+    return is_part or _chrf(one.content, other.content) >= _SAME_ANSWER
 
 
 def _contradict(some: frozenset[str], others: frozenset[str]) -> bool:
@@ -137,10 +179,67 @@ def _contradict(some: frozenset[str], others: frozenset[str]) -> bool:
     return bool(some - others) and bool(others - some)
 
 
-def _is_same_answer(one: _Question, other: _Question) -> bool:
-    if not one.text or not other.text:
-        return one.text == other.text
-    if _contradict(one.numbers, other.numbers):
+def _differ_by_one_expression(some: list[str], others: list[str]) -> bool:
+    """Return whether one has another expression in one place, and all else is equal.
+
+    It is the same expression if the beginnings are equal ("founder", "founded").
+    """
+    codes = SequenceMatcher(None, some, others, autojunk=False).get_opcodes()
+    changes = [code for code in codes if code[0] != "equal"]
+    if not changes:
         return False
-    short, long = sorted((one.text, other.text), key=len)
-    return short in long or one.chrf(other) >= _SAME_ANSWER
+    kind, start, end, other_start, other_end = changes[0]
+    is_only, is_replaced = len(changes) == 1, kind == "replace"
+    left, right = "".join(some[start:end]), "".join(others[other_start:other_end])
+    if not has_cjk(left + right):
+        return is_only and is_replaced and left[:4] != right[:4]
+    # The topic stands first: what is replaced in it, or put before it, makes another one. Behind
+    # it, one character may be a part of a word that means the same.
+    is_topic = 2 * start < len(some) if is_replaced else is_only and start == other_start == 0
+    return is_topic or (is_only and is_replaced and min(len(left), len(right)) > 1)
+
+
+def _chrf(one: str, other: str) -> float:
+    """Return chrF1: the F-measure of the mean precision and recall of n-grams, n = 1..6."""
+    last = min(_order(one), len(one), len(other))
+    common = [(_grams(one, n) & _grams(other, n)).total() for n in range(1, last + 1)]
+    return _f1(common, len(one), len(other))
+
+
+def _order(text: str) -> int:
+    return _ORDER_ZH if has_cjk(text) else _ORDER
+
+
+def _f1(common: list[int], length: int, other_length: int) -> float:
+    """Return the F-measure for the numbers of common n-grams of two texts, from n = 1."""
+    if not any(common):
+        return 0.0
+    precision = sum(count / (length - at) for at, count in enumerate(common))
+    recall = sum(count / (other_length - at) for at, count in enumerate(common))
+    return 2 * precision * recall / (precision + recall) / len(common)
+
+
+@lru_cache(maxsize=2**16)
+def _highest(common: int, length: int, other_length: int, order: int) -> float:
+    """Return the highest chrF of texts of these lengths with so many pairs in common.
+
+    A longer n-gram in common begins with a pair in common, another one for each.
+    """
+    lengths = (length, other_length)
+    least = min(lengths)
+    last = min(order, least)
+    return _f1([least, *(min(common, least - n + 1) for n in range(2, last + 1))], *lengths)
+
+
+@lru_cache(maxsize=2**16)
+def _grams(text: str, n: int) -> Counter[str]:
+    return Counter(text[at : at + n] for at in range(len(text) - n + 1))
+
+
+def _pairs(text: str) -> Iterator[_Pair]:
+    for pair, count in _grams(text, 2).items():
+        yield from ((pair, number) for number in range(count))
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text if letter.isalnum())

@@ -113,7 +113,8 @@ class _Slot:
 
     async def _checked_answerable(self, made: MadeQuestion) -> Outcome:
         judge = self._models.judge
-        found = await support(judge, made, [passage.text for passage in self._slot.passages])
+        sources = [passage.with_headings for passage in self._slot.passages]
+        found = await support(judge, made, sources)
         if found.level != "full":
             return self._refused(made, "not_supported", f"{found.level}: {found.reason}")
         without = await alone(judge, made.question)
@@ -128,9 +129,8 @@ class _Slot:
         judge, own = self._models.judge, self._slot.passages
         made = replace(made, answer=NOT_THERE[language_of(made.question)])
         nearest = [*own, *self._search.find(made.question, _NEAREST, but=own)]
-        is_answered, why = await answered(
-            judge, made.question, [passage.text for passage in nearest]
-        )
+        sources = [passage.with_headings for passage in nearest]
+        is_answered, why = await answered(judge, made.question, sources)
         if is_answered:
             return self._refused(made, "answerable", why)
         if not (await alone(judge, made.question)).is_clear:

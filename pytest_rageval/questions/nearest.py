@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -26,8 +27,8 @@ class Nearest:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = passages
-        self._places: dict[str, array[int]] = {}
-        self._counts: dict[str, array[int]] = {}
+        # Of each word, the places of the passages with it, each followed by how often it is there.
+        self._entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         lengths = [self._index(at, passage.text) for at, passage in enumerate(passages)]
         mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
         self._norms = [_K1 * (1.0 - _B + _B * length / mean) for length in lengths]
@@ -47,19 +48,17 @@ class Nearest:
         """Add a passage; return how many words it has."""
         counts = Counter(_words(text))
         for word, count in counts.items():
-            if word not in self._places:
-                self._places[word], self._counts[word] = array("I"), array("I")
-            self._places[word].append(at)
-            self._counts[word].append(count)
+            self._entries[word].extend((at, count))
         return counts.total()
 
     def _scores(self, text: str) -> dict[int, float]:
         """Return the score of each passage, by its place, that shares a word with the text."""
         scores: dict[int, float] = {}
         for word in dict.fromkeys(_words(text)):
-            places = self._places.get(word, ())
-            idf = math.log(1.0 + (len(self._norms) - len(places) + 0.5) / (len(places) + 0.5))
-            for at, count in zip(places, self._counts.get(word, ()), strict=True):
+            entries = self._entries.get(word, array("I"))
+            having = len(entries) // 2
+            idf = math.log(1.0 + (len(self._norms) - having + 0.5) / (having + 0.5))
+            for at, count in zip(entries[::2], entries[1::2], strict=True):
                 weight = count * (_K1 + 1.0) / (count + self._norms[at])
                 scores[at] = scores.get(at, 0.0) + idf * weight
         return scores
@@ -71,9 +70,14 @@ def _words(text: str) -> Iterator[str]:
     if not has_cjk(text):
         yield from tokens
         return
-    for is_cjk, run in groupby(tokens, has_cjk):
+    for is_cjk, run in groupby(tokens, _is_cjk):
         row = list(run)
         if is_cjk and len(row) > 1:
             yield from map("".join, pairwise(row))
         else:
             yield from row
+
+
+@lru_cache(maxsize=2**15)
+def _is_cjk(token: str) -> bool:
+    return has_cjk(token)

@@ -1,4 +1,4 @@
-"""What is missing of a run, in words: rows, answers, scores, and judges not to be trusted."""
+"""What is missing of a run, in words: rows, answers, scores; what is not to be trusted."""
 
 from __future__ import annotations
 
@@ -34,10 +34,15 @@ class Missing:
 
 
 def missing_in(result: ScenarioResult) -> Iterator[Missing]:
-    """Yield what is missing: rows, then answers, then metrics that failed or do not apply.
+    """Yield who wrote the questions, then what is missing: rows, answers, scores of metrics.
 
-    If the target is not written yet, that alone: no metric has anything else to say.
+    If the target is not written yet, no more than that: no metric has anything else to say.
     """
+    if result.info.made is not None:
+        # Not at the top: most questions are written by people.
+        from pytest_rageval.reports.made_questions import made_lines
+
+        yield from map(Missing, made_lines(result))
     yield from _invalid_rows(result)
     skipped = sum(
         sample.outcome == "skipped"

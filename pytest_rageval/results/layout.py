@@ -23,6 +23,7 @@ from pytest_rageval.model import (
     Counts,
     Estimate,
     GateResult,
+    MadeQuestions,
     MetricColumn,
     MetricSummary,
     RunInfo,
@@ -91,6 +92,8 @@ class SavedHead(Value, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...] = ()
     sample: Sampling | None = None
     """Which of its rows were asked; None where all were."""
+    made: MadeQuestions | None = None
+    """How many questions a model wrote; None without any, and in runs of earlier versions."""
     estimates: Mapping[str, Estimate] = NOTHING
 
     @property
@@ -179,6 +182,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         },
         "complete": result.complete,
         "counts": result.counts,
+        **({} if info.made is None else {"made": info.made}),
         **_sample(result),
         **_causes(result),
         **_groups(result),

@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     Estimate,
     GateOutcome,
     GateResult,
+    MadeQuestions,
     MetricSummary,
     RunInfo,
     Sampling,
@@ -73,6 +74,8 @@ class RunPoint(Value, frozen=True):
     """The baselines that it was compared with; empty in runs of old versions."""
     sample: Sampling | None = None
     """Which of its rows were asked: its means are then estimates over all of them."""
+    made: MadeQuestions | None = None
+    """How many of its questions a model wrote; None without any."""
 
     @property
     def failed(self) -> bool:
@@ -106,6 +109,7 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         failed_gates=_failed(result.gates),
         compared=tuple(_compared(result.comparisons, result.gates)),
         sample=result.info.sample,
+        made=result.info.made,
     )
 
 
@@ -212,6 +216,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         failed_gates=_failed(head.gates),
         compared=tuple(_compared(head.comparisons, head.gates)),
         sample=head.sample,
+        made=head.made,
     )
 
 

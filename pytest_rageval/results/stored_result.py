@@ -49,4 +49,5 @@ def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
         diagnose=None if head.causes is None else Diagnosis(),
         variant=variant or head.variant,
         sample=head.sample,
+        made=head.made,
     )

@@ -10,10 +10,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE, SUPPORT, SUPPORT_LEVELS
-from pytest_rageval.scenario.data_specs import Delimiter, TextEncoding
+from pytest_rageval.scenario.data_specs import Delimiter, Names, TextEncoding, listed
 from pytest_rageval.scenario.spec import (
     NUMBER,
-    TEXT,
     Count,
     Name,
     Number,
@@ -41,11 +40,7 @@ STYLES: Final = (
 _Grade = Annotated[int, Field(ge=0, le=MAX_GRADE, strict=True)]
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str | int | float) else value
-
-
-Texts = Annotated[list[Name], BeforeValidator(_listed)]
+Texts = Annotated[list[Name], BeforeValidator(listed)]
 
 
 _PATTERN: Final = {"type": "string", "pattern": r"\("}
@@ -102,7 +97,7 @@ class RefusalsSpec(Spec):
         "metrics",
     )
     also: Texts = Field([], description="further sentences that refuse")
-    language: Annotated[list[Literal["en", "zh"]], BeforeValidator(_listed)] = Field(
+    language: Annotated[list[Literal["en", "zh"]], BeforeValidator(listed)] = Field(
         ["en", "zh"], description="the languages of the phrases; answers in others are unclear"
     )
     empty: Literal["worst", "refused"] = Field(
@@ -176,16 +171,6 @@ def true_or_mapping(value: Any) -> Any:
         return value
     found = shorten(repr(value))
     raise ValueError(f"expected true or {{retrieval: METRIC, generation: METRIC}}, found {found}")
-
-
-_NAME = {**TEXT, "minLength": 1}
-
-
-_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
-
-
-Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
-"""A name, or a list of them."""
 
 
 def _level(value: Any) -> Any:
@@ -263,7 +248,7 @@ class HumanSpec(Spec):
         """Refuse words for levels where they would silently stand for numbers of another scale."""
         levels = value.get("levels") if isinstance(value, Mapping) else None
         words = [one for one in levels if one in SUPPORT_LEVELS] if isinstance(levels, list) else []
-        if words and _listed(value.get("of")) != [SUPPORT]:
+        if words and listed(value.get("of")) != [SUPPORT]:
             raise ValueError(f"level {words[0]!r} is one of 'of: {SUPPORT}'; write numbers here")
         return value
 

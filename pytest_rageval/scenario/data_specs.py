@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE, KEY_OF
-from pytest_rageval.scenario.spec import Encoding, Megabytes, Name, Spec, Text, Whole
+from pytest_rageval.scenario.spec import TEXT, Encoding, Megabytes, Name, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.text.json_value import may_meet, parse_path
 
@@ -21,6 +28,17 @@ MaxMb = Annotated[
         "and .parquet 64",
     ),
 ]
+
+
+def listed(value: Any) -> Any:
+    """Return the list that a single value stands for; all else as it is."""
+    return [value] if isinstance(value, str | int | float) else value
+
+
+_NAME = {**TEXT, "minLength": 1}
+_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
+Names = Annotated[list[Name], BeforeValidator(listed), WithJsonSchema(_NAMES)]
+"""A name, or a list of them."""
 
 
 def _one_character(text: str) -> str:
@@ -120,6 +138,11 @@ class DatasetSpec(Spec):
         "empty answer",
     )
     rows_at: RowsAt = None
+    reviews: Names = Field(
+        [],
+        description="files in which people say which rows to keep: paths, or patterns such as "
+        "questions-review*.csv, which may match nothing yet",
+    )
     merge_rows: Name | None = Field(
         None,
         description="column: rows with the same value are one sample, whose contexts and ids "
@@ -213,6 +236,8 @@ class DatasetSpec(Spec):
             raise ValueError("'rows_at' is where the rows are in the file that 'path' names")
         if self.merge_rows is not None and self.qrels_path is not None:
             raise ValueError("'merge_rows' is for 'path' and 'rows', not for TREC files")
+        if self.reviews and self.qrels_path is not None:
+            raise ValueError("'reviews' are of rows ('path' or 'rows'), not of TREC files")
         return self
 
 

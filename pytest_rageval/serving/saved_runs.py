@@ -37,7 +37,7 @@ from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.serving.project import pick
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, made_text
 
 LATEST: Final = "latest"
 PREVIOUS: Final = "previous"
@@ -283,6 +283,8 @@ def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:
         yield f"{which} is partial: {counts.ran} of {counts.samples} samples ran"
     elif text := run.view.asked:
         yield f"{which}: {text}"
+    if run.head.made is not None:
+        yield f"{which}: {made_text(run.head.made)}"
 
 
 def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
@@ -362,6 +364,11 @@ def _place(root: Path, run: Path, about: SavedScenario, sample_id: str) -> tuple
         raise ValueError("outside of the root")
     row_lines = None if spec.rows is None else _lines_of(file, spec.rows)
     dataset = load_dataset(spec, scenario.parent, about.path, row_lines, answers=answers)
+    if spec.reviews:
+        # Not at the top: most rows are not reviewed by people.
+        from pytest_rageval.datasets.reviews import with_reviews
+
+        dataset = with_reviews(dataset, spec.reviews, scenario.parent, about.path)
     if dataset.sha256 != about.dataset_sha256:
         raise ValueError("the data have changed")
     at = [case.id for case in dataset.cases].index(sample_id)

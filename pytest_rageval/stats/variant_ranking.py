@@ -36,7 +36,7 @@ from pytest_rageval.stats.paired import compare_paired
 from pytest_rageval.stats.summary import summarize
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, made_text
 
 # In the messages of paired tests a pair is two scores of a sample; here it is two variants.
 _PAIRS_OF_SAMPLES = re.compile(r"\bpair(s?)\b")
@@ -90,6 +90,7 @@ def rank_variants(
         ranked = [
             replace(variant, letters=(letters or {}).get(variant.name, "")) for variant in ranked
         ]
+    made = [made_text(leading.info.made)] if leading.info.made is not None else []
     return Ranking(
         scenario=leading.info.name,
         metric=contest.of,
@@ -100,7 +101,7 @@ def rank_variants(
         total=common.total,
         undecided=undecided,
         causes=tuple(cause_changes(ordered, leading)),
-        remarks=(*crowded, *_remarks(common, contest, unlike, undecided)),
+        remarks=(*made, *crowded, *_remarks(common, contest, unlike, undecided)),
         complete=complete,
         higher_is_better=upwards,
     )

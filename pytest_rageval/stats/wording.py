@@ -13,6 +13,7 @@ from pytest_rageval.model import (
     Correction,
     Disagreement,
     Estimate,
+    MadeQuestions,
     MetricComparison,
     Ranking,
     SampleResult,
@@ -114,6 +115,22 @@ def sample_text(info: ScenarioInfo) -> str:
         return ""
     asked = f"{len(sample.drawn):,} of {sample.rows:,} rows asked (seed {sample.seed})"
     return f"sampled: {asked}; means over all rows are estimated with {sample.against}"
+
+
+def made_text(made: MadeQuestions) -> str:
+    """Return how many questions a model wrote, and how many of them people have seen.
+
+    >>> made_text(MadeQuestions(50, reviewed=12, rejected=3, rows=80))
+    '50 of 80 questions are made by a model, 12 of them reviewed by a person, 3 rejected (left out)'
+    """
+    by_people = f"{made.reviewed} reviewed by a person"
+    rejected = f", {made.rejected} rejected (left out)" if made.rejected else ""
+    if made.count < made.rows:
+        are = "is" if made.count == 1 else "are"
+        by_people = by_people.replace(" ", " of them ", 1)
+        head = f"{made.count} of {made.rows} questions {are} made by a model"
+        return f"{head}, {by_people}{rejected}"
+    return f"{counted(made.count, 'made question')}, {by_people}{rejected}"
 
 
 def counted(count: int, what: str) -> str:

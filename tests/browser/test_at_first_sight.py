@@ -313,6 +313,21 @@ def test_what_is_missing_is_said_in_chinese_too(open_report: Any, weigh: Weigh) 
         "acc: 0.7500 without 1 of 5 that count as the worst: 拒答": (
             "acc: 不计时为 0.7500，5 个中有 1 个计为最差：拒答"
         ),
+        "50 made questions, 0 reviewed by a person; a mean over made questions tells versions "
+        "apart; it is no estimate of quality for users": (
+            "50 个问题由模型生成，其中 0 个经人工审核；"
+            "在生成的问题上，均值可用于区分版本，不能用来估计系统对用户的质量"
+        ),
+        "50 of 80 questions are made by a model, 12 of them reviewed by a person, 3 rejected "
+        "(left out)": (
+            "80 个问题中有 50 个由模型生成，其中 12 个经人工审核，另有 3 个被人工否决（已剔除）"
+        ),
+        "recall@5 is 0.8123 (0.7012..0.8998) over 48 of 50 made questions, - over 0 others": (
+            "recall@5：生成的问题 0.8123 (0.7012..0.8998)（50 个中的 48 个），其他问题 -（0 个）"
+        ),
+        "means of made and other questions apart: not estimated where a sample is asked": (
+            "抽样运行不分别估计生成的问题和其他问题的均值"
+        ),
         "mrr 0.5901, 12 % of all results have no judgement: between 0.5901 and 0.6581": (
             "mrr 0.5901，全部结果中有 12% 未经判定：均值在 0.5901 与 0.6581 之间"
         ),

@@ -16,7 +16,16 @@ from pytest_rageval.engine.planning.bind_columns import check_columns, check_nam
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
-from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, value_text
+from pytest_rageval.model import (
+    BY_MODEL,
+    MADE_BY,
+    Case,
+    InvalidRow,
+    MadeQuestions,
+    Sample,
+    ScenarioView,
+    value_text,
+)
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF, NAMED
@@ -44,6 +53,7 @@ def bind_dataset(binding: Binding) -> Dataset | None:
     else:
         binding.warnings += dataset.warnings
         binding.remarks += _read_by_likely_names(dataset)
+        binding.remarks += dataset.remarks
         binding.remarks += offers(binding, dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
@@ -80,7 +90,7 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    return load_dataset(
+    dataset = load_dataset(
         spec,
         folder,
         where,
@@ -93,6 +103,13 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         kept=_named_columns(binding.scenario),
         of_answers=read_of_answers(binding),
     )
+    if spec.reviews:
+        # Not at the top: most rows are not reviewed by people.
+        from pytest_rageval.datasets.reviews import with_reviews
+
+        where = binding.loaded.where("dataset", "reviews")
+        return with_reviews(dataset, spec.reviews, folder, where)
+    return dataset
 
 
 def lines_of_data(binding: Binding) -> list[int | None]:
@@ -127,6 +144,17 @@ def own_names(dataset: Dataset, key_map: Mapping[str, str]) -> dict[str, str]:
         if column not in (*dataset.metadata_columns, *FIELDS)
         and (column in fields or column in FIELD_OF)
     }
+
+
+def made_questions(dataset: Dataset, cases: Sequence[Case]) -> MadeQuestions | None:
+    """Return how many of the cases hold questions that a model wrote; None without any.
+
+    All that a run could ask are counted, whichever it chooses.
+    """
+    made = {case.id for case in cases if case.metadata.get(MADE_BY) == BY_MODEL}
+    if not made:
+        return None
+    return MadeQuestions(len(made), len(made & dataset.reviewed), dataset.rejected, rows=len(cases))
 
 
 def _unused(variant: str) -> str:

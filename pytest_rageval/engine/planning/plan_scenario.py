@@ -24,6 +24,7 @@ from pytest_rageval.engine.planning.bind_cases import (
     bind_dataset,
     bind_samples,
     lines_of_data,
+    made_questions,
     own_names,
 )
 from pytest_rageval.engine.planning.bind_columns import contexts_hint
@@ -231,6 +232,8 @@ def _bind(
         empty_answer=scenario.empty_answer,
         answers=answers,
         left_out=1 if left_out is None else left_out,
+        reviews=scenario.dataset.reviews,
+        reviewed=dataset.reviewed if dataset is not None else frozenset(),
         target=target,
         saved_columns=_saved_columns(binding),
         keeps_expected=paths.keeps_expected,
@@ -366,6 +369,7 @@ def _with_data(
         dataset_sha256=dataset.sha256,
         judgements_sha256=dataset.judgements_sha256,
         metadata_columns=dataset.metadata_columns,
+        made=made_questions(dataset, cases),
     )
     bind_groups(binding, info, cases)
     return info

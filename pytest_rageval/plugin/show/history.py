@@ -17,7 +17,7 @@ from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.stats.wording import change, figure, interval
+from pytest_rageval.stats.wording import change, figure, interval, made_text
 from pytest_rageval.text.printable import cells, one_line, pad, printable
 
 _LISTED = 10
@@ -113,6 +113,7 @@ def _remark(point: RunPoint) -> str:
     partial = f"{word}: {point.counts.ran} of {point.counts.samples} samples"
     remarks = [] if point.complete else [partial]
     remarks += [f"sampled: {len(point.sample.drawn)} rows asked"] if point.sample else []
+    remarks += [made_text(point.made)] if point.made else []
     remarks += [f"overridden: {', '.join(point.overridden)}"] if point.overridden else []
     remarks += [_baselines(point)] if _are_several(point) else []
     return one_line("; ".join(remarks))

@@ -6,9 +6,12 @@ Nothing here tells what the judge said: who reads it is about to label.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
+from pytest_rageval.datasets.reviews import PATTERN
 from pytest_rageval.reports.labels.draw_labels import HALF_WIDTH, DrawnLabels
+from pytest_rageval.reports.labels.draw_reviews import DrawnReviews
 from pytest_rageval.stats.labels.strata import CHANGED
 from pytest_rageval.stats.wording import counted, label_range
 from pytest_rageval.text.printable import one_line
@@ -57,6 +60,32 @@ def label_lines(
     line = f"human: {{file: {_LABELLED}, of: {human.metric}, levels: [{levels}]}}"
     yield f"to keep the labels, put that file and {shown(drawn.draws)} beside the scenario"
     yield f"and write in {info.path}:  {line}"
+
+
+def review_lines(
+    drawn: DrawnReviews, files: tuple[Path, Path] | None, shown: Callable[[Path], str]
+) -> Iterator[str]:
+    """Yield the lines about questions to review; ``files`` as for ``label_lines``."""
+    info, named = drawn.unreviewed.info, drawn.unreviewed.files
+    title, path = info.name, info.path
+    questions = counted(drawn.unreviewed.made, "made question")
+    if files is None:
+        yield one_line(f"{title}: {questions}, and people reviewed all that are in the data")
+        return
+    picked = len(drawn.sheet.rows)
+    reviewed = drawn.unreviewed.made - len(drawn.unreviewed.questions)
+    yield one_line(f"{title}: {picked} of {questions} drawn to review; {reviewed} reviewed before")
+    table, page = files
+    yield f"table {shown(table)}"
+    yield f"page  {shown(page)}"
+    yield "review on the page in a browser and press Download, or fill in 'verdict' (accept,"
+    yield "reject or edit) and 'reviewer' of the table in a spreadsheet; then put that file beside"
+    if any(fnmatch(table.name, pattern) for pattern in named):
+        yield f"{path}: runs read it from there ({PATTERN})"
+    elif named:
+        yield f"{path}, and add it to dataset.reviews there"
+    else:
+        yield f"{path}, and write there:  dataset: {{..., reviews: [{PATTERN}]}}"
 
 
 def _how(drawn: DrawnLabels) -> str:

@@ -16,7 +16,7 @@ COLUMNS: Final = (
     *("question", "contexts", "answer", "id"),
     *("metric", "asked", "annotator", "label", "note", "drawn", "digest"),
 )
-"""The columns of a sheet. The page that downloads one has them too (label.js)."""
+"""The columns of a sheet. The page that downloads one has them too (answer_sheet.js)."""
 
 _MARK: Final = "\ufeff"  # without it spreadsheets take UTF-8 for an old code page
 
@@ -87,7 +87,7 @@ _MEANINGS: Final = {
     "partial": "the source says one part of it, and does not say another",
     "full": "the source says all that the statement says, or it follows from the source alone",
 }
-"""In the words of the judge's prompt; label.js has them in the language of its reader, too."""
+"""In the words of the judge's prompt; answer_sheet.js has them in its reader's language, too."""
 
 
 def sheet_csv(sheet: LabelSheet) -> Iterator[str]:
@@ -108,7 +108,14 @@ def _cells(sheet: LabelSheet, row: LabelRow) -> list[str]:
     return [*map(quoted, texts), "", "", row.drawn, row.digest]
 
 
-LABEL_SCRIPTS: Final = ("words.js", "elements.js", "frame.js", "label.js", "label_start.js")
+LABEL_SCRIPTS: Final = (
+    "words.js",
+    "elements.js",
+    "frame.js",
+    "label.js",
+    "answer_sheet.js",
+    "label_start.js",
+)
 """In an order in which each may use those before it."""
 
 

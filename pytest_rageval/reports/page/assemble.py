@@ -115,6 +115,7 @@ SCRIPTS = (
     "comparison.js",
     "agreement.js",
     "label.js",
+    "answer_sheet.js",
     "label_found.js",
     "samples.js",
     "detail.js",

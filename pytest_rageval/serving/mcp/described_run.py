@@ -6,10 +6,12 @@ import asyncio
 import json
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.reports.made_questions import made_lines
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import point_of
@@ -220,6 +222,7 @@ class _Part:
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
             "asked": run.view.asked or None,
+            "apart": [cut(line, width) for line in [*made_lines(result)][1:]] or None,
             "counts": counts_of(result),
             "causes": run.head.causes or None,
             **figures_of(result),
@@ -261,7 +264,8 @@ class _Part:
         if self._run is None or self.folder is None:
             return []
         about = json.loads((self.folder / "metadata.json").read_text("utf-8"))
-        found = [str(warning) for warning in about["warnings"][:_LISTED]]
+        found = [*islice(made_lines(self._run.view.result), 1)]
+        found += [str(warning) for warning in about["warnings"][:_LISTED]]
         usage = self._run.head.run.usage
         if usage and usage.get("calls") and usage.get("cost_usd") is None:
             found.append("what it cost is not known: no model that was asked has a price")

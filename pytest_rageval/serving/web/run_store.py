@@ -15,6 +15,7 @@ from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
 from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict, read_contest
+from pytest_rageval.stats.wording import made_text
 
 _IN_TREND: Final = 20
 _NAMED: Final = 3
@@ -137,6 +138,7 @@ def brief_dict(point: RunPoint, base: Path, entry: ScenarioEntry) -> dict[str, A
         "counts": asdict(point.counts),
         "not_asked": point.counts.not_asked,
         "sampled": None if point.sample is None else len(point.sample.drawn),
+        "made": None if point.made is None else made_text(point.made),
         "gates_passed": point.gates_passed,
         "gates_failed": point.gates_failed,
         "gates_skipped": point.gates_skipped,

@@ -304,6 +304,18 @@ def test_samples_without_weight_are_no_loss(runs: Runs) -> None:
     assert (compare_saved(newer, older)["worse"], compare_saved(newer, older)["fell"]) == ([], 0)
 
 
+def test_a_comparison_says_how_many_questions_are_made(runs: Runs) -> None:
+    """[E26] Of each run: one may be older than its review. A stored run says it as it did."""
+    older = runs.run(rows([GOOD] * 3))
+    newer = runs.run([*rows([GOOD] * 2, made_by="model"), {**rows([GOOD])[0], "id": "r2"}])
+    text = "2 of 3 questions are made by a model, 0 of them reviewed by a person"
+    first, second = (line.text for line in read_run(newer).view.missing)
+    assert first == text
+    assert second.endswith(" over 2 made questions, 1.0000 over 1 other")
+    said = [remark for remark in compare_saved(newer, older)["remarks"] if "made" in remark]
+    assert said == [f"A: {text}"]
+
+
 def test_a_sampled_run_is_said_to_be_one_and_lacks_no_samples(runs: Runs) -> None:
     """20 of 40 rows; its means are the estimates over all of them."""
     whole = runs.run(rows([GOOD, HALF] * 20), saving="main")

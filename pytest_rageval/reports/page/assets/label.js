@@ -1,8 +1,11 @@
-// Answers labelled by people, blind and one at a time; kept in the browser, downloaded as a sheet.
+// What people say of the rows of a sheet, one at a time; kept in the browser, downloaded as a table.
 
-/** Shows a sheet in place of the page; `close` leads back to the page that asked for it. */
-function openLabels(sheet, theme, close = null) {
-  const app = { sheet, theme, kept: keptOf(sheet) };
+/**
+ * Shows a sheet in place of the page; `close` leads back to the page that asked for it.
+ * A row gets one of the sheet's levels; `view` has what a page shows of it, and what it downloads.
+ */
+function openLabels(sheet, view, theme, close = null) {
+  const app = { sheet, view, theme, kept: keptOf(sheet) };
   openRecord(app, app.kept.annotator);
   app.drawPage = () => drawLabels(app);
   app.keys = labelKeys(app);
@@ -35,7 +38,7 @@ function recordOf({ records }, name) {
 function openRecord(app, annotator) {
   const { kept } = app;
   if (!recordOf(kept, annotator))
-    kept.records.push({ annotator, labels: {}, notes: {}, unsaved: {} });
+    kept.records.push({ annotator, labels: {}, notes: {}, edits: {}, unsaved: {} });
   app.record = recordOf(kept, annotator);
   kept.annotator = annotator;
   app.last = null;
@@ -85,20 +88,11 @@ function nextWithout(app, start) {
   return later >= 0 ? later : rows.findIndex(isOpen);
 }
 
-/** The key of each level: its own digit where all have one, else its place. */
-function digitsOf(levels) {
-  const isDigit = (level) => Number.isInteger(level) && level >= 0 && level <= 9;
-  return levels.map((level, at) => String(levels.every(isDigit) ? level : at + 1));
-}
-
 function labelKeys(app) {
-  const { levels } = app.sheet;
-  const keys = new Map(digitsOf(levels).map((key, at) => [key, () => setLabel(app, levels[at])]));
-  if (levels.length === 2) {
-    const [no, yes] = isTurned(app.sheet) ? [...levels].reverse() : levels;
-    keys.set("n", () => setLabel(app, no));
-    keys.set("y", () => setLabel(app, yes));
-  }
+  const { sheet, view } = app;
+  const keys = new Map();
+  view.keysOf(sheet).forEach((key, at) => keys.set(key, () => setLabel(app, sheet.levels[at])));
+  for (const [key, level] of view.moreKeys(sheet)) keys.set(key, () => setLabel(app, level));
   keys.set("u", () => undoLabel(app));
   keys.set("arrowleft", () => goTo(app, app.at - 1));
   keys.set("arrowright", () => goTo(app, app.at + 1));
@@ -131,6 +125,10 @@ function setLabel(app, level) {
   app.record.labels[rowKey(row)] = level;
   app.last = app.at;
   noteChange(app, row);
+  if (app.view.stays(app, level)) {
+    updateLabels(app);
+    return;
+  }
   const next = app.at + 1 < app.sheet.rows.length ? app.at + 1 : nextWithout(app, 0);
   if (next < 0 || next === app.at) updateLabels(app);
   else goTo(app, next);
@@ -144,6 +142,7 @@ function undoLabel(app) {
   delete app.record.labels[rowKey(rows[app.at])];
   app.last = null;
   noteChange(app, rows[app.at]);
+  app.view.stays(app, null);
   updateLabels(app);
 }
 
@@ -171,7 +170,7 @@ function drawLabels(app) {
 }
 
 function labelHead(app) {
-  const { sheet, record } = app;
+  const { sheet, view, record } = app;
   app.annotator = el("input", {
     type: "text",
     autocomplete: "name",
@@ -180,23 +179,19 @@ function labelHead(app) {
     change: () => setAnnotator(app),
   });
   app.asked = el("div", { role: "alert" });
-  const keys = [...digitsOf(sheet.levels), ...(sheet.levels.length === 2 ? ["n", "y"] : [])];
+  const keys = [...view.keysOf(sheet), ...view.moreKeys(sheet).map(([key]) => key)];
   return el(
     "header",
     { class: "top" },
     toolBar(app),
     el("h1", {}, given(sheet.scenario)),
-    sheet.description && sheet.description !== sheet.question
-      ? el("p", { class: "description", dir: "auto" }, sheet.description)
-      : null,
-    definitions([[say("metric"), given(sheet.metric)]], { class: "facts" }),
+    ...view.head(sheet),
     hint(
-      say(sheet.has_cells ? "label_hint_support" : "label_hint"),
+      view.hint(sheet),
       el("span", { class: "keys" }, ` ${say("label_keys", { keys: keys.join(" ") })}`),
     ),
-    sheet.question || sheet.meanings.length || sheet.has_cells ? null : notice(say("label_unset")),
+    ...view.notices(sheet),
     app.isKept ? null : notice(say("label_not_kept")),
-    sheet.rows.some((row) => row.drawn === "chosen") ? notice(say("label_chosen")) : null,
     el("label", { class: "choice" }, el("span", {}, say("annotator")), app.annotator),
     app.asked,
   );
@@ -256,52 +251,15 @@ function renameTo(app, name) {
 }
 
 function drawLabelRow(app) {
-  const { sheet, record, at } = app;
+  const { sheet, view, at } = app;
   const row = sheet.rows[at];
-  const title = say(sheet.has_cells ? "label_cell_at" : "label_at", { at: at + 1, of: sheet.rows.length });
-  const parts = [
-    el("p", { class: "asked", dir: "auto" }, askedOf(sheet)),
-    el("h2", { id: "label-title", tabindex: "-1" }, title),
-  ];
-  if (row.is_cut) parts.push(notice(say("label_cut")));
-  parts.push(
-    block("question", plainText(row.question)),
-    ...(sheet.has_cells ? cellBlocks(row) : answerBlocks(row)),
+  app.row.replaceChildren(
+    el("p", { class: "asked", dir: "auto" }, view.asked(sheet)),
+    el("h2", { id: "label-title", tabindex: "-1" }, view.title(sheet, at)),
+    ...view.parts(app, row).filter(Boolean),
     el("label", { class: "block" }, say("label_note"), noteField(app, row)),
   );
-  app.row.replaceChildren(...parts);
   updateLabels(app);
-}
-
-function answerBlocks({ contexts, answer }) {
-  const listed = contexts.length ? textList(contexts.map(plainText)) : noText();
-  return [block("contexts", listed), block("answer", plainText(answer))];
-}
-
-/** A statement and the source that may support it; a source of one part has no number. */
-function cellBlocks({ contexts, answer }) {
-  const parts = contexts.map(plainText);
-  const source = parts.length > 1 ? textList(parts) : (parts[0] ?? noText());
-  return [block("label_statement", plainText(answer)), block("label_source", source)];
-}
-
-/** What is to be answered; each row begins with it, for the top of the page is out of sight then. */
-function askedOf({ question, meanings, metric, has_cells: hasCells }) {
-  if (hasCells && !question) return say("label_support");
-  return question || say(meanings.length ? "label_which" : "label_right", { metric });
-}
-
-/** What the levels mean: in the words of the metric, else no and yes where there are two. */
-function levelWords(sheet) {
-  if (sheet.has_cells) return sheet.names.map((name) => say(`support_means_${name}`));
-  if (sheet.meanings.length || sheet.levels.length !== 2) return sheet.meanings;
-  const words = [say("label_no"), say("label_yes")];
-  return isTurned(sheet) ? words.reverse() : words;
-}
-
-/** Whether the lower level says that an answer is right: lower is better, and nobody asks else. */
-function isTurned({ question, meanings, higher_is_better: isUp }) {
-  return !question && !meanings.length && !isUp;
 }
 
 function noteField(app, row) {
@@ -338,24 +296,18 @@ function labelFoot(app) {
   );
 }
 
-/** What a level is called in the table: its number, or a word. */
-function levelName({ levels, names }, level) {
-  return names?.[levels.indexOf(level)] ?? String(level);
-}
-
 /** A button for each level, with the key to press where that is not the level itself. */
 function levelButtons(app) {
-  const { levels } = app.sheet;
-  const digits = digitsOf(levels);
-  const words = levelWords(app.sheet);
-  return levels.map((level, at) => {
-    const name = levelName(app.sheet, level);
-    const isHinted = digits[at] !== name && digits[at].length === 1;
-    const parts = [el("b", {}, name), words[at] && el("bdi", {}, ` ${words[at]}`)];
-    if (isHinted) parts.push(el("kbd", {}, digits[at]));
+  const { sheet, view } = app;
+  const keys = view.keysOf(sheet);
+  return sheet.levels.map((level, at) => {
+    const { name, word } = view.buttonOf(sheet, at);
+    const isHinted = keys[at] !== name && keys[at].length === 1;
+    const parts = [el("b", {}, name), word && el("bdi", {}, ` ${word}`)];
+    if (isHinted) parts.push(el("kbd", {}, keys[at]));
     return button(parts, () => setLabel(app, level), {
       class: "label",
-      "aria-keyshortcuts": digits[at],
+      "aria-keyshortcuts": keys[at],
     });
   });
 }
@@ -386,8 +338,14 @@ function downloadLabels(app) {
     app.annotator.focus();
     return;
   }
+  const lacking = app.view.lacking(app);
+  if (lacking) {
+    goTo(app, lacking.at);
+    app.foot.problem.textContent = lacking.said;
+    return;
+  }
   const url = URL.createObjectURL(new Blob([sheetCsv(app)], { type: "text/csv" }));
-  el("a", { href: url, download: fileName(app) }).click();
+  el("a", { href: url, download: app.view.fileName(app) }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
   app.foot.problem.textContent = "";
   app.record.unsaved = {};
@@ -395,38 +353,11 @@ function downloadLabels(app) {
   updateLabels(app);
 }
 
-/** The name of the sheet with that of the person, so that two files do not meet. */
-function fileName({ sheet, record }) {
-  return sheet.file_name.replace(/(?=\.csv$)/, `-${inFileName(record.annotator)}`);
-}
-
-function inFileName(text) {
-  return text.replace(/[^\p{L}\p{N}@.-]+/gu, "_");
-}
-
-const SHEET_COLUMNS = "question,contexts,answer,id,metric,asked,annotator,label,note,drawn,digest";
-
-/** The sheet as reports/label_sheet.py has it, with labels and notes. */
+/** The table as the sheet has it in Python, with labels and notes. */
 function sheetCsv(app) {
-  const { sheet, record } = app;
-  const words = levelWords(sheet);
-  const levels = sheet.levels.map((level, at) => {
-    const name = levelName(sheet, level);
-    return words[at] ? `${name}: ${words[at]}` : name;
-  });
-  const asked = `${askedOf(sheet)} ${levels.join("; ")}`.replace(/\s+/g, " ");
-  const lines = sheet.rows.map((row) => {
-    const isOne = sheet.has_cells && row.contexts.length === 1;
-    const parts = row.contexts.map((text, at) => (isOne ? text : `[${at + 1}] ${text}`));
-    const own = [sheet.metric, asked, record.annotator];
-    const texts = [row.question, parts.join("\n\n"), row.answer, row.sample_id, ...own].map(harmless);
-    const note = harmless(record.notes[rowKey(row)] ?? "");
-    const label = labelOf(app, row);
-    const written = label === null ? "" : levelName(sheet, label);
-    const cells = [...texts, written, note, row.drawn, row.digest];
-    return cells.map(csvCell).join(",");
-  });
-  return `\ufeff${[SHEET_COLUMNS, ...lines].join("\r\n")}\r\n`;
+  const { sheet, view } = app;
+  const lines = sheet.rows.map((row) => view.cells(app, row).map(csvCell).join(","));
+  return `\ufeff${[view.columns, ...lines].join("\r\n")}\r\n`;
 }
 
 /** A text that no spreadsheet takes for a formula, as `quoted` in text/csv_text.py. */

@@ -29,7 +29,7 @@ function labelFound(app, { metric, levels, meanings, question }, found) {
     key: `rageval ${scenario.name} ${metric} ${run.id}`,
     rows: shuffled(found).map((at) => labelRowOf(app.run, at)),
   };
-  openLabels(sheet, app.theme, (theme) => {
+  openLabels(sheet, ANSWERS, app.theme, (theme) => {
     app.theme = theme;
     app.drawPage();
     const back = document.querySelector(`[data-label="${CSS.escape(metric)}"]`);

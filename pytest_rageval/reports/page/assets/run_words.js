@@ -1,7 +1,33 @@
 // Chinese for what the run said about gates and comparisons that the page cannot recompute.
 
+/** The English of `made_text` in pytest_rageval/stats/wording.py, and of reports/made_questions.py. */
+const MADE_WORDS = [
+  [/(\d+) made questions?(?=, \d+ reviewed)/, "$1 个问题由模型生成"],
+  [/(\d+) of (\d+) questions (?:is|are) made by a model/, "$2 个问题中有 $1 个由模型生成"],
+  [/, (\d+) (?:of them )?reviewed by a person/, "，其中 $1 个经人工审核"],
+  [/, (\d+) rejected \(left out\)/, "，另有 $1 个被人工否决（已剔除）"],
+  [
+    /; a mean over made questions tells versions apart; it is no estimate of quality for users$/,
+    "；在生成的问题上，均值可用于区分版本，不能用来估计系统对用户的质量",
+  ],
+  [
+    /^(.+) is (\S+(?: \(\S+\))?) over (?:(\d+) of )?(\d+) made questions?, (\S+(?: \(\S+\))?) over (?:(\d+) of )?(\d+) others?$/,
+    (_, name, mean, n, of, other, m, ofOthers) =>
+      `${name}：生成的问题 ${mean}（${withScores(n, of)}），其他问题 ${other}（${withScores(m, ofOthers)}）`,
+  ],
+  [
+    /^means of made and other questions apart: not estimated where a sample is asked$/,
+    "抽样运行不分别估计生成的问题和其他问题的均值",
+  ],
+];
+
+function withScores(n, total) {
+  return n === undefined ? `${total} 个` : `${total} 个中的 ${n} 个`;
+}
+
 /** The English of pytest_rageval/gates, engine/verdict/decide.py and stats/paired*.py; `$1` are figures. */
 const RUN_WORDS = [
+  ...MADE_WORDS,
   [/ \((max-T over \d+ pairs|1 pair)\)(?=, \d+ common)/g, "（$1）"],
   [/(?<=（)1 pair(?=）)/g, "1 对"],
   [/(p [<\d.]+), max-T over (\d+) pairs ([<\d.]+)/g, "$1，max-T（$2 对）$3"],
@@ -263,6 +289,7 @@ function inARow(listed) {
 
 /** The English of `RunView.missing` in pytest_rageval/reports/run_view.py, and of what it is made of. */
 const MISSING_WORDS = [
+  ...MADE_WORDS,
   [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
   [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
   [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],

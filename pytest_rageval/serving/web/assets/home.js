@@ -125,12 +125,13 @@ function mark(kind, sign, word) {
 
 function pointStanding(point) {
   const { weighted_score: { mean }, verdict } = point;
-  return [badge(verdict), " ", el("span", { class: "score" }, figure(mean)), sampledNote(point), otherSettings(point)];
+  return [badge(verdict), " ", el("span", { class: "score" }, figure(mean)), ...notesOn(point), otherSettings(point)];
 }
 
-/** That a run asked some rows only: its mean over all of them is estimated. */
-function sampledNote({ sampled }) {
-  return sampled ? el("p", { class: "note" }, say("sampled_rows", { n: sampled })) : null;
+/** That a run asked some rows only, so that its mean is estimated; that a model wrote questions. */
+function notesOn({ sampled, made }) {
+  const notes = [sampled ? say("sampled_rows", { n: sampled }) : "", made ? given(runSaid(made)) : ""];
+  return notes.filter(Boolean).map((note) => el("p", { class: "note" }, note));
 }
 
 /** That a run was not as the file says. */

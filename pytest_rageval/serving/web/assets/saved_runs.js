@@ -34,7 +34,7 @@ function runRow(point, namesVariant) {
     el("th", { scope: "row" }, name),
     namesVariant ? el("td", {}, given(point.variant)) : null,
     el("td", {}, badge(point.verdict)),
-    el("td", { class: "number" }, figure(point.weighted_score.mean), sampledNote(point)),
+    el("td", { class: "number" }, figure(point.weighted_score.mean), notesOn(point)),
     el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : ""),
     el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : ""),
     el("td", {}, open),

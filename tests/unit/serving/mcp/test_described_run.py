@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,24 @@ def test_a_variant_that_left_no_result_is_named(tmp_path: Path) -> None:
     assert whole.verdict == "passed"
     lost = described(tmp_path, [one], "one", "two")
     assert (lost.verdict, lost(100)["not_run"]) == ("partial", ["two"])
+
+
+def test_questions_that_are_made_are_said_once(tmp_path: Path) -> None:
+    """[E26] And of one run, the means of these and of the others apart."""
+    events = ran(tmp_path, ["one", "two"])
+    for event in events[:2]:
+        path = Path(event["folder"]) / "results.json"
+        made = '"made": {"count": 3, "reviewed": 1, "rejected": 0, "rows": 8},\n"metrics": '
+        text = path.read_text("utf-8").replace('"metrics": ', made, 1)
+        by_model = '"metadata": {"made_by": "model"}'
+        path.write_text(text.replace('"metadata": {}', by_model, 3), "utf-8")
+    said = ["3 of 8 questions are made by a model, 1 of them reviewed by a person"]
+    assert described(tmp_path, events, "one", "two")(100)["remarks"] == said
+    alone = described(tmp_path, events[:1], "one")(200)
+    assert alone["remarks"] == said
+    mean = r"0\.0000 \(\S+\) over"
+    apart = f"weighted_score is {mean} 3 made questions, {mean} 5 others"
+    assert re.fullmatch(apart, alone["apart"][0])
 
 
 def test_many_variants_fit_into_an_answer(tmp_path: Path) -> None:

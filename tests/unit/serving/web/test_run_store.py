@@ -11,7 +11,8 @@ from pytest_rageval.serving.project import ScenarioEntry
 from pytest_rageval.serving.web.run_store import page_of, point_dict
 
 BOT = ScenarioEntry(Path("bot.rageval.yaml"), "bot.rageval.yaml", "bot")
-SCENARIO = {"name": "bot", "metrics": ["f1"], "dataset": [{"answer": "a", "references": ["a"]}]}
+ROWS = [{"answer": "a", "references": ["a"]}]
+SCENARIO = {"name": "bot", "metrics": ["f1"], "dataset": ROWS}
 
 
 def test_the_run_of_a_variant_is_called_by_both(tmp_path: Path) -> None:
@@ -23,6 +24,14 @@ def test_the_run_of_a_variant_is_called_by_both(tmp_path: Path) -> None:
     found = point_dict(point, tmp_path, entry)
     assert (found["run"], found["variant"]) == (f"one 1/{point.run_id}", "one 1")
     assert found["page"] == f"/runs/{BOT.id}/one%201%2F{point.run_id}/report.html"
+
+
+def test_a_run_says_how_many_questions_are_made(tmp_path: Path) -> None:
+    """[E26] None where people wrote all of them."""
+    for at, data in enumerate([[{**ROWS[0], "made_by": "model"}], ROWS]):
+        evaluate({**SCENARIO, "dataset": data}, write_to=tmp_path / str(at))
+    texts = [point_dict(*all_runs(tmp_path / at), tmp_path / at, BOT)["made"] for at in "01"]
+    assert texts == ["1 made question, 0 reviewed by a person", None]
 
 
 def test_a_link_to_elsewhere_is_no_page(tmp_path: Path) -> None:

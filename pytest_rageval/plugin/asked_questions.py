@@ -1,0 +1,151 @@
+"""What the command line asks for with ``--rag-questions``: models, documents, folder and shares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_rageval.clients.clients import check_chat
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.engine.planning.bind_metrics import client_settings
+from pytest_rageval.errors import did_you_mean
+from pytest_rageval.plugin.from_data import FirstFiles, check_service
+from pytest_rageval.plugin.options import JUDGE_MODEL
+from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.questions.base import SHARES, QuestionType
+from pytest_rageval.questions.rows import QUESTIONS, REJECTED
+from pytest_rageval.questions.scenario_text import SCENARIO, TARGET
+from pytest_rageval.scenario.model_specs import JudgeSpec
+from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.text.printable import printable
+
+_HOW: Final = "pytest --rag-init --rag-from=docs/ --rag-questions=50 --rag-judge-model=NAME"
+
+
+@dataclass(frozen=True)
+class AskedQuestions:
+    """What the command line asks for; documents and folder are seen from ``here``."""
+
+    here: Path
+    folder: Path
+    documents: Path
+    count: int
+    seed: int
+    shares: Mapping[QuestionType, float]
+    writer: ClientSettings
+    judge: ClientSettings
+    controls: str
+    """Whether the judge has to pass control rows first: require, warn or off."""
+    service: str | None
+    """Of CI, for which a workflow is written."""
+
+    def shown(self, path: Path) -> str:
+        """Return a path as the user would type it."""
+        return os.path.relpath(path, self.here)
+
+    @property
+    def first(self) -> FirstFiles:
+        """The files that are written once."""
+        return FirstFiles(self.here, self.folder, self.folder / QUESTIONS, self.service)
+
+    @property
+    def own_files(self) -> list[Path]:
+        """The files that are written, which are no documents."""
+        return [self.folder / name for name in (QUESTIONS, REJECTED, SCENARIO, TARGET)]
+
+
+def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
+    """Return what is asked for; raises UsageError for what cannot be."""
+    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
+    if folder is None or named is None:
+        raise misused(f"--rag-questions goes with --rag-init and --rag-from: {_HOW}")
+    here = config.invocation_params.dir
+    if not named or not (here / named).exists():
+        raise misused(f"--rag-from={named}: no such file or folder; name that of your documents")
+    if (here / folder).exists() and not (here / folder).is_dir():
+        raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
+    judge_keys, seed, shares = _given(config)
+    spec = _judge(judge_keys)
+    judge = client_settings("judge", spec)
+    writer = replace(judge, role="writer")
+    if (model := config.getoption("rag_questions_model")) is not None:
+        writer = replace(writer, model=model)
+    else:
+        writer = judge
+    problems = check_chat(judge, run)
+    if problems:
+        raise misused(f"judge.{problems[0]}")
+    count = _count(config.getoption("rag_questions"))
+    controls = spec.controls.mode if "controls" in judge_keys else "require"
+    service = config.getoption("rag_ci")
+    check_service(service)
+    return AskedQuestions(
+        here, here / folder, here / named, count, seed, shares, writer, judge, controls, service
+    )
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise misused(f"--rag-questions={text}: expected a whole number from 1 on, such as 50")
+    return int(text)
+
+
+def _judge(keys: Mapping[str, Any]) -> JudgeSpec:
+    if "model" not in keys:
+        raise misused(
+            f"--rag-questions needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, "
+            f"and for another server --rag-set judge.base_url=http://localhost:8000/v1"
+        )
+    try:
+        return JudgeSpec.model_validate(keys)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, ("judge", *problem["loc"])))
+        raise misused(f"--rag-set={place}: {problem['msg']}") from None
+
+
+def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionType, float]]:
+    """Return what is said of the judge, the seed, and the shares of types; raises UsageError."""
+    tree = YamlTree({}, "")
+    for override in config.stash[SETTINGS].overrides:
+        override.apply(tree)
+        if not {*tree.data} <= {"judge", "questions"}:
+            raise misused(
+                f"{override.flag}: with --rag-questions, keys of 'judge' can be set, "
+                "'questions.seed' and 'questions.types'"
+            )
+    judge, questions = tree.data.get("judge") or {}, tree.data.get("questions") or {}
+    seed = questions.pop("seed", 0) if isinstance(questions, dict) else None
+    types = questions.pop("types", SHARES) if isinstance(questions, dict) else None
+    if questions or type(seed) is not int or not isinstance(judge, dict):
+        raise misused(
+            "--rag-set: with --rag-questions, 'questions.seed' is a whole number, and "
+            "'questions.types' the shares of types, such as {single: 0.5, unanswerable: 0.5}"
+        )
+    return judge, seed, _shares(types)
+
+
+def _shares(given: object) -> dict[QuestionType, float]:
+    shares: Mapping[Any, Any] = given if isinstance(given, Mapping) else {"": None}
+    for name in shares:
+        if name not in SHARES:
+            hint = did_you_mean(str(name), SHARES)
+            known = ", ".join(SHARES)
+            raise misused(f"questions.types: unknown type {name!r}.{hint} Known: {known}")
+    numbers = [share for share in shares.values() if type(share) in (int, float) and share >= 0]
+    total = sum(numbers)
+    if len(numbers) < len(shares) or not 0 < total < float("inf"):
+        message = "expected shares from 0 on, such as {single: 0.7, paraphrase: 0.3}"
+        raise misused(f"questions.types: {message}")
+    return {name: shares.get(name, 0.0) / total for name in SHARES}
+
+
+def misused(message: str) -> pytest.UsageError:
+    """Return the error for what cannot be asked for."""
+    return pytest.UsageError(printable(message))

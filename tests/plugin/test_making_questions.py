@@ -1,0 +1,437 @@
+"""``--rag-init --rag-from=DOCS --rag-questions=N``: what is asked, written, and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from fake_openai import FakeOpenAI
+from scripted_questions import (
+    Reply,
+    is_alone,
+    is_of_controls,
+    is_writing,
+    prompt_in,
+    reply,
+    replying,
+)
+
+from tests.plugin.conftest import Project
+
+KEY = "sk-live-0123456789abcdef"
+
+RETURNS = """\
+# Returns
+
+Opened items can be returned within 30 days if the box is kept. The customer pays the postage of \
+a return, unless the item was broken.
+
+## Broken items
+
+Broken items are replaced free of charge within two years of the purchase. A photo of the damage \
+has to be sent to the workshop first.
+"""
+WARRANTY = """\
+# 保修
+
+保修期为两年，从购买之日算起。电池的保修期只有六个月，因为电池会老化，这一点请特别注意。
+
+维修期间可以免费借用一台同型号的设备，但需要交纳押金五十元，归还设备时退还押金。
+"""
+
+
+class Documents:
+    """A project with two documents, and the command that makes questions of them."""
+
+    def __init__(self, project: Project, server: FakeOpenAI) -> None:
+        self.project = project
+        self.server = server
+        self.path = project.path
+        project.file("docs/returns.md", RETURNS)
+        project.file("docs/warranty.md", WARRANTY)
+
+    @property
+    def command(self) -> list[str]:
+        """The command but for the number of questions."""
+        return [
+            *("--rag-init", "--rag-from=docs", "--rag-judge-model=m"),
+            f"--rag-set=judge.base_url={self.server.base_url}",
+            "--rag-set=judge.api_key_env=QUESTIONS_KEY",
+            "--rag-set=judge.retries=0",
+        ]
+
+    def make(self, count: int, *more: str) -> pytest.RunResult:
+        """Run the command."""
+        return self.project.pytest(*self.command, f"--rag-questions={count}", *more)
+
+    def rows(self, name: str = "questions.jsonl") -> list[dict[str, Any]]:
+        """Return the rows of a file, none where it is not there."""
+        path = self.path / name
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def reasons(self) -> list[str]:
+        """Return why questions were rejected, in the order of the file."""
+        return [row["reason"] for row in self.rows("rejected.jsonl")]
+
+    def asked(self) -> list[str]:
+        """Return what the server was asked so far."""
+        return [prompt_in(seen.body) for seen in self.server.chats]
+
+    def texts(self) -> dict[str, str]:
+        """Return what was written beside the documents, by name."""
+        files = sorted(path for path in self.path.iterdir() if path.is_file())
+        return {path.name: path.read_text("utf-8") for path in files}
+
+
+@pytest.fixture
+def documents(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Documents]:
+    """Return a project with documents, whose server does all as it should."""
+    monkeypatch.setenv("QUESTIONS_KEY", KEY)
+    for name in [name for name in os.environ if name.startswith("RAGEVAL_")]:
+        monkeypatch.delenv(name)
+    with FakeOpenAI(answer=reply) as server:
+        made = Documents(project, server)
+        yield made
+    assert not any(
+        KEY.encode() in path.read_bytes() for path in made.path.rglob("*") if path.is_file()
+    )
+
+
+def test_a_folder_becomes_rows_a_scenario_and_a_target(documents: Documents) -> None:
+    result = documents.make(10)
+    assert result.ret == 0
+    rows = documents.rows()
+    assert {row["question_type"] for row in rows} == {
+        *("single", "comparison", "paraphrase", "unanswerable")
+    }
+    first = next(row for row in rows if row["question_type"] == "single")
+    passage = (documents.path / "docs" / first["doc_name"]).read_text("utf-8")
+    assert all(text in passage for text in (*first["reference_contexts"], *first["evidence"]))
+    assert first["references"][0] in first["question"]
+    assert {row["made_by"] for row in rows} == {"model"}
+    assert set(documents.texts()) >= {
+        *("questions.jsonl", "questions.rageval.yaml", "questions_target.py")
+    }
+    result.stdout.fnmatch_lines(["docs: 2 documents (2 Markdown)*", "drawn: 10 questions*"])
+
+
+def test_the_scenario_runs_as_it_is_written(documents: Documents) -> None:
+    documents.make(10)
+    documents.project.file(
+        "questions_target.py",
+        "import pathlib\n"
+        "def answer(question):\n"
+        "    if question.startswith('Who painted'):\n"
+        "        return {'answer': 'I do not know.', 'contexts': ['nothing']}\n"
+        "    docs = sorted(pathlib.Path('docs').glob('*.md'))\n"
+        "    return {'answer': 'so it is', 'contexts': [d.read_text('utf-8') for d in docs]}\n",
+    )
+    result = documents.project.pytest("questions.rageval.yaml")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["gate recall@5.mean*passed*", "*made questions*"])
+    assert documents.project.results("questions")["metrics"]["refusal"]["mean"] == 1.0
+
+
+def test_the_same_command_makes_nothing_twice_and_more_go_on(documents: Documents) -> None:
+    documents.make(4)
+    before, asked = documents.texts(), len(documents.asked())
+    assert documents.make(4).ret == 0
+    assert documents.texts() == before
+    assert len(documents.asked()) == asked
+    assert documents.make(8, "--rag-cache=off").ret == 0
+    assert documents.texts()["questions.jsonl"].startswith(before["questions.jsonl"])
+    known = {row["id"] for row in (*documents.rows(), *documents.rows("rejected.jsonl"))}
+    assert len(known) == 8
+    writing = [prompt for prompt in documents.asked()[asked:] if is_writing(prompt)]
+    assert len(writing) == 4
+
+
+def test_a_full_cache_gives_the_same_files_to_the_byte(documents: Documents) -> None:
+    documents.make(9)
+    first, asked = documents.texts(), len(documents.asked())
+    for name in first:
+        (documents.path / name).unlink()
+    assert documents.make(9, "--rag-cache=replay").ret == 0
+    assert documents.texts() == first
+    assert len(documents.asked()) == asked
+
+
+def test_fifty_are_the_first_fifty_of_a_hundred(documents: Documents) -> None:
+    documents.make(5)
+    few = documents.texts()
+    for name in ("questions.jsonl", "rejected.jsonl"):
+        (documents.path / name).unlink(missing_ok=True)
+    documents.make(9)
+    assert documents.texts()["questions.jsonl"].startswith(few["questions.jsonl"])
+
+
+def test_another_seed_draws_others_first(documents: Documents) -> None:
+    documents.make(2)
+    first = [row["id"] for row in documents.rows()]
+    for name in ("questions.jsonl", "rejected.jsonl"):
+        (documents.path / name).unlink(missing_ok=True)
+    seeds = {0: first}
+    for seed in (1, 2, 3):
+        documents.make(2, f"--rag-set=questions.seed={seed}")
+        seeds[seed] = [row["id"] for row in documents.rows()]
+        (documents.path / "questions.jsonl").unlink()
+    assert len({tuple(ids) for ids in seeds.values()}) > 1
+
+
+def _no_quote(prompt: str, said: Reply) -> Reply:
+    return said | {"quote": "Whoever sings gets a discount."} if "quote" in said else said
+
+
+def _not_supported(prompt: str, said: Reply) -> Reply:
+    if "verdicts" in said and not is_of_controls(prompt, "high"):
+        return {"verdicts": [{"n": 1, "support": "partial", "reason": "one part is missing"}]}
+    return said
+
+
+def _not_clear(prompt: str, said: Reply) -> Reply:
+    return {"clear": False, "answer": ""} if is_alone(prompt) else said
+
+
+def _answerable(prompt: str, said: Reply) -> Reply:
+    is_control = is_of_controls(prompt, "high") or is_of_controls(prompt, "low")
+    return said | {"score": 1} if "score" in said and not is_control else said
+
+
+def _unreadable(prompt: str, said: Reply) -> Reply | str:
+    return "I would rather not." if is_writing(prompt) else said
+
+
+def _same(prompt: str, said: Reply) -> Reply:
+    same = {"question": "How long is the battery of Acme under warranty?"}
+    return said | same if is_writing(prompt) else said
+
+
+@pytest.mark.parametrize(
+    ("change", "shares", "reason", "detail"),
+    [
+        (_no_quote, "{single: 1}", "no_quote", "Whoever sings gets a discount."),
+        (_not_supported, "{single: 1}", "not_supported", "partial: one part is missing"),
+        (_not_clear, "{single: 1}", "not_alone", "so says the judge"),
+        (_not_clear, "{unanswerable: 1}", "not_alone", "so says the judge"),
+        (_answerable, "{unanswerable: 1}", "answerable", "so it is"),
+        (_unreadable, "{single: 1}", "unreadable", "no object with"),
+    ],
+)
+def test_each_check_rejects_with_its_reason(
+    documents: Documents,
+    change: Callable[[str, Reply], Reply | str],
+    shares: str,
+    reason: str,
+    detail: str,
+) -> None:
+    documents.server.options.answer = replying(change)
+    result = documents.make(2, f"--rag-set=questions.types={shares}")
+    assert documents.reasons() == [reason, reason]
+    assert all(
+        detail in row["detail"] or reason == "unreadable"
+        for row in documents.rows("rejected.jsonl")
+    )
+    assert documents.rows() == []
+    assert result.ret == 1  # there is nothing to test with
+    result.stdout.fnmatch_lines(["0 of 2 questions passed all checks", "  2 rejected: *"])
+
+
+def test_equal_questions_count_once(documents: Documents) -> None:
+    documents.server.options.answer = replying(_same)
+    documents.make(3, "--rag-set=questions.types={single: 1}")
+    assert len(documents.rows()) == 1
+    assert documents.reasons() == ["duplicate", "duplicate"]
+    assert documents.rows("rejected.jsonl")[0]["detail"] == documents.rows()[0]["id"]
+
+
+def test_a_rejected_question_does_not_return_under_another_id(documents: Documents) -> None:
+    documents.server.options.answer = replying(lambda p, said: _no_quote(p, _same(p, said)))
+    documents.make(1, "--rag-set=questions.types={single: 1}")
+    documents.server.options.answer = replying(_same)
+    documents.make(2, "--rag-set=questions.types={single: 1}")
+    assert documents.rows() == []
+    assert documents.reasons() == ["no_quote", "rejected_before"]
+
+
+def test_what_gave_no_usable_reply_is_asked_again(documents: Documents) -> None:
+    documents.server.options.answer = replying(_unreadable)
+    documents.make(1, "--rag-set=questions.types={single: 1}")
+    documents.server.options.answer = reply
+    assert documents.make(1, "--rag-set=questions.types={single: 1}").ret == 0
+    assert len(documents.rows()) == 1
+    assert documents.reasons() == []
+
+
+def test_what_a_model_knows_without_the_passage_is_marked(documents: Documents) -> None:
+    def know(prompt: str, said: Reply) -> Reply:
+        return {"clear": True, "answer": "Two years."} if is_alone(prompt) else said
+
+    documents.server.options.answer = replying(know)
+    result = documents.make(2, "--rag-set=questions.types={single: 1}")
+    assert [row["common_knowledge"] for row in documents.rows()] == [True, True]
+    result.stdout.fnmatch_lines(["  2 marked as common knowledge*"])
+
+
+def test_a_judge_that_finds_everything_right_makes_no_test_set(documents: Documents) -> None:
+    def agree(prompt: str, said: Reply) -> Reply:
+        return (
+            {"verdicts": [{"n": 1, "support": "full", "reason": ""}]}
+            if "verdicts" in said
+            else said
+        )
+
+    documents.server.options.answer = replying(agree)
+    result = documents.make(3)
+    assert result.ret == 1
+    assert documents.texts() == {}
+    result.stdout.fnmatch_lines(["NOT DONE: judge 'm' does not tell answers that a passage gives*"])
+    assert not any(map(is_writing, documents.asked()))
+    result = documents.make(3, "--rag-set=judge.controls=warn")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["WARNING: judge 'm' does not tell*"])
+
+
+def test_a_call_that_fails_writes_nothing_and_the_same_command_goes_on(
+    documents: Documents,
+) -> None:
+    documents.server.options.fault_rates = {"500": 0.2}
+    documents.server.options.sticky = True
+    result = documents.make(10, "--rag-set=judge.controls=off")
+    assert result.ret == 1
+    assert documents.texts() == {}
+    result.stdout.fnmatch_lines(
+        ["NOT DONE: * of 10 questions could not be made:", "nothing is written*"]
+    )
+    usable = len(documents.server.chats)
+    documents.server.options.fault_rates = {}
+    assert documents.make(10, "--rag-set=judge.controls=off").ret == 0
+    again = [prompt_in(seen.body) for seen in documents.server.chats[usable:]]
+    assert set(again).isdisjoint(_answered(documents, usable))
+
+
+def _answered(documents: Documents, before: int) -> set[str]:
+    """Return the prompts of which a reply is in the cache, of those that were asked before."""
+    kept = (documents.path / ".rageval" / ".cache").glob("*.reply-keys.jsonl")
+    lines = [line for path in sorted(kept)[:1] for line in path.read_text("utf-8").splitlines()]
+    return {json.loads(line)["key"]["messages"][0][1] for line in lines}
+
+
+def test_a_budget_stops_and_keeps_what_is_paid(documents: Documents) -> None:
+    price = "--rag-set=judge.price.input=1"
+    result = documents.make(10, price, "--rag-budget=0.001", "--rag-set=judge.controls=off")
+    assert result.ret == 1
+    paid = len(documents.asked())
+    assert 0 < paid < 20
+    assert documents.make(10, price, "--rag-set=judge.controls=off").ret == 0
+    asked = documents.asked()
+    assert len(asked) == len(set(asked))  # nothing is paid twice
+
+
+def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QUESTIONS_KEY")
+    result = documents.make(10, "--rag-dry-run", "--rag-set=judge.price.input=1")
+    assert result.ret == 0
+    assert documents.asked() == []
+    assert documents.texts() == {}
+    result.stdout.fnmatch_lines(["judge     m: about * calls (* to * as replies turn out), *"])
+    result.stdout.fnmatch_lines(["DRY RUN: nothing was asked*"])
+
+
+def test_a_dry_run_of_what_the_cache_has_is_free(documents: Documents) -> None:
+    documents.make(6)
+    for name in ("questions.jsonl", "rejected.jsonl"):
+        (documents.path / name).unlink(missing_ok=True)
+    result = documents.make(6, "--rag-dry-run")
+    result.stdout.fnmatch_lines(["judge     m: 0 calls, * answers in the cache, 0 tokens, 0 USD"])
+
+
+def test_another_model_may_write(documents: Documents) -> None:
+    documents.make(3, "--rag-questions-model=w")
+    models = {
+        (str(seen.body["model"]), is_writing(prompt_in(seen.body)))
+        for seen in documents.server.chats
+    }
+    assert models == {("w", True), ("m", False)}
+
+
+def test_rows_of_people_stay_as_they_are(documents: Documents) -> None:
+    own = '{"id": "mine", "question": "Is the shop open on Sundays?", "references": ["No."]}'
+    documents.project.file("questions.jsonl", own)
+    documents.make(3)
+    assert (documents.path / "questions.jsonl").read_text("utf-8").splitlines()[0] == own
+    assert documents.rows()[0]["id"] == "mine"
+
+
+def test_quotes_that_the_documents_lost_are_said(documents: Documents) -> None:
+    documents.make(4, "--rag-set=questions.types={single: 1}")
+    path = documents.path / "docs" / "returns.md"
+    path.write_text(RETURNS.replace("30 days", "14 days"), "utf-8")
+    result = documents.make(4, "--rag-set=questions.types={single: 1}")
+    result.stdout.fnmatch_lines(["1 question of questions.jsonl quotes what the documents do not*"])
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--rag-questions=0"], "*expected a whole number from 1 on*"),
+        (["--rag-questions=3", "--rag-set=questions.types={sngle: 1}"], "*unknown type 'sngle'*"),
+        (["--rag-questions=3", "--rag-set=questions.types={single: -1}"], "*shares from 0 on*"),
+        (["--rag-questions=3", "--rag-set=dataset.limit=3"], "*--rag-set dataset.limit=3: with*"),
+        (["--rag-questions=3", "--rag-set=judge.reasks=many"], "*judge.reasks*"),
+        (["--rag-questions=3", "--rag-ci=hudson"], "*--rag-ci=hudson: expected github*"),
+    ],
+)
+def test_what_cannot_be_is_a_usage_error(
+    documents: Documents, args: Sequence[str], said: str
+) -> None:
+    result = documents.project.pytest(*documents.command, *args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+    assert documents.asked() == []
+
+
+def test_it_goes_with_documents(project: Project) -> None:
+    result = project.pytest("--rag-questions=3")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--rag-questions goes with --rag-from*"])
+    project.file("docs/a.png", "no text")
+    result = project.pytest(
+        "--rag-init", "--rag-from=docs", "--rag-questions=3", "--rag-judge-model=m", "--rag-dry-run"
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["1 file left out:", "  a.png: *"])
+    result.stderr.fnmatch_lines(["*no document could be read*"])
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill -9"])
+def test_a_run_that_is_cut_off_loses_no_reply(documents: Documents, stop: signal.Signals) -> None:
+    documents.server.options.latency_s = 0.15
+    command = [sys.executable, "-m", "pytest", *documents.command, "--rag-questions=10"]
+    command += ["--rag-concurrency=2", "--rag-set=judge.controls=off"]
+    running = subprocess.Popen(command, cwd=documents.path, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(documents.server.chats) < 6 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(stop)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode in (2, -signal.SIGKILL)
+    if stop is signal.SIGINT:
+        assert "the same command goes on where this one ended" in out
+    assert documents.texts() == {}
+    documents.server.options.latency_s = 0.0
+    before = len(documents.server.chats)
+    assert documents.make(10, "--rag-set=judge.controls=off").ret == 0
+    # Those in flight when it ended are the only ones that are asked twice.
+    asked = documents.asked()
+    assert len(asked) - len(set(asked)) <= 2
+    assert before >= 6
