@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.model import BY_MODEL, MADE_BY
 from pytest_rageval.questions.base import (
-    MADE_BY,
-    MODEL,
     REASONS,
     MadeQuestion,
     Passage,
@@ -64,7 +63,7 @@ class Known:
         return [
             str(row.get("id"))
             for row in self.rows
-            if row.get(MADE_BY) == MODEL
+            if row.get(MADE_BY) == BY_MODEL
             and not all(any(quote in text for text in texts) for quote in _quotes(row))
         ]
 
