@@ -18,7 +18,9 @@ MARKUP = re.compile(r"^(?:#+ .*|.*\n[=-]{4,})$", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 WORD = re.compile(r"[a-z0-9]+")
-STOP_WORDS = set("a an and are at be by can do does for how i in is it of on or the to what".split())
+STOP_WORDS = set(
+    "a an and are at be by can do does for how i in is it of on or the to what".split()
+)
 NAME = re.compile("halvik|observatory|哈尔维克|天文台")  # in nearly every question
 K1, B = 1.2, 0.75
 LEAST_SHARE = 0.2
@@ -37,7 +39,7 @@ def words_of(text: str) -> list[str]:
     """Return the words of a text; of Chinese, pairs of characters."""
     text = NAME.sub(" ", text.lower())
     chinese = ["".join(pair) for run in CHINESE.findall(text) for pair in pairwise(run)]
-    return chinese + [word for word in WORD.findall(text) if word not in STOP_WORDS]
+    return chinese + [word for word in WORD.findall(text) if not STOP_WORDS.fullmatch(word)]
 
 
 def sentences_of(text: str) -> list[str]:

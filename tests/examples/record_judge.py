@@ -257,7 +257,6 @@ def _made(question: str, answer: str = "", *quotes: str) -> str:
 
 def _checked(prompt: str) -> str:
     """Return whether passages support an answer, or answer a question; control rows as they are."""
-    asked = re.findall(r"<(?:question|query)>\n(.*?)\n</", prompt, re.DOTALL)[0]
     is_support = '"verdicts"' in prompt
     rows = [
         row
