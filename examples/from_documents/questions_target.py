@@ -18,9 +18,7 @@ MARKUP = re.compile(r"^(?:#+ .*|.*\n[=-]{4,})$", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 WORD = re.compile(r"[a-z0-9]+")
-STOP_WORDS = set(
-    "a an and are at be by can do does for how i in is it of on or the to what".split()
-)
+STOP_WORDS = re.compile(r"an?|and|are|at|be|by|can|do|does|for|how|i|in|is|it|of|on|or|the|to|what")
 NAME = re.compile("halvik|observatory|哈尔维克|天文台")  # in nearly every question
 K1, B = 1.2, 0.75
 LEAST_SHARE = 0.2
