@@ -169,7 +169,11 @@ class _Making:
     def _goes_on(self) -> str:
         if self.run.cache_mode in ("readwrite", "refresh"):
             return "All replies are in the cache: the same command goes on where this one ended"
-        return "Without the cache (--rag-cache) no reply is kept"
+        if self.run.cache_mode == "replay":
+            return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
+        return (
+            f"--rag-cache={self.run.cache_mode} keeps no reply: leave it out to pay nothing twice"
+        )
 
     def _failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Iterator[str]:
         whole = next(at for at, outcome in enumerate(outcomes) if outcome.failure is not None)

@@ -291,7 +291,7 @@ def main() -> None:
 def record_questions() -> None:
     """Make the questions of ``from_documents`` anew, and replace their recording."""
     folder = EXAMPLES / "from_documents"
-    for name in ("questions.jsonl", "rejected.jsonl"):
+    for name in ("questions.jsonl", "rejected.jsonl", "questions.rageval.yaml"):
         (folder / name).unlink(missing_ok=True)
     _recorded("from_documents", questions_reply, FROM_DOCUMENTS, (0,))
 

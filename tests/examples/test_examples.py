@@ -408,9 +408,18 @@ def test_a_search_by_words_fails_made_questions_in_other_words(run_example: RunE
     edited = samples["telescope-loans-752d464f22"]["references"]
     assert edited == ["120 euros, of which 6 euros are kept for every week that has begun"]
     assert "11 made questions, 4 reviewed by a person, 1 rejected (left out)" in run.output
+    for page in MADE_PAGES:
+        [shown] = re.findall(r"^FAILED: .*\n(?:.*\n)*?(?=```)", _section(page, "## 6. "), re.M)
+        assert shown in run.output, page
 
 
+MADE_PAGES = ("how-to/questions-from-documents.md", "zh/questions-from-documents.md")
 MADE_FILES = ("questions.jsonl", "rejected.jsonl", "questions.rageval.yaml")
+
+
+def _section(page: str, heading: str) -> str:
+    text = (EXAMPLES.parent / "docs" / page).read_text("utf-8")
+    return text[text.index(heading) :].partition("\n## ")[0]
 
 
 def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
@@ -426,6 +435,10 @@ def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
     done = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {name: (folder / name).read_bytes() for name in MADE_FILES} == made
+    for page in MADE_PAGES:
+        [shown] = re.findall(r"^drawn: .*\n(?:.*\n)*?(?=```)", _section(page, "## 3. "), re.M)
+        said = shown.replace("91 calls, 0 from the cache", "0 calls, 91 from the cache")
+        assert said in done.stdout, page
     reasons = [json.loads(line)["reason"] for line in made["rejected.jsonl"].splitlines()]
     assert sorted(reasons) == ["answerable", "no_quote", "not_alone", "not_supported"]
 
