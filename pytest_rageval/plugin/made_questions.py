@@ -197,7 +197,7 @@ class _Making:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
         try:
             for name, has_new, chunks in (
-                (REJECTED, found.rejected, found.rejected_text(self.known)),
+                (REJECTED, found.changes_rejected(self.known), found.rejected_text(self.known)),
                 (QUESTIONS, found.rows, found.questions_text(self.known)),
             ):
                 if has_new:

@@ -8,6 +8,7 @@ from typing import Final
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_lengths": (),
     "labels": (),
+    "made_questions": (),
     "needed_rows": (),
     "page": (),
     "what_is_wrong": (),

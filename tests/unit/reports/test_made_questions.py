@@ -12,10 +12,18 @@ import pytest
 
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.engine.planning.bind_cases import made_questions
-from pytest_rageval.model import MadeQuestions, MetricColumn, SampleResult, Sampling, ScenarioResult
+from pytest_rageval.model import (
+    MadeQuestions,
+    MetricColumn,
+    RunInfo,
+    SampleResult,
+    Sampling,
+    ScenarioResult,
+)
 from pytest_rageval.notebooks.html import result_html
 from pytest_rageval.reports.made_questions import made_lines
 from pytest_rageval.reports.run_view import RunView
+from pytest_rageval.results.run_point import point_of
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import made_text
 
@@ -81,6 +89,11 @@ def test_data_without_made_rows_say_nothing(run: Run) -> None:
     assert [*made_lines(ran)] == []
     data = load_dataset(DatasetSpec(rows=[row(True, None)]), Path(), "s.yaml:1")
     assert made_questions(replace(data, rejected=3), data.cases) is None
+
+
+def test_a_point_of_the_history_knows_it(run: Run) -> None:
+    ran = run(scenario(BOTH))
+    assert point_of(ran, RunInfo("id", "", "", "0.1.0")).made == ran.info.made
 
 
 def test_an_invalid_row_is_a_row(run: Run) -> None:
