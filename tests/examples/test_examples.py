@@ -443,6 +443,16 @@ def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
     assert sorted(reasons) == ["answerable", "no_quote", "not_alone", "not_supported"]
 
 
+@pytest.mark.parametrize("page", MADE_PAGES)
+def test_the_page_shows_what_questions_would_cost(page: str, tmp_path: Path) -> None:
+    docs = _copy(tmp_path, "from_documents") / "examples" / "from_documents" / "docs"
+    docs.rename(tmp_path / "docs")
+    section = _section(page, "## 2. ")
+    [command] = re.findall(r"^pytest (.+)$", section, re.MULTILINE)
+    done = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
+    assert re.findall(r"^docs: .*\n(?:.*\n)*?(?=```)", section, re.M)[0] in done.stdout
+
+
 def test_judge_and_people_is_green_by_the_judge_and_red_by_people(run_example: RunExample) -> None:
     """F3, F4: 80 verdicts, 73 of them 1; two people labelled 40 of the answers."""
     run = run_example("judge_and_people")
