@@ -470,7 +470,7 @@ def test_the_forecast_is_near_what_is_asked(
     for name in range(10):
         sections = [
             f"## Rule {name}.{at}\n\nMachine {name}-{at} weighs {7 * name + at} kilos and stands "
-            f"in hall {at}. Its key number {at * name} is kept by shift {name} in cupboard {at + 3}."
+            f"in hall {at}. Its key number {at * name} is kept by shift {name} in box {at + 3}."
             for at in range(12)
         ]
         documents.project.file(f"docs/m{name}.md", "# Machines\n\n" + "\n\n".join(sections))
