@@ -17,12 +17,11 @@ from pytest_rageval.engine.planning.bind_labels import (
     levels_of,
 )
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import HumanLabels, Sample
+from pytest_rageval.model import BY_MODEL, MADE_BY, HumanLabels, Sample
 from pytest_rageval.plugin.exit_status import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines, review_lines
-from pytest_rageval.questions.base import MADE_BY, MODEL
 from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
 from pytest_rageval.reports.labels.draw_reviews import DrawnReviews, Unreviewed, draw_reviews
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS
@@ -131,7 +130,7 @@ class Labelling:
 def _made(plan: Plan) -> list[Sample]:
     """Return the questions that a model made."""
     samples = (case for case in plan.cases if isinstance(case, Sample))
-    return [sample for sample in samples if sample.metadata.get(MADE_BY) == MODEL]
+    return [sample for sample in samples if sample.metadata.get(MADE_BY) == BY_MODEL]
 
 
 def _wanted(plan: Plan) -> HumanLabels:

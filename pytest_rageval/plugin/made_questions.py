@@ -193,7 +193,7 @@ class _Making:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
         try:
             for name, has_new, chunks in (
-                (REJECTED, found.rejected, found.rejected_text(self.known)),
+                (REJECTED, found.changes_rejected(self.known), found.rejected_text(self.known)),
                 (QUESTIONS, found.rows, found.questions_text(self.known)),
             ):
                 if has_new:
@@ -258,6 +258,8 @@ def _found(asked: AskedQuestions, documents: Documents) -> Iterator[str]:
     of_formats = f" ({read})" if read else ""
     passages = counted(len(documents.passages), "passage")
     yield f"{asked.shown(asked.documents)}: {total}{of_formats}, {passages}"
+    if documents.too_short:
+        yield f"{counted(documents.too_short, 'part')} too short to ask about, in no passage"
     if documents.left_out:
         yield f"{counted(len(documents.left_out), 'file')} left out:"
         listed = documents.left_out[:_LISTED]

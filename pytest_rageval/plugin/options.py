@@ -383,8 +383,8 @@ COMMANDS = (
     Command(
         "label",
         "N",
-        "draw N answers of the newest complete run of each scenario to label, or N made questions to "
-        "review, and exit",
+        "draw N answers of the newest complete run of each scenario to label, or N made questions "
+        "to review, and exit",
         "",
     ),
     Command(

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.model import BY_MODEL, MADE_BY
 from pytest_rageval.questions.base import (
-    MADE_BY,
-    MODEL,
     REASONS,
     MadeQuestion,
     Passage,
@@ -64,7 +63,7 @@ class Known:
         return [
             str(row.get("id"))
             for row in self.rows
-            if row.get(MADE_BY) == MODEL
+            if row.get(MADE_BY) == BY_MODEL
             and not all(any(quote in text for text in texts) for quote in _quotes(row))
         ]
 
@@ -110,11 +109,18 @@ class QuestionSet:
             yield "\n"
         yield from map(_line, self.rows)
 
+    def changes_rejected(self, known: Known) -> bool:
+        """Return whether the file of rejected rows gets another text."""
+        return bool(self.rejected) or len(self._left(known)) < len(known.rejected)
+
     def rejected_text(self, known: Known) -> Iterator[str]:
         """Yield the file of rejected rows: those of before, unless they were made again."""
-        made = {str(row["id"]) for row in self.rows} | {one.slot.id for one in self.rejected}
-        yield from (_line(row) for row in known.rejected if str(row.get("id")) not in made)
+        yield from map(_line, self._left(known))
         yield from (_line(_rejected_row(one)) for one in self.rejected)
+
+    def _left(self, known: Known) -> list[Row]:
+        made = {str(row["id"]) for row in self.rows} | {one.slot.id for one in self.rejected}
+        return [row for row in known.rejected if str(row.get("id")) not in made]
 
 
 def _line(row: Row) -> str:

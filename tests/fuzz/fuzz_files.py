@@ -48,6 +48,7 @@ from pytest_rageval.importing.written_files import rows_text, scenario_text
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.notebooks.frames import given_rows
 from pytest_rageval.plugin.importer import needed_by
+from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.reports.history import all_runs, trend_of
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks, read_records
 from pytest_rageval.results.run_point import read_point
@@ -227,6 +228,24 @@ def _labels(suffix: str, ground: Ground, raw: bytes, chance: random.Random) -> s
     spec = DatasetSpec(path=f"labels.{suffix}")
     read_label_file(spec, ground.folder, f"labels.{suffix}", "s.yaml", rules, found)
     return "problems" if found.problems else "result"
+
+
+def _document(ground: Ground, raw: bytes, chance: random.Random) -> str:
+    name = f"document.{chance.choice(['md', 'txt', 'rst', 'html', 'pdf', 'json', 'jsonl', 'csv'])}"
+    return "problems" if read_documents(ground.write(name, raw)).left_out else "result"
+
+
+_TEXTS_OF_ALL: Final = [
+    b"---\ntitle: A\n---\n# B\n\n" + b"Refunds take five days. " * 60 + b"\n\nC\n-\n```\nx\n```\n",
+    "第一章 退款\n一、期限\n".encode()
+    + "退款需要五天。".encode() * 99
+    + b"\n.. note:: a\n\n   ::\n",
+    b"<title>A</title><nav>B</nav><h1>C</h1><p>"
+    + b"Five days. " * 9
+    + b"<table><td>D</table><pre>",
+    b'{"doc_name": "d1", "title": "A", "text": "' + b"Refunds take five days. " * 9 + b'"}\n',
+    b"%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\ntrailer<</Root 1 0 R>>\n%%EOF",
+]
 
 
 _C: Final = Labelled("x0123456789ab", "", ("a context",), "How?")
@@ -412,6 +431,7 @@ def file_readers(ground: Ground) -> list[Reader]:
         Reader("first scenario", [*_PLAIN, *SHAPES], _first_scenario, _mixed),
         Reader("labels csv", LABELS, partial(_labels, "csv"), as_csv, turns=QUICK),
         Reader("labels jsonl", LABELS, partial(_labels, "jsonl"), as_lines, turns=QUICK),
+        Reader("document", _TEXTS_OF_ALL, _document, as_is, turns=QUICK),
         Reader("promptfoo", PROMPTFOO, _promptfoo, as_yaml, turns=SLOW),
         Reader("promptfoo files", _named(), _named_by_promptfoo, as_is, turns=SLOW),
         Reader("saved run", [ground.base], _saved, _as_written),

@@ -136,7 +136,7 @@ def test_the_scenario_runs_as_it_is_written(documents: Documents) -> None:
     )
     result = documents.project.pytest("questions.rageval.yaml")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["gate recall@5.mean*passed*", "*made questions*"])
+    result.stdout.fnmatch_lines(["8 made questions, 0 reviewed*", "gate recall@5.mean*passed*"])
     assert documents.project.results("questions")["metrics"]["refusal"]["mean"] == 1.0
 
 

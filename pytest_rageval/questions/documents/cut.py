@@ -21,7 +21,7 @@ SHORTEST: Final = 60
 _HUGE: Final = 3 * LONGEST
 """Code or a table that is wider is cut, too."""
 _LONGEST_JOINED: Final = LONGEST + LONGEST // 4
-"""How wide a passage may become by what is too short for one of its own."""
+"""How wide a passage may become by another section, which is too short for one of its own."""
 
 
 def width(text: str) -> int:
@@ -85,21 +85,18 @@ def _sections(parts: Iterable[Part]) -> Iterator[_Section]:
 
 
 def _in_section(text: str, section: _Section) -> list[_Stretch]:
-    """Return the stretches of a section; only a section's single one may be too short."""
+    """Return the stretches of a section, each as long as it may be."""
     spans = (span for part in section.parts for span in _spans(text, part))
     found: list[_Stretch] = []
     for start, end in spans:
         wide = width(text[start:end])
-        if found and _joins(found[-1].width, wide):
-            found[-1] = found[-1]._replace(end=end, width=found[-1].width + wide)
+        joined = found[-1].width + (start - found[-1].end) + wide if found else 0
+        if found and joined <= LONGEST:
+            found[-1] = found[-1]._replace(end=end, width=joined)
         else:
             head = start if found else section.head
             found.append(_Stretch(start, end, wide, section.headings, head))
     return found
-
-
-def _joins(before: int, wide: int) -> bool:
-    return before + wide <= LONGEST or min(before, wide) < SHORTEST
 
 
 Span = tuple[int, int]
@@ -179,7 +176,7 @@ def _joined(text: str, first: _Stretch, second: _Stretch) -> _Stretch | None:
         return None
     start = first.start if first.headings == shared else first.head
     wide = width(text[start : second.end])
-    if wide > _LONGEST_JOINED:
+    if wide > _LONGEST_JOINED and first.headings != second.headings:
         return None
     return _Stretch(start, second.end, wide, shared, first.head)
 

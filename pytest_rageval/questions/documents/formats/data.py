@@ -21,7 +21,7 @@ from pytest_rageval.questions.documents.lines import Parts, lines_of
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
 
-_WHOLE_DOCUMENT: Final = 10 * LONGEST
+_WHOLE_DOCUMENT: Final = 20 * LONGEST
 """A text that is wider is no passage of a retriever, and is cut."""
 
 

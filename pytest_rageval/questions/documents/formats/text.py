@@ -13,7 +13,7 @@ from pytest_rageval.questions.documents.encoding import read_text
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _RULES: Final = "=-~*#^"
-_RULE: Final = re.compile(rf"[ \t]*([{_RULES}])\1{{2,}}[ \t]*")
+_RULE: Final = re.compile(rf"[ \t]*([{re.escape(_RULES)}])\1{{2,}}[ \t]*")
 _NUMBERED: Final = re.compile(r"[ \t]*(\d{1,2}(?:\.\d{1,2}){0,4})\.?[ \t]+[^\W\d_].*")
 _CHINESE: Final = re.compile(
     r"\s*(?:第[〇零一二三四五六七八九十百两\d]{1,5}(?P<part>[编篇部卷章节])(?=\s|[^的中里内和与、，]|$)"

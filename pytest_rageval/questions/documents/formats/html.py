@@ -1,0 +1,159 @@
+"""HTML: the text that a reader sees, without scripts, navigation, headers and footers."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+
+from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
+from pytest_rageval.questions.documents.cut import cut
+from pytest_rageval.questions.documents.encoding import declared_encoding, decoded
+
+_NO_TEXT: Final = frozenset(
+    ("script", "style", "nav", "header", "footer", "noscript", "template", "svg", "select")
+)
+_INLINE_NAMES: Final = (
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s "
+    "samp small span strike strong sub sup time tt u var wbr img"
+)
+_INLINE: Final = frozenset(_INLINE_NAMES.split())
+_CELLS: Final = frozenset(("td", "th"))
+_BETWEEN_CELLS: Final = " | "
+_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_MARKS: Final = " \t\n¶#§🔗"
+"""What pages put beside a heading as a link to it."""
+_BLANKS: Final = re.compile(r"[ \t\n\f]+")
+
+
+class _Page(HTMLParser):
+    """The text of a page, and its parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = ""
+        self.parts: list[Part] = []
+        self._length = 0
+        self._written: list[str] = []
+        self._part: list[str] = []
+        """The texts of the part that has not ended."""
+        self._hidden: dict[str, int] = {}
+        """How often each element without text is open."""
+        self._level = 0
+        self._whole = ""
+        """The name of the element that is open, if what it holds is not to be cut."""
+        self._depth = 0
+        self._is_title = False
+
+    @property
+    def text(self) -> str:
+        """The text so far; its parts are apart by a blank line."""
+        return "".join(self._written)
+
+    @property
+    def _may_have_heading(self) -> bool:
+        """Whether a heading here is one: that of an article may be in its ``header``."""
+        return not any(count for tag, count in self._hidden.items() if tag != "header")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _NO_TEXT:
+            self._end()
+            self._hidden[tag] = self._hidden.get(tag, 0) + 1
+        elif tag in ("pre", "table"):
+            self._open_whole(tag)
+        elif tag in _HEADINGS and not self._whole:
+            self._end()
+            self._level = _HEADINGS[tag] if self._may_have_heading else 0
+        elif tag == "title":
+            self._is_title = not self.title
+        elif tag == "br":
+            self._part.append("\n")
+        elif tag not in _INLINE:
+            self._boundary(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _NO_TEXT:
+            self._end()
+            self._hidden[tag] = max(0, self._hidden.get(tag, 0) - 1)
+        elif tag == self._whole:
+            self._close_whole()
+        elif tag == "title":
+            self._is_title = False
+        elif tag not in _INLINE and tag not in _CELLS:
+            self._boundary(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self._is_title:
+            self.title += data
+        elif self._level or not any(self._hidden.values()):
+            self._part.append(data if self._whole == "pre" else _BLANKS.sub(" ", data))
+
+    def close(self) -> None:
+        super().close()
+        self._whole = ""
+        self._end()
+
+    def _open_whole(self, tag: str) -> None:
+        if not self._whole:
+            self._end()
+            self._whole, self._depth = tag, 1
+        elif tag == self._whole:
+            self._depth += 1
+
+    def _close_whole(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._end(is_whole=True)
+            self._whole = ""
+
+    def _boundary(self, tag: str) -> None:
+        """End the part, or the row or cell of a table."""
+        if not self._whole:
+            self._end()
+        elif tag in _CELLS:
+            self._part.append(_BETWEEN_CELLS)
+        elif self._whole == "table":
+            self._part.append("\n")
+
+    def _end(self, *, is_whole: bool = False) -> None:
+        """Add what is open as a part, or as a heading."""
+        if self._whole and not is_whole:
+            return
+        text = "".join(self._part)
+        self._part = []
+        text = text.strip("\n").rstrip() if self._whole == "pre" else _tidy(text)
+        level, self._level = self._level, 0
+        if level:
+            text = " ".join(text.split()).strip(_MARKS)
+        if text:
+            start, end = self._length, self._length + len(text)
+            self.parts.append(Part(start, end, level, text[:200] if level else "", is_whole))
+            self._written += [text, "\n\n"]
+            self._length = end + 2
+
+
+def _tidy(text: str) -> str:
+    """Return the text with one blank between words, and without blank lines."""
+    lines = (_BLANKS.sub(" ", line).strip(_BETWEEN_CELLS) for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+def page_parts(html: str) -> tuple[str, list[Part]]:
+    """Return the text of a page and its parts; the page's title is a heading above them."""
+    page = _Page()
+    # No tag ends behind the last ">", which the parser would look for from each "<" again.
+    end = html.rfind(">") + 1
+    page.feed(html[:end] + html[end:].replace("<", "&lt;"))
+    page.close()
+    title = " ".join(page.title.split())
+    above = [Part(0, 0, 1, title)] if title and (1 not in [p.level for p in page.parts]) else []
+    return page.text, [*above, *page.parts]
+
+
+def _read(path: Path) -> ReadFile:
+    raw = path.read_bytes()
+    return cut(*page_parts(decoded(raw, declared_encoding(raw))))
+
+
+FORMATS = (DocumentFormat("HTML", ("html", "htm", "xhtml"), _read),)

@@ -1,0 +1,174 @@
+"""Which files of a folder are read, and what is said of the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.questions.base import Documents
+from pytest_rageval.questions.documents.read import read_documents
+
+Read = Callable[..., Documents]
+TEXT = "You may send back any kettle within thirty days, unless its seal is broken by you."
+ZH = "水壶自签收之日起三十天内可以退货，但封条已被拆开的除外；退款在七个工作日内原路返回。"
+
+
+def names(documents: Documents) -> list[str]:
+    return [passage.doc_name for passage in documents.passages]
+
+
+def left_out(documents: Documents) -> dict[str, str]:
+    return {file.name: file.reason for file in documents.left_out}
+
+
+def test_files_are_read_by_name_and_installed_or_hidden_ones_left_alone(read: Read) -> None:
+    found = read(
+        {
+            "b.md": TEXT,
+            "a/z.MD": TEXT,
+            "a.txt": TEXT,
+            ".git/x.md": TEXT,
+            "node_modules/y/README.md": TEXT,
+            "env/pyvenv.cfg": "",
+            "env/lib/x.md": TEXT,
+            "logo.png": b"\x89PNG",
+            "Makefile": "all:",
+        }
+    )
+    assert names(found) == ["a.txt", "a/z.MD", "b.md"]
+    assert found.read == {"Markdown": 2, "text": 1}
+    reason = "no format of documents"
+    assert left_out(found) == {"logo.png": reason, "Makefile": reason}
+
+
+def test_one_file_may_be_named_and_a_missing_one_is_said(tmp_path: Path) -> None:
+    path = tmp_path / ".hidden.md"
+    path.write_text(TEXT)
+    assert names(read_documents(path)) == [".hidden.md"]
+    assert left_out(read_documents(tmp_path / "no")) == {"no": "no such file or folder"}
+
+
+def test_files_that_are_ours_are_neither_read_nor_named(read: Read, tmp_path: Path) -> None:
+    read({"a.md": TEXT, "questions.jsonl": "{}"})
+    docs = tmp_path / "docs"
+    found = read_documents(docs, skip=[docs / "../docs/questions.jsonl"])
+    assert (names(found), found.left_out) == (["a.md"], [])
+
+
+def test_links_are_followed_once_and_never_out_of_the_folder(read: Read, tmp_path: Path) -> None:
+    """A mounted folder has its files under a hidden one, and links to them."""
+    docs = tmp_path / "docs"
+    (tmp_path / "secret.md").write_text(TEXT)
+    read({"a/one.md": TEXT, ".data/two.md": TEXT})
+    for name, target in {
+        "loop": docs,
+        "a/up": docs / "a",
+        "again.md": docs / "a/one.md",
+        "two.md": docs / ".data/two.md",
+        "out.md": tmp_path / "secret.md",
+        "up": tmp_path,
+        "self": docs / "self",
+        "gone.md": docs / "gone",
+    }.items():
+        (docs / name).symlink_to(target)
+    found = read({})
+    assert names(found) == ["a/one.md", "two.md"]
+    assert left_out(found) == {
+        "gone.md": "a symbolic link that leads nowhere",
+        "out.md": "a symbolic link that leaves the folder",
+        "self": "a symbolic link that leads nowhere",
+        "up": "a symbolic link that leaves the folder",
+    }
+
+
+def test_a_folder_that_cannot_be_read_is_named(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a folder that refuses, since an administrator may read all."""
+    scandir = os.scandir
+
+    def refuse(path: Path) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = read({"locked/a.md": TEXT, "b.md": TEXT})
+    assert names(found) == ["b.md"]
+    assert left_out(found) == {"locked/": "a folder that cannot be read: Permission denied"}
+
+
+def test_any_name_of_a_file_can_be_written(read: Read, tmp_path: Path) -> None:
+    """Also one with a line end, or in another encoding."""
+    read({"new\nline.md": TEXT})
+    Path(os.fsdecode(os.fsencode(tmp_path / "docs") + b"/\xd6l.md")).write_text(TEXT)
+    assert names(read({})) == ["\\xd6l.md", "new\nline.md"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.rst", "a.html"])
+def test_usual_encodings_are_recognized(read: Read, name: str, encoding: str) -> None:
+    found = read({name: f"{ZH}\r\n".encode(encoding)})
+    assert [passage.text for passage in found.passages] == [ZH]
+
+
+def test_western_letters_are_recognized_and_a_declared_encoding_counts(read: Read) -> None:
+    german = "Sie können den Kessel binnen dreißig Tagen zurückgeben, außer wenn er geöffnet wurde."
+    taiwan = "退貨期限為三十天，但封條已被拆開者除外。" * 2
+    page = b'<meta charset="big5"><p>' + taiwan.encode("big5")
+    found = read({"a.txt": german.encode("cp1252"), "b.html": page})
+    assert [one.text for one in found.passages] == [german, taiwan]
+
+
+BROKEN: dict[str, tuple[str, bytes, str]] = {
+    "empty": ("a.md", b" \n\n", "empty"),
+    "null": ("a.md", b"abc\0def" * 20, "binary: a null"),
+    "binary": ("a.txt", bytes(range(256)) * 10, "binary: a null"),
+    "half a character": ("a.md", ZH.encode()[:-1], "not UTF-8 (byte 0xe3 in line 1)"),
+    "short": ("a.md", b"Hello.", "too short to ask about"),
+    "headings": ("a.md", b"# Hello\n\n## World\n", "no text"),
+    "large": ("a.txt", b"word " * 10 * 2**20, "larger than 16 MB"),
+    "long row": (
+        "a.jsonl",
+        b'{"text": "' + b"word " * 10 * 2**20 + b'"}',
+        "no passages in 1 row (a.jsonl:1: longer than 16 MB",
+    ),
+    "hidden": ("a.html", b"<nav>" * 100_000, "no text"),
+    "no json": ("a.json", b"{", "not valid JSON"),
+    "no rows": ("a.json", b"[]", "no rows"),
+    "no passages": (
+        "a.json",
+        b'[{"question": "Who?"}]',
+        "no passages in 1 row (a.json: row 1: no text under one of text",
+    ),
+    "a number": ("a.json", b"7", "expected a list of objects"),
+    "a deep one": ("a.json", b"[" * 100_000, ""),
+    "no table": ("a.csv", b"\0\0\0", ""),
+    "a bad mark": ("a.txt", b"\xff\xfe\x00", "not utf-16"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_cannot_be_read_is_named_with_its_reason(read: Read, case: str) -> None:
+    name, raw, reason = BROKEN[case]
+    found = read({name: raw, "sound.md": TEXT})
+    assert names(found) == ["sound.md"]
+    assert found.read == {"Markdown": 1}
+    assert left_out(found)[name].startswith(reason)
+
+
+def test_a_long_line_and_deep_html_are_read(read: Read) -> None:
+    """3 MB in a line; 100,000 elements that are open."""
+    found = read({"a.txt": TEXT * 40_000, "b.html": "<div>" * 100_000 + TEXT})
+    assert names(found)[-1] == "b.html"
+    assert found.passages[-1].text == TEXT
+
+
+@pytest.mark.parametrize("unit", ["<", "<!", "<a ", "</", '<a b="', "<!--", "<![CDATA[", "<?"])
+def test_broken_html_takes_no_time(read: Read, unit: str) -> None:
+    """200,000 tags that never end took minutes; a defect shows as a test that does."""
+    found = read({"a.html": f"<p>{TEXT}</p>" + unit * 200_000})
+    assert found.passages[0].text.startswith(TEXT)

@@ -1,0 +1,211 @@
+"""Each format of documents: its headings, and what of it becomes passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from pytest_rageval.questions.base import Documents
+from tests.fakes.others_data import others_data
+
+Read = Callable[..., Documents]
+
+RETURNS = "You may send back any kettle within thirty days, unless its seal is broken by you."
+COSTS = "We pay for the parcel if the kettle was faulty; otherwise the sender pays for it."
+CODE = "def days_left(bought, today):\n\n    return 30 - (today - bought).days  # never below zero"
+RETURNS_ZH = "水壶自签收之日起三十天内可以退货，但封条已被拆开的除外；退款在七个工作日内原路返回。"
+COSTS_ZH = "水壶有质量问题时由我们承担运费，其他情况下由寄件人自行承担，偏远地区另计，以报价为准。"
+
+
+def sections(documents: Documents) -> list[tuple[str, str]]:
+    """Return where each passage is, and its text."""
+    return [(passage.section_path, passage.text) for passage in documents.passages]
+
+
+def test_markdown_has_headings_of_both_forms_and_whole_blocks(read: Read) -> None:
+    """Front matter, comments and rules are no text; the blank line in the code does not end it."""
+    text = f"""---
+title: "The kettle"
+---
+# Guide to `K2` #
+
+<!-- Not for readers:
+{COSTS} -->
+{RETURNS}
+
+Who [pays](pays.md)?
+--------------------
+
+{COSTS}
+
+***
+
+### In code
+
+```python
+{CODE}
+# Not a heading
+```
+"""
+    found = read({"guide.md": text})
+    assert sections(found) == [
+        ("Guide to K2", RETURNS),
+        ("Guide to K2 > Who pays?", COSTS),
+        ("Guide to K2 > Who pays? > In code", f"```python\n{CODE}\n# Not a heading\n```"),
+    ]
+    assert [passage.number for passage in found.passages] == [1, 2, 3]
+    assert (found.read, found.left_out, found.too_short) == ({"Markdown": 1}, [], 0)
+
+
+def test_the_title_in_front_matter_stands_above_lower_headings(read: Read) -> None:
+    found = read({"a.mdx": f"---\ntitle: Kettles\n---\n\n## Returns\n\n{RETURNS}\n"})
+    assert sections(found) == [("Kettles > Returns", RETURNS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"Returns\n=======\n\n{RETURNS}\n", "Returns"),
+        (f"1 Kettles\n\n1.1 Returns\n\n{RETURNS}\n", "1 Kettles > 1.1 Returns"),
+        (f"第一章 售后\n第二节　退货\n{RETURNS_ZH}\n", "第一章 售后 > 第二节 退货"),
+        (f"一、退货\n\n{RETURNS_ZH}\n", "一、退货"),
+        (f"一、售后\n（二）退货\n{RETURNS_ZH}", "一、售后 > （二）退货"),
+    ],
+)
+def test_a_text_has_headings_where_they_are_certain(read: Read, text: str, expected: str) -> None:
+    found = read({"a.txt": text})
+    assert sections(found) == [(expected, RETURNS_ZH if "退" in text else RETURNS)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"1. Open the lid\n\n2. Fill in water\n\n{RETURNS}",
+        f"一、检查封条\n二、填写表格\n三、联系客服。\n{RETURNS_ZH}",
+        f"第一章 售后\n第二章 保修\n{RETURNS_ZH}".replace("第二章", "第二章的说明，", 1),
+        f"2024 was a good year\n{RETURNS}",
+        f"{RETURNS}\n\n一、退货",
+    ],
+)
+def test_what_may_be_an_item_of_a_list_stays_text(read: Read, text: str) -> None:
+    """So no line is lost: a heading without a text of its own is none."""
+    passages = read({"a.txt": text}).passages
+    held = "".join(f"{passage.section_path}{passage.text}" for passage in passages)
+    wanted = text.replace("\n", "").replace(" > ", "")
+    assert held.replace("\n", "").replace(" > ", "") == wanted
+
+
+def test_rest_has_levels_in_the_order_of_their_signs(read: Read) -> None:
+    code = CODE[:28]
+    text = f"""
+======
+Kettle
+======
+
+.. image:: kettle.png
+   :alt: {COSTS}
+
+Returns of :ref:`kettles <k>`
+*****************************
+
+.. note:: {RETURNS}
+
+Costs
+=====
+
+{COSTS}
+
+.. code-block:: python
+
+   {code}
+
+.. A comment: {COSTS}
+"""
+    assert sections(read({"a.rst": text})) == [
+        ("Kettle > Returns of kettles", RETURNS),
+        ("Kettle > Returns of kettles > Costs", f"{COSTS}\n\n.. code-block:: python\n\n   {code}"),
+    ]
+
+
+def test_html_is_what_a_reader_sees(read: Read) -> None:
+    """The heading in an article's header counts; blanks are one; a table keeps its lines."""
+    text = f"""<!doctype html><html><head><title>Shop | Kettle</title><style>p {{}}</style></head>
+<body><nav><h2>Menu</h2>{COSTS}</nav><article><header><h1>Kettle<a href="#k">¶</a></h1>
+by Ann</header>
+<p>{RETURNS.replace(" ", "   ")}<script>{COSTS}</script></p>
+<h2>Costs</h2><p>{COSTS}<table><tr><th>Who<th>What<tr><td>A &amp; B<td>3&nbsp;€</table>
+<pre>
+{CODE}
+</pre></article><footer><h3>Imprint</h3>{COSTS}</footer></body></html>"""
+    assert sections(read({"a.html": text})) == [
+        ("Kettle", RETURNS),
+        ("Kettle > Costs", f"{COSTS}\n\nWho | What\nA & B | 3\xa0€\n\n{CODE}"),
+    ]
+
+
+def test_the_title_of_a_page_stands_in_for_its_first_heading(read: Read) -> None:
+    text = f"<title>Kettle</title><h2>Returns</h2>{RETURNS}"
+    assert sections(read({"a.htm": text})) == [("Kettle > Returns", RETURNS)]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
+def test_a_row_of_data_is_a_passage_of_the_document_that_it_names(read: Read, name: str) -> None:
+    """Equal passages of one document are one; rows without a document are of the file."""
+    rows = [
+        {"doc_name": "Kettle", "title": "Returns", "text": RETURNS},
+        {"doc_name": "Kettle", "title": "Costs", "text": COSTS},
+        {"doc_name": "Kettle", "title": "Again", "text": RETURNS},
+        {"doc_name": "", "title": "", "text": f"{RETURNS_ZH}{COSTS_ZH}"},
+        {"doc_name": "Kettle", "title": "Short", "text": "Ask us."},
+    ]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    text = {
+        "a.jsonl": "\n".join(lines),
+        "a.json": f"[{', '.join(lines)}]",
+        "a.csv": "\n".join(
+            ["doc_name,title,text", *(f'{r["doc_name"]},{r["title"]},"{r["text"]}"' for r in rows)]
+        ),
+    }[name]
+    found = read({name: text})
+    shown = [(one.doc_name, one.section_path, one.text, one.number) for one in found.passages]
+    assert shown == [
+        ("Kettle", "Returns", RETURNS, 1),
+        ("Kettle", "Costs", COSTS, 2),
+        (name, "", f"{RETURNS_ZH}{COSTS_ZH}", 1),
+    ]
+    assert (list(found.read.values()), found.too_short, found.left_out) == ([2], 1, [])
+
+
+def test_rows_that_cannot_be_read_are_named_beside_the_others(read: Read) -> None:
+    lines = [json.dumps({"text": RETURNS}), "{broken", json.dumps({"question": "Who?"})]
+    found = read({"a.jsonl": "\n".join(lines)})
+    assert [passage.text for passage in found.passages] == [RETURNS]
+    (left_out,) = found.left_out
+    assert left_out.name == "a.jsonl"
+    assert left_out.reason.startswith("2 of 3 rows cannot be read (a.jsonl:2: not valid JSON")
+
+
+def test_a_whole_document_in_a_row_is_cut_and_a_long_passage_is_not(read: Read) -> None:
+    """Widths: 100 × 83 = 8,300 characters below the limit of 24,000, and three times that above."""
+    long = "\n\n".join(f"{at:03} {RETURNS[:77]}" for at in range(100))
+    rows = [{"doc_name": "chunk", "text": long}, {"doc_name": "whole", "text": f"{long}\n\n" * 3}]
+    found = read({"a.jsonl": "\n".join(map(json.dumps, rows))})
+    assert [one.text for one in found.passages if one.doc_name == "chunk"] == [long]
+    assert max(len(one.text) for one in found.passages if one.doc_name == "whole") <= 1400
+
+
+@pytest.mark.parametrize("name", ["clapnq/dev.jsonl", "cmrc2018/dev_800.jsonl"])
+def test_passages_of_public_data_are_read_as_they_are(read: Read, name: str) -> None:
+    """Every distinct context is one passage of its document, in the order of its rows."""
+    rows = [json.loads(line) for line in others_data(f"data/{name}").read_bytes().splitlines()]
+    made = [{"doc_name": row["doc_name"], "text": text} for row in rows for text in row["contexts"]]
+    found = read({"a.jsonl": "\n".join(map(json.dumps, made))})
+    expected: dict[str, dict[str, None]] = {}
+    for row in made:
+        expected.setdefault(row["doc_name"] or "a.jsonl", {})[row["text"].strip()] = None
+    assert (found.too_short, found.left_out) == (0, [])
+    assert [(one.doc_name, one.text) for one in found.passages] == [
+        (document, text) for document in sorted(expected) for text in expected[document]
+    ]
