@@ -90,9 +90,9 @@ def test_reviews_of_people_are_counted(run: Run, plan: Callable[..., Plan]) -> N
     rows = [row(True, id=name, question=f"Q {name}?") for name in "abc"]
     cases = plan(scenario(rows)).cases
     digests = [review_digest(case) for case in cases if isinstance(case, Sample)]
-    reviews = f"a,Q a?,yes,accept,{digests[0]}\nb,Q b?,yes,reject,{digests[1]}\n"
+    reviews = f"a,Q a?,yes,accept,Ann,{digests[0]}\nb,Q b?,yes,reject,Ann,{digests[1]}\n"
     text = f"{HEAD}dataset: {{rows: {json.dumps(rows)}, reviews: [r.csv]}}\n"
-    ran = run(text, {"r.csv": f"id,question,reference,verdict,digest\n{reviews}"})
+    ran = run(text, {"r.csv": f"id,question,reference,verdict,reviewer,digest\n{reviews}"})
     assert ran.info.made == MadeQuestions(2, 1, 1, rows=2)
     said = "2 made questions, 1 reviewed by a person, 1 row rejected (left out); "
     assert next(made_lines(ran)) == said + DECIDES
