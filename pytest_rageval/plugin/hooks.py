@@ -102,7 +102,11 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
     refuse_pairs(config)
     if config.getoption("rag_questions") is not None or config.getoption("rag_from") is not None:
-        return _write_from(config)
+        try:
+            return _write_from(config)
+        except KeyboardInterrupt:
+            sys.stdout.write("\nstopped\n")
+            return int(pytest.ExitCode.INTERRUPTED)
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 

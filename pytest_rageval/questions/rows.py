@@ -116,6 +116,13 @@ class QuestionSet:
     rows: Sequence[Row]
     rejected: Sequence[Rejected]
 
+    def without(self, ids: Collection[str]) -> QuestionSet:
+        """Return the rows that have none of these ids."""
+        return QuestionSet(
+            [row for row in self.rows if row["id"] not in ids],
+            [one for one in self.rejected if one.slot.id not in ids],
+        )
+
     def questions_text(self, known: Known) -> Iterator[str]:
         """Yield the file of questions: what it has, and the new rows."""
         yield known.text

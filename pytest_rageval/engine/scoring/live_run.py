@@ -97,6 +97,13 @@ class LiveRun:
         return self._clients.in_flight if self._clients is not None else (0, 0.0, 0)
 
     @property
+    def flight(self) -> str:
+        """What is in flight in words, to follow a number of calls; "" if nothing is."""
+        waiting, oldest_s, again = self.in_flight
+        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        return now + (f", {again} sent again" if again else "")
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a sample, for the summary."""
         return self._problems
