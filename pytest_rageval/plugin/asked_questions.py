@@ -65,6 +65,8 @@ def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
     judge = judge_of(judge_keys, run, "--rag-questions", "question")
     writer = judge.settings
     if (model := config.getoption("rag_questions_model")) is not None:
+        if not model.strip():
+            raise misused("--rag-questions-model=: expected the name of a model")
         writer = replace(writer, role="writer", model=model)
     count = _count(config.getoption("rag_questions"))
     service = config.getoption("rag_ci")

@@ -131,10 +131,11 @@ def test_ctrl_c_while_documents_are_read(
         ("--rag-init=" + "a" * 300, "--rag-from=docs", "--rag-questions=2"),
         ("--rag-init", "--rag-from=docs", "--rag-questions=" + "9" * 5000),
         ("--rag-init", "--rag-from=docs", "--rag-questions=" + "9" * 20),
+        ("--rag-init", "--rag-questions-model="),
     ],
-    ids=["from", "init", "5000 digits", "20 digits"],
+    ids=["from", "init", "5000 digits", "20 digits", "no name"],
 )
-def test_what_is_too_long_is_a_usage_error(
+def test_what_cannot_be_is_a_usage_error(
     project: Project, server: FakeOpenAI, arguments: tuple[str, ...]
 ) -> None:
     assert project.pytest(*command(server), *arguments).ret == pytest.ExitCode.USAGE_ERROR
@@ -150,3 +151,13 @@ def test_a_heading_stays_between_its_tags(project: Project, server: FakeOpenAI) 
     (shown,) = {prompt for prompt in prompts if "Ask no" in prompt and "<headings" in prompt}
     assert shown.count("</headings>") == 1
     assert "<headings-1>" in shown
+
+
+def test_a_judge_whose_replies_are_none_is_said_to_give_none(
+    project: Project, server: FakeOpenAI
+) -> None:
+    """It need not be a bad judge: a proxy, a filter or a form of JSON may be in the way."""
+    server.options.fault_rates, server.options.sticky = {"prose": 1.0}, True
+    result = project.pytest("--rag-init", *command(server, "--rag-set=judge.controls=require"))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["NOT DONE: *(en; 12 of 12 replies cannot be used)*"])
