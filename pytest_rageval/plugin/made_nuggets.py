@@ -21,11 +21,11 @@ from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.errors import Problem, RagevalError, UserError
 from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.first_scenario.scenario_text import file_stem, shell_word
-from pytest_rageval.plugin.from_data import given_of
+from pytest_rageval.plugin.from_data import given_of, with_hint
 from pytest_rageval.plugin.making import (
     PRICES,
+    CheckingJudge,
     Progress,
-    TestedJudge,
     judge_of,
     listed,
     made,
@@ -71,7 +71,8 @@ def make_nuggets(config: pytest.Config) -> int:
     try:
         making = _making(config, run)
     except RagevalError as error:
-        raise misused(f"--rag-from={config.getoption('rag_from')}: {error}") from error
+        named = config.getoption("rag_from")
+        raise misused(with_hint(f"--rag-from={named}: {error}")) from error
     say_lines(making.found())
     try:
         return making.forecast() if config.getoption("rag_dry_run") else making.make()
@@ -93,7 +94,7 @@ class _Scenario:
 class _Making:
     here: Path
     run: RunSettings
-    judge: TestedJudge
+    judge: CheckingJudge
     data: Path
     file: NuggetFile
     scenario: _Scenario
@@ -163,10 +164,13 @@ class _Making:
 
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
         files = {self.lists: "".join(self.file.text(lists)), **self.scenario.new}
-        for path, text in files.items():
-            if not path.exists() or path.read_text("utf-8") != text:
-                write_atomically(path, [text])
-                yield f"wrote {self.shown(path)}"
+        try:
+            for path, text in files.items():
+                if not path.exists() or path.read_text("utf-8") != text:
+                    write_atomically(path, [text])
+                    yield f"wrote {self.shown(path)}"
+        except OSError as error:
+            raise misused(f"--rag-init: {error}") from error
 
     def _next(self) -> Iterator[str]:
         path, answers = self.scenario.path, self.scenario.scenario.answers

@@ -74,6 +74,7 @@ MORE: Final[Mapping[str, str]] = {
     "options.--rag-shard": "../how-to/several-machines.md#shards-in-ci",
     "commands.--rag-merge": "../how-to/several-machines.md#shards-in-ci",
     "commands.--rag-from": "../how-to/first-scenario.md",
+    "commands.--rag-nuggets": "made-questions.md#nuggets",
     "commands.--rag-import": "../how-to/coming-from-promptfoo.md",
     "commands.--rag-label": "files.md#labels",
     "commands.--rag-dry-run": "../how-to/judge.md#before-you-pay",

@@ -180,6 +180,17 @@ def test_the_scenario_says_that_the_lists_are_not_read_yet(nuggets: Nuggets) -> 
     result.stdout.fnmatch_lines(["*column 'nuggets' is not read: write 'metrics: *nugget_recall*"])
 
 
+def test_the_scenario_may_be_in_another_folder_than_the_data(nuggets: Nuggets) -> None:
+    nuggets.project.file("data/own.jsonl", json.dumps(ROWS[0]) + "\n")
+    named = ["--rag-init=evals", "--rag-from=data/own.jsonl", "--rag-nuggets"]
+    assert nuggets.project.pytest(*named, *nuggets.models).ret == 0
+    assert nuggets.rows("data/own-nuggets.jsonl")[0]["nuggets"]
+    text = (nuggets.path / "evals" / "own.rageval.yaml").read_text("utf-8")
+    assert "answers: {path: ../data/own-nuggets.jsonl, key: id}" in text
+    result = nuggets.project.pytest("evals/own.rageval.yaml")
+    result.stdout.fnmatch_lines(["*write in own_target.py how your system is asked*"])
+
+
 def test_only_rows_that_lack_a_list_are_asked_for(nuggets: Nuggets) -> None:
     nuggets.make()
     own = nuggets.rows()
