@@ -257,8 +257,9 @@ def _file(scenario: _Scenario, data: Path) -> NuggetFile:
     spec, folder = scenario.scenario.dataset, scenario.path.parent
     if spec.path is None or (folder / spec.path).resolve() != data.resolve():
         raise UserError([Problem(scenario.path.name, f"reads other data than {data.name}")])
-    spec = spec.model_copy(update={"limit": -1})
-    read = load_dataset(spec, folder, scenario.path.name, of_answers=_OF_ANSWERS)
+    # The folder of the scenario may be new: a path that leads through it is none yet.
+    spec = spec.model_copy(update={"limit": -1, "path": data.name})
+    read = load_dataset(spec, data.parent, scenario.path.name, of_answers=_OF_ANSWERS)
     _refuse_without_ids(spec, read)
     kept = read
     if spec.reviews:
