@@ -142,7 +142,7 @@ class _Making:
     def _drawn(self) -> Iterator[str]:
         kinds = Counter(slot.type for slot in self.slots)
         of_kinds = ", ".join(f"{kinds[kind]} {kind}" for kind in SHARES if kinds[kind])
-        yield f"drawn: {counted(len(self.slots), 'question')} to make: {of_kinds}"
+        yield f"drawn: {counted(len(self.slots), 'question')}: {of_kinds}"
         if len(self.slots) < self.asked.count:
             yield f"the documents hold no more than {len(self.slots)} of {self.asked.count}"
         if there := len(self.slots) - len(self.open):

@@ -41,7 +41,7 @@ metrics: [recall@5, mrr{refusal}]
 gates:
   recall@5: 0.8                     # set it a little below what a run gives today
   # by:                             # each value of a column is judged, too
-  #   question_type: {{recall@5: 0.6}}
+  #   question_type: {{{by_type}}}
 """
 
 _MEANS: Final = """;
@@ -70,6 +70,8 @@ def scenario_text(
         target=pair_text("target", target),
         refusal_means=_MEANS if has_unanswerable else "",
         refusal=", refusal" if has_unanswerable else "",
+        # Where no question of a type has an answer, none has a recall, and its gate would fail.
+        by_type="refusal: 0.6" if has_unanswerable else "recall@5: 0.6",
         refusals=_REFUSALS if has_unanswerable else "",
         nuggets=_NUGGETS if has_nuggets else "",
         judge=pair_text("judge", {"model": model, "controls": "require"}),

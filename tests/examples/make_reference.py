@@ -75,6 +75,8 @@ MORE: Final[Mapping[str, str]] = {
     "options.--rag-shard": "../how-to/several-machines.md#shards-in-ci",
     "commands.--rag-merge": "../how-to/several-machines.md#shards-in-ci",
     "commands.--rag-from": "../how-to/first-scenario.md",
+    "commands.--rag-questions": "../how-to/questions-from-documents.md",
+    "commands.--rag-questions-model": "made-questions.md#command",
     "commands.--rag-nuggets": "made-questions.md#nuggets",
     "commands.--rag-import": "../how-to/coming-from-promptfoo.md",
     "commands.--rag-label": "files.md#labels",

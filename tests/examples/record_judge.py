@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,29 +126,203 @@ def _why_not(statement: str, source: str) -> str:
     return "来源没有提到" if re.search("[\u4e00-\u9fff]", statement) else "it does not say so"
 
 
+FROM_DOCUMENTS = [
+    "--rag-init=examples/from_documents",
+    "--rag-from=examples/from_documents/docs",
+    "--rag-questions=16",
+    "--rag-judge-model=stand-in",
+    "--rag-set=judge.base_url=http://127.0.0.1:8099/v1",
+]
+"""The command that makes the questions of the example, from the folder above the examples."""
+
+MADE = {
+    # One is common knowledge: see ALONE. Four have a fault each, of those that models make.
+    ("single", "哈尔维克天文台志愿者须知"): (
+        "报名成为哈尔维克天文台的志愿者，须年满多少岁？",
+        "十六岁",
+        "任何年满十六岁的协会会员都可以报名。",
+    ),
+    ("single", "值班"): (
+        "哈尔维克天文台的每个开放夜由几名志愿者值班？",
+        "四名",
+        "每个开放夜由四名志愿者值班：两人负责圆顶，一人负责讲解，一人在停车场接待。",
+    ),
+    ("single", "交通补贴"): (
+        "哈尔维克天文台的志愿者每次值班可以领取多少交通补贴？",
+        "六欧元",
+        "每次值班补贴六欧元，按季度结算。",  # in other words than the document
+    ),
+    ("single", "手电筒"): (
+        "在哈尔维克天文台的圆顶内可以使用哪种手电筒？",
+        "红光手电筒",
+        "圆顶内只能使用红光手电筒。",
+    ),
+    ("paraphrase", "请假与换班"): (
+        "轮到我在哈尔维克天文台帮忙，可是早上发烧了，该怎么办？",
+        "当天十五点之前打电话给值班组长",
+        "突然生病时，请在当天十五点之前打电话给值班组长。",
+    ),
+    ("unanswerable", "培训"): ("哈尔维克天文台的志愿者每季至少要值班几次？",),
+    ("single", "Telescope loans"): (
+        "Who may borrow telescopes from the Halvik Observatory society?",
+        "Members of the society",
+        "Members of the Halvik Observatory society may borrow telescopes and take them home.",
+    ),
+    ("single", "What can be borrowed"): (
+        "According to the passage, how many telescopes are there for loan at Halvik Observatory?",
+        "Eleven",
+        "There are eleven telescopes for loan.",
+    ),
+    ("single", "How long, and for how much"): (
+        "How long does a loan of a telescope from the Halvik Observatory society last, if it is "
+        "not extended?",
+        "Three weeks",
+        "A loan lasts three weeks and can be extended once, by two weeks, unless somebody else is "
+        "waiting.",
+    ),
+    ("comparison", "Late and damaged telescopes"): (
+        "How large is the deposit for the telescope Big Berta of Halvik Observatory, and how much "
+        "of a deposit is kept for each week that a telescope is late?",
+        "120 euros; 6 euros for every week that has begun",
+        "For every week that has begun after the end of the loan, 6 euros are kept from the "
+        "deposit.",
+        "A deposit of 50 euros is paid when a telescope is fetched, 120 euros for Big Berta, and "
+        "is paid back when the telescope returns complete.",
+    ),
+    ("comparison", "Fetching and returning"): (
+        "What is the website of Halvik Observatory used for?",
+        "For reserving telescopes, for buying tickets, and for announcing whether the dome opens",
+        "They have to be reserved on the website by the Friday before.",
+        "Whether the dome can open is decided at 17:00 and announced on the website.",
+    ),
+    ("single", "Visiting Halvik Observatory"): (
+        "How high above the sea does Halvik Observatory stand?",
+        "412 metres",
+        "Halvik Observatory stands on Skarn Hill, 412 metres above the sea, and is run by a "
+        "society of amateurs.",
+    ),
+    ("paraphrase", "Opening nights"): (
+        "Can I drop by Halvik Observatory for some stargazing in July?",
+        "No, from May to August the dome stays closed.",
+        "From May to August the nights at Halvik are too bright, and the dome stays closed.",
+    ),
+    ("paraphrase", "When the sky is cloudy"): (
+        "I have booked for Halvik Observatory and the forecast is overcast. Do I get a refund?",
+        "No, but the ticket may be used on any evening of the following twelve months.",
+        "Whoever prefers to come another time may use the ticket on any evening of the following "
+        "twelve months; money is not paid back.",
+    ),
+    ("comparison", "How to get there"): (
+        "Why must cars not drive up to the dome of Halvik Observatory, and what does it cost to "
+        "wipe the mirror of a borrowed telescope?",
+        "Because headlights spoil the view; the whole deposit",
+        "Cars must not go further, because headlights spoil the view.",
+        "Mirrors and lenses must never be cleaned at home: a mirror that somebody has wiped "
+        "costs the whole deposit.",
+    ),
+    ("unanswerable", "Tickets"): ("What does a year's membership of the Halvik society cost?",),
+}
+"""By type and heading: question, answer, and a quote from each passage."""
+
+PARTLY = {"What is the website": "the sources say nothing of buying tickets"}
+"""Beginnings of questions whose answer says more than the passages, and what that is."""
+
+ALONE = {"Who may borrow": "The members of the society."}
+"""Beginnings of questions that can be answered without any document, and the answer."""
+
+ANSWERED = {"哈尔维克天文台的志愿者每季": "文本中说每人每季至少值班五次。"}
+"""Beginnings of questions that a passage answers after all, and the reason."""
+
+
+def questions_reply(body: Mapping[str, Any]) -> str:
+    """Return the reply to a prompt that makes or checks questions."""
+    prompt = body["messages"][-1]["content"]
+    name = body["response_format"]["json_schema"]["name"]
+    if name == "question_alone":
+        known = _of_beginning(ALONE, prompt) or ""
+        return json.dumps({"clear": True, "answer": known}, ensure_ascii=False)
+    if name.startswith("question_"):
+        heading = re.findall(r"<headings>\n.*?([^>\n]+)\n</headings>", prompt)[0].strip()
+        return _made(*MADE[name.removeprefix("question_"), heading])
+    return _checked(prompt)
+
+
+def _made(question: str, answer: str = "", *quotes: str) -> str:
+    made: dict[str, Any] = {"question": question}
+    if answer:
+        quoted = {"quotes": quotes} if len(quotes) > 1 else {"quote": quotes[0]}
+        made |= {"answer": answer, **quoted}
+    return json.dumps(made, ensure_ascii=False)
+
+
+def _checked(prompt: str) -> str:
+    """Return whether passages support an answer, or answer a question; control rows as they are."""
+    is_support = '"verdicts"' in prompt
+    rows = [
+        row
+        for language in ("en", "zh")
+        for row in built_in_rows("support" if is_support else "context_relevance", language).rows
+        if all(text in prompt for text in (row.sample.question, *row.sample.contexts))
+        and (not is_support or row.sample.answer in prompt)
+    ]
+    is_high = is_support or _of_beginning(ANSWERED, prompt) is not None
+    if rows:
+        [is_high] = {row.expect == "high" for row in rows}
+    if not is_support:
+        return _reply(int(is_high), _of_beginning(ANSWERED, prompt) or "as the texts say")
+    partly = _of_beginning(PARTLY, prompt)
+    level = "partial" if partly else "full" if is_high else "none"
+    reason = partly or ("" if is_high else "the source does not say so")
+    return json.dumps({"verdicts": [{"n": 1, "support": level, "reason": reason}]})
+
+
+def _of_beginning(found: Mapping[str, str], prompt: str) -> str | None:
+    return next((text for start, text in found.items() if start in prompt), None)
+
+
 def main() -> None:
     """Replace the recordings by new ones."""
     sys.path.insert(0, str(TESTS / "fakes"))
     record("judge", reply_to)
     record("claims", support_reply)
+    record_questions()
+
+
+def record_questions() -> None:
+    """Make the questions of ``from_documents`` anew, and replace their recording."""
+    folder = EXAMPLES / "from_documents"
+    for name in ("questions.jsonl", "rejected.jsonl", "questions.rageval.yaml"):
+        (folder / name).unlink(missing_ok=True)
+    _recorded("from_documents", questions_reply, FROM_DOCUMENTS, (0,))
 
 
 def record(example: str, answer: Callable[[Mapping[str, Any]], str]) -> None:
     """Replace the recording of an example."""
+    scenario = f"--rag-scenario=examples/{example}/{example}.rageval.yaml"
+    # 1: its gates are red
+    _recorded(example, answer, [scenario], (0, 1))
+
+
+def _recorded(
+    example: str,
+    answer: Callable[[Mapping[str, Any]], str],
+    args: Sequence[str],
+    expected: Sequence[int],
+) -> None:
+    """Run pytest with a new cache in the example's folder; its status is an expected one."""
     from fake_openai import FakeOpenAI
 
-    folder = EXAMPLES / example
-    cache = folder / "cache"
+    cache = EXAMPLES / example / "cache"
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir()
     # A cache keeps itself out of git, unless it finds such a file there.
     (cache / ".gitignore").write_text("# This cache is committed.\n", encoding="utf-8")
     kept = {name: text for name, text in os.environ.items() if not name.startswith("RAGEVAL_")}
     with FakeOpenAI(PORT, answer=answer), tempfile.TemporaryDirectory() as output:
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-        command += [f"--rag-scenario={folder / example}.rageval.yaml", f"--rag-output={output}"]
-        found = subprocess.run([*command, f"--rag-cache-dir={cache}"], check=False, env=kept)
-        assert found.returncode in (0, 1)  # 1: its gates are red
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args]
+        command += [f"--rag-output={output}", f"--rag-cache-dir={cache}"]
+        found = subprocess.run(command, check=False, env=kept, cwd=EXAMPLES.parent)
+        assert found.returncode in expected
 
 
 if __name__ == "__main__":

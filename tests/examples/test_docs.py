@@ -45,6 +45,7 @@ from pytest_rageval.model import (
     Counts,
     Diagnosis,
     Disagreement,
+    MadeQuestions,
     MetricComparison,
     MetricSummary,
     RunInfo,
@@ -294,6 +295,7 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
             variant="dense",
             diagnose=Diagnosis(),
             sample=Sampling(1, 42, "main", 2, frozenset("a")),
+            made=MadeQuestions(1, 0, 0, 2),
         )
         pinned = [dataclasses.replace(one, looks=50) for one in result.comparisons]
         whole = dataclasses.replace(

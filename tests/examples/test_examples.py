@@ -35,6 +35,7 @@ NAMES = {
     "retrieval/worse": "retrieval-worse",
     "context_retrieval_zh": "context-retrieval-zh",
     "claims": "claims",
+    "from_documents/questions": "questions",
     "judge": "judge",
     "judge_and_people": "judge-and-people",
     "rag_app": "rag-app",
@@ -68,7 +69,8 @@ def readme_commands() -> dict[str, list[str]]:
             args = shlex.split(line)
             path = args[0].removeprefix("--rag-scenario=").removeprefix("examples/")
             folder, _, file = path.removesuffix(".rageval.yaml").partition("/")
-            if "--rag-judge-model=gpt-4o-mini" not in args:
+            is_run = not args[0].startswith("--rag-init")
+            if is_run and "--rag-judge-model=gpt-4o-mini" not in args:
                 found[f"{folder}/{file}" if file not in ("", folder) else folder] = args
     return found
 
@@ -122,7 +124,7 @@ def _environment(folder: Path, *, has_network: bool) -> dict[str, str]:
     """Return the environment without what steers this test run, keys, extras, and a network."""
     # A module of that name that cannot be imported stands in for a package that is missing.
     without = folder / "without"
-    without.mkdir()
+    without.mkdir(exist_ok=True)
     for package in ("jieba",) if has_network else ("aiohttp", "jieba"):
         text = f"raise ImportError({package!r})"
         (without / f"{package}.py").write_text(text, encoding="utf-8")
@@ -392,6 +394,63 @@ def test_claims_name_the_sentence_from_their_recording_alone(run_example: RunExa
     assert reasons["late"]["citation_recall"].startswith(late)
     assert "矛盾" in reasons["预订"]["hallucination"]
     assert run.results["run"]["usage"]["calls"] == 0
+
+
+def test_a_search_by_words_fails_made_questions_in_other_words(run_example: RunExample) -> None:
+    """12 made, of which a person rejected one; its evidence is in whole sentences."""
+    run = run_example("from_documents/questions")
+    assert run.status == 1
+    assert run.outcomes == {"passed": 11 + 1, "failed": 1}  # "unscored" passes, recall@5 fails
+    samples = {sample["id"]: sample for sample in run.results["samples"]}
+    missed = [one for one in samples.values() if one["scores"]["recall@5"] == 0.0]
+    assert [one["metadata"]["question_type"] for one in missed] == ["paraphrase"] * 3
+    assert run.mean("recall@5") == pytest.approx(7 / 10)  # one of the 11 has no answer
+    edited = samples["telescope-loans-752d464f22"]["references"]
+    assert edited == ["120 euros, of which 6 euros are kept for every week that has begun"]
+    assert "11 made questions, 4 reviewed by a person, 1 rejected (left out)" in run.output
+    for page in MADE_PAGES:
+        [shown] = re.findall(r"^FAILED: .*\n(?:.*\n)*?(?=```)", _section(page, "## 6. "), re.M)
+        assert shown in run.output, page
+
+
+MADE_PAGES = ("how-to/questions-from-documents.md", "zh/questions-from-documents.md")
+MADE_FILES = ("questions.jsonl", "rejected.jsonl", "questions.rageval.yaml")
+
+
+def _section(page: str, heading: str) -> str:
+    text = (EXAMPLES.parent / "docs" / page).read_text("utf-8")
+    return text[text.index(heading) :].partition("\n## ")[0]
+
+
+def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
+    """The command of the README, without a network."""
+    folder = _copy(tmp_path, "from_documents") / "examples" / "from_documents"
+    made = {name: (folder / name).read_bytes() for name in MADE_FILES}
+    readme = (folder / "README.md").read_text("utf-8")
+    [command] = re.findall(r"^pytest (--rag-init.+)$", readme, re.MULTILINE)
+    again = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
+    assert "16 of them are made or rejected already" in again.stdout
+    for name in MADE_FILES:
+        (folder / name).unlink()
+    done = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {name: (folder / name).read_bytes() for name in MADE_FILES} == made
+    for page in MADE_PAGES:
+        [shown] = re.findall(r"^drawn: .*\n(?:.*\n)*?(?=```)", _section(page, "## 3. "), re.M)
+        said = shown.replace("91 calls, 0 from the cache", "0 calls, 91 from the cache")
+        assert said in done.stdout, page
+    reasons = [json.loads(line)["reason"] for line in made["rejected.jsonl"].splitlines()]
+    assert sorted(reasons) == ["answerable", "no_quote", "not_alone", "not_supported"]
+
+
+@pytest.mark.parametrize("page", MADE_PAGES)
+def test_the_page_shows_what_questions_would_cost(page: str, tmp_path: Path) -> None:
+    docs = _copy(tmp_path, "from_documents") / "examples" / "from_documents" / "docs"
+    docs.rename(tmp_path / "docs")
+    section = _section(page, "## 2. ")
+    [command] = re.findall(r"^pytest (.+)$", section, re.MULTILINE)
+    done = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
+    assert re.findall(r"^docs: .*\n(?:.*\n)*?(?=```)", section, re.M)[0] in done.stdout
 
 
 def test_judge_and_people_is_green_by_the_judge_and_red_by_people(run_example: RunExample) -> None:

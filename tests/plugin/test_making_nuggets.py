@@ -17,6 +17,8 @@ from fake_openai import FakeOpenAI
 from scripted_nuggets import is_listing, listing, nugget, of_answers
 from scripted_questions import prompt_in
 
+from pytest_rageval.datasets.reviews import review_digest
+from pytest_rageval.model import Sample
 from tests.plugin.conftest import Project
 
 ROWS: list[dict[str, Any]] = [
@@ -224,6 +226,34 @@ def test_a_scenario_that_is_there_stays_and_the_line_for_it_is_said(nuggets: Nug
     other = scenario + "answers: recorded.jsonl\n"
     nuggets.project.file("rows.rageval.yaml", other)
     nuggets.make().stdout.fnmatch_lines(["*joins recorded.jsonl already*"])
+
+
+def test_what_people_say_of_rows_counts(nuggets: Nuggets) -> None:
+    nuggets.project.file(
+        "rows.rageval.yaml",
+        "name: rows\ndataset: {path: rows.jsonl, reviews: [review.csv]}\nmetrics: [em]\n"
+        "target: app:answer\nanswers: {path: rows-nuggets.jsonl, key: id}\n",
+    )
+    nuggets.project.file("app.py", "def answer(question):\n    return question\n")
+    digests = {
+        row["id"]: review_digest(
+            Sample(row["id"], question=row["question"], references=tuple(row["references"]))
+        )
+        for row in ROWS
+    }
+    nuggets.project.file(
+        "review.csv",
+        "id,question,reference,verdict,reviewer,digest\n"
+        f"a,How long?,A month.,edit,Ann,{digests['a']}\n"
+        f"b,Who pays the postage?,The customer pays postage.,reject,Ann,{digests['b']}\n",
+    )
+    assert nuggets.make().ret == 0
+    lists = {row["id"]: row.get("nuggets") for row in nuggets.rows()}
+    assert lists == {"a": [nugget("A month.")], "b": None, "c": None}
+    nuggets.project.pytest("rows.rageval.yaml")
+    samples = nuggets.project.results("rows")["samples"]
+    assert [one["id"] for one in samples] == ["a", "c"]
+    assert not any(one.get("invalid") for one in samples)
 
 
 def test_what_is_dropped_and_lacks_a_list_is_said(nuggets: Nuggets) -> None:

@@ -56,6 +56,7 @@ RETOLD = {
     "docs/how-to/dbgpt-endpoint.md": "docs/zh/dbgpt-endpoint.md",
     "docs/how-to/html-report.md": "docs/zh/html-report.md",
     "docs/how-to/judge.md": "docs/zh/judge.md",
+    "docs/how-to/questions-from-documents.md": "docs/zh/questions-from-documents.md",
     "docs/how-to/quality-over-a-year.md": "docs/zh/quality-over-a-year.md",
     "docs/how-to/ultrarag-pipeline.md": "docs/zh/ultrarag-pipeline.md",
 }
