@@ -85,7 +85,6 @@ class _Scenario:
     """The scenario of the rows: as it is, or as it would be written, with further files by path."""
 
     path: Path
-    text: str
     scenario: Scenario
     new: Mapping[Path, str]
 
@@ -153,13 +152,14 @@ class _Making:
         if failures := failures_of(lists):
             say_lines(not_done(self.run, failures, len(lists), "list"))
             return int(pytest.ExitCode.TESTS_FAILED)
-        by_id = {one.id: found for one, found in zip(self.file.open, lists, strict=True)}
+        ids = [sample.id for sample in self.file.open]
+        by_id = dict(zip(ids, lists, strict=True))
         say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
         return int(pytest.ExitCode.OK)
 
     async def _made(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
         answered, client = self.answered, live.clients().chat(self.judge.settings)
-        await self.judge.test([one.slot for one in answered], client)
+        await self.judge.test([question.slot for question in answered], client)
         return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
 
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
@@ -182,7 +182,8 @@ class _Making:
                 f"{shown} joins {answers.path} already, and one file can be joined: write "
                 f"the lists of {self.shown(self.lists)} into that one"
             )
-        yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
+        if "nugget_recall" not in {spec.metric for spec in self.scenario.scenario.metrics}:
+            yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
         yield f"run it:  pytest {shell_word(shown)}"
 
 
@@ -240,7 +241,7 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) 
         loaded, problems = inspect_tree(tree, path)
         if problems:
             raise UserError(problems)
-        return _Scenario(path, "", loaded.scenario, {})
+        return _Scenario(path, loaded.scenario, {})
     proposal = propose(data, folder, *given_of(others))
     loaded, problems = inspect_tree(parse_scenario(proposal.text, path, path.name), path)
     if problems:
@@ -249,7 +250,7 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) 
     new = {path: joined_scenario(proposal.text, lists, model)}
     if proposal.target is not None and not (folder / proposal.target[0]).exists():
         new[folder / proposal.target[0]] = proposal.target[1]
-    return _Scenario(path, proposal.text, loaded.scenario, new)
+    return _Scenario(path, loaded.scenario, new)
 
 
 def _file(scenario: _Scenario, data: Path) -> NuggetFile:

@@ -223,9 +223,11 @@ def test_a_scenario_that_is_there_stays_and_the_line_for_it_is_said(nuggets: Nug
     result.stdout.fnmatch_lines(
         ["write in rows.rageval.yaml:  answers: {path: rows-nuggets.jsonl, key: id}"]
     )
-    other = scenario + "answers: recorded.jsonl\n"
+    other = scenario.replace("[em]", "[em, nugget_recall]") + "answers: recorded.jsonl\n"
     nuggets.project.file("rows.rageval.yaml", other)
-    nuggets.make().stdout.fnmatch_lines(["*joins recorded.jsonl already*"])
+    result = nuggets.make()
+    result.stdout.fnmatch_lines(["*joins recorded.jsonl already*"])
+    result.stdout.no_fnmatch_line("*add nugget_recall*")
 
 
 def test_what_people_say_of_rows_counts(nuggets: Nuggets) -> None:
