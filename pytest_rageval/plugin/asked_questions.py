@@ -13,7 +13,7 @@ import pytest
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.errors import did_you_mean
 from pytest_rageval.plugin.from_data import FirstFiles, check_service
-from pytest_rageval.plugin.making import TestedJudge, judge_of, misused
+from pytest_rageval.plugin.making import CheckingJudge, judge_of, misused
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.questions.base import SHARES, QuestionType
 from pytest_rageval.questions.nugget_rows import nuggets_beside
@@ -35,7 +35,7 @@ class AskedQuestions:
     seed: int
     shares: Mapping[QuestionType, float]
     writer: ClientSettings
-    judge: TestedJudge
+    judge: CheckingJudge
     service: str | None
     """Of CI, for which a workflow is written."""
     has_nuggets: bool = False
