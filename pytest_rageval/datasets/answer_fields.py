@@ -16,7 +16,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
 from pytest_rageval.scenario.fields import SAYS_NO
 from pytest_rageval.text.citations import structured_answer, structured_citations
-from pytest_rageval.text.json_value import head_of
+from pytest_rageval.text.json_value import digest, head_of
 
 _YES: Final = frozenset({"true", "yes", "1", "answerable", "partial", "是"})
 _NO: Final = frozenset({"false", "no", "0", "unanswerable", "否"})
@@ -146,7 +146,7 @@ def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     nuggets = [_nugget(item, f"{column}[{at}]") for at, item in enumerate(value)]
     first: dict[str, int] = {}
     for at, nugget in enumerate(nuggets):
-        same = first.setdefault(_folded(nugget["text"]), at)
+        same = first.setdefault(fold_nugget(nugget["text"]), at)
         if same != at:
             text = shorten(repr(nugget["text"]))
             raise BadValueError(
@@ -156,7 +156,30 @@ def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     return tuple(nuggets) or None
 
 
-def _folded(text: str) -> str:
+NUGGETS_OF: Final = "nuggets_of"
+"""The column that says of which question and references a list was made (``nuggets_digest``)."""
+
+
+def nuggets_digest(question: str | None, references: Sequence[str] | None) -> str:
+    """Return twelve hexadecimal digits for what a list of nuggets is made of."""
+    return digest([question or "", list(references or ())])[:12]
+
+
+def listed_before(sample: Sample) -> bool:
+    """Return whether the list of a row was made of another question, or other references."""
+    made_of = sample.metadata.get(NUGGETS_OF)
+    return made_of is not None and made_of != nuggets_digest(sample.question, sample.references)
+
+
+def nuggets_of(sample: Sample) -> Sequence[Mapping[str, str]]:
+    """Return the nuggets of a row, whether or not its scenario reads them; () without a list."""
+    try:
+        return sample.nuggets or _nuggets(sample.metadata.get("nuggets") or [], "nuggets") or ()
+    except BadValueError:
+        return ()
+
+
+def fold_nugget(text: str) -> str:
     """Return a text without case, width, extra blanks and final marks; ``C++`` is not ``C``."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(".。!?;,、\"'“”‘’「」 ") or text

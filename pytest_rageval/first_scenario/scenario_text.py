@@ -183,12 +183,15 @@ def _target(draft: Draft) -> list[str]:
     ]
 
 
+SECOND_FILE: Final = "# Or a second file has them, and no target is needed:"
+
+
 def _second_file(draft: Draft) -> Iterator[str]:
     """Yield how a file with the answers would be joined, if the rows have ids."""
     found = draft.mapped.fields.get("id")
     if found is not None:
         key = inline_text({"path": "recorded.jsonl", "key": found.column})
-        yield f"# Or a second file has them, and no target is needed:  answers: {key}"
+        yield f"{SECOND_FILE}  answers: {key}"
 
 
 def _metrics(draft: Draft) -> list[str]:

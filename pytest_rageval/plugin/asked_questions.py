@@ -9,21 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pydantic import ValidationError
 
-from pytest_rageval.clients.clients import check_chat
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.engine.planning.bind_metrics import client_settings
 from pytest_rageval.errors import did_you_mean
 from pytest_rageval.plugin.from_data import FirstFiles, check_service
-from pytest_rageval.plugin.options import JUDGE_MODEL
+from pytest_rageval.plugin.making import TestedJudge, judge_of, misused
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.questions.base import SHARES, QuestionType
+from pytest_rageval.questions.nugget_rows import nuggets_beside
 from pytest_rageval.questions.rows import QUESTIONS, REJECTED
 from pytest_rageval.questions.scenario_text import SCENARIO, TARGET
-from pytest_rageval.scenario.model_specs import JudgeSpec
 from pytest_rageval.scenario.yaml.tree import YamlTree
-from pytest_rageval.text.printable import printable
 
 _HOW: Final = "pytest --rag-init --rag-from=docs/ --rag-questions=50 --rag-judge-model=NAME"
 
@@ -39,11 +35,11 @@ class AskedQuestions:
     seed: int
     shares: Mapping[QuestionType, float]
     writer: ClientSettings
-    judge: ClientSettings
-    controls: str
-    """Whether the judge has to pass control rows first: require, warn or off."""
+    judge: TestedJudge
     service: str | None
     """Of CI, for which a workflow is written."""
+    has_nuggets: bool = False
+    """Whether each question gets a list of what an answer has to say."""
 
     def shown(self, path: Path) -> str:
         """Return a path as the user would type it."""
@@ -57,7 +53,9 @@ class AskedQuestions:
     @property
     def own_files(self) -> list[Path]:
         """The files that are written, which are no documents."""
-        return [self.folder / name for name in (QUESTIONS, REJECTED, SCENARIO, TARGET)]
+        lists = nuggets_beside(self.folder / QUESTIONS)
+        names = (QUESTIONS, REJECTED, SCENARIO, TARGET, lists.name)
+        return [self.folder / name for name in names]
 
 
 def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
@@ -71,22 +69,24 @@ def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
     if (here / folder).exists() and not (here / folder).is_dir():
         raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
     judge_keys, seed, shares = _given(config)
-    spec = _judge(judge_keys)
-    judge = client_settings("judge", spec)
-    writer = replace(judge, role="writer")
+    judge = judge_of(judge_keys, run, "--rag-questions", "question")
+    writer = judge.settings
     if (model := config.getoption("rag_questions_model")) is not None:
-        writer = replace(writer, model=model)
-    else:
-        writer = judge
-    problems = check_chat(judge, run)
-    if problems:
-        raise misused(f"judge.{problems[0]}")
+        writer = replace(writer, role="writer", model=model)
     count = _count(config.getoption("rag_questions"))
-    controls = spec.controls.mode if "controls" in judge_keys else "require"
     service = config.getoption("rag_ci")
     check_service(service)
     return AskedQuestions(
-        here, here / folder, here / named, count, seed, shares, writer, judge, controls, service
+        here,
+        here / folder,
+        here / named,
+        count,
+        seed,
+        shares,
+        writer,
+        judge,
+        service,
+        has_nuggets=bool(config.getoption("rag_nuggets")),
     )
 
 
@@ -94,20 +94,6 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise misused(f"--rag-questions={text}: expected a whole number from 1 on, such as 50")
     return int(text)
-
-
-def _judge(keys: Mapping[str, Any]) -> JudgeSpec:
-    if "model" not in keys:
-        raise misused(
-            f"--rag-questions needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, "
-            f"and for another server --rag-set judge.base_url=http://localhost:8000/v1"
-        )
-    try:
-        return JudgeSpec.model_validate(keys)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, ("judge", *problem["loc"])))
-        raise misused(f"--rag-set={place}: {problem['msg']}") from None
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionType, float]]:
@@ -144,8 +130,3 @@ def _shares(given: object) -> dict[QuestionType, float]:
         message = "expected shares from 0 on, such as {single: 0.7, paraphrase: 0.3}"
         raise misused(f"questions.types: {message}")
     return {name: shares.get(name, 0.0) / total for name in SHARES}
-
-
-def misused(message: str) -> pytest.UsageError:
-    """Return the error for what cannot be asked for."""
-    return pytest.UsageError(printable(message))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from pytest_rageval.first_scenario.scenario_text import (
 from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import cells, cut, one_line, pad, printable
 
@@ -94,7 +95,7 @@ def write_first_scenario(config: pytest.Config) -> int:
     if asked.scenario.exists():
         return _write_workflow_only(asked)
     try:
-        proposal = propose(asked.data, asked.folder, *_given(config))
+        proposal = propose(asked.data, asked.folder, *given_of(SET.overrides(config)))
     except RagevalError as error:
         raise _misused(_with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
     files = {asked.scenario: proposal.text}
@@ -152,14 +153,14 @@ def check_service(service: str | None) -> None:
         raise _misused(f"--rag-ci={service}: expected {', '.join(SERVICES)}; {others}")
 
 
-def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
-    """Return the keys of ``dataset``, and the target, that ``--rag-set`` names.
+def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
+    """Return the keys of ``dataset``, and the target, that overrides name.
 
     Raises UsageError for any other key.
     """
     given: dict[str, Any] = {}
     target = ""
-    for override in SET.overrides(config):
+    for override in overrides:
         match override.path:
             case ("dataset", ("key_map" | "split") as key, name):
                 given.setdefault(key, {})[name] = override.value

@@ -101,14 +101,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
     refuse_pairs(config)
-    if config.getoption("rag_questions") is not None:
-        from pytest_rageval.plugin.made_questions import make_questions
-
-        return make_questions(config)
-    if config.getoption("rag_from") is not None:
-        from pytest_rageval.plugin.from_data import write_first_scenario
-
-        return write_first_scenario(config)
+    if config.getoption("rag_questions") is not None or config.getoption("rag_from") is not None:
+        return _write_from(config)
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 
@@ -132,6 +126,21 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
         return serve(config)
     return None
+
+
+def _write_from(config: pytest.Config) -> int:
+    """Write what ``--rag-from`` is the source of: questions, nuggets, or a scenario alone."""
+    if config.getoption("rag_questions") is not None:
+        from pytest_rageval.plugin.made_questions import make_questions
+
+        return make_questions(config)
+    if config.getoption("rag_nuggets"):
+        from pytest_rageval.plugin.made_nuggets import make_nuggets
+
+        return make_nuggets(config)
+    from pytest_rageval.plugin.from_data import write_first_scenario
+
+    return write_first_scenario(config)
 
 
 @pytest.hookimpl(tryfirst=True)

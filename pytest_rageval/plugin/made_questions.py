@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.base import ChatClient
-from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.scoring.live_run import LiveRun
-from pytest_rageval.engine.scoring.window import waited_for
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.first_scenario.scenario_text import FUNCTION, shell_word, target_text
 from pytest_rageval.import_path import module_in
-from pytest_rageval.plugin.asked_questions import AskedQuestions, asked_of, misused
+from pytest_rageval.plugin.asked_questions import AskedQuestions, asked_of
 from pytest_rageval.plugin.from_data import write_new
+from pytest_rageval.plugin.making import (
+    LISTED,
+    PRICES,
+    Progress,
+    listed,
+    made,
+    misused,
+    not_done,
+    say_lines,
+)
+from pytest_rageval.plugin.options import JUDGE_MODEL
 from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
 from pytest_rageval.plugin.settings import SETTINGS, Settings
 from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
@@ -30,19 +38,14 @@ from pytest_rageval.questions.calls import Asked, expected_calls
 from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nearest import Nearest
-from pytest_rageval.questions.rows import QUESTIONS, REJECTED, Known, QuestionSet, settled
+from pytest_rageval.questions.nugget_rows import answered_in, lines_of, with_nuggets
+from pytest_rageval.questions.nuggets import NuggetList, failures_of, make_lists
+from pytest_rageval.questions.rows import NUGGETS, QUESTIONS, REJECTED, Known, QuestionSet, settled
 from pytest_rageval.questions.scenario_text import SCENARIO, TARGET, scenario_text
 from pytest_rageval.questions.slots import draw_slots
-from pytest_rageval.questions.tested_judge import untold
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
-
-_LISTED: Final = 10
-_SAY_S: Final = 10.0
-_PRICES: Final = (
-    "is known; give --rag-set='judge.price={input: USD, output: USD}', of a million tokens"
-)
 
 
 def make_questions(config: pytest.Config) -> int:
@@ -72,6 +75,10 @@ def make_questions(config: pytest.Config) -> int:
         remove_shared(config)
 
 
+_Made = tuple[list[Outcome], QuestionSet | None, dict[str, NuggetList]]
+"""What became of the slots; what counts of them, None after a failure; lists by the slot's id."""
+
+
 @dataclass(frozen=True)
 class _Making:
     asked: AskedQuestions
@@ -93,62 +100,44 @@ class _Making:
         uses = expected_calls(
             self.slots,
             self.known.ids,
-            Asked(asked.writer, asked.judge, asked.controls != "off"),
+            Asked(asked.writer, asked.judge.settings, asked.judge.controls != "off"),
             self.search,
             self.run,
+            nuggets_beside=self.known if asked.has_nuggets else None,
         )
-        lines += [model_line(use, prices=_PRICES) for use in uses]
-        _say([*lines, f"{NOTHING}; no file was written"])
+        lines += [model_line(use, prices=PRICES) for use in uses]
+        say_lines([*lines, f"{NOTHING}; no file was written"])
         return int(pytest.ExitCode.OK)
 
     def make(self) -> int:
         """Ask, check, and write the files."""
-        _say(self._drawn())
-        live, progress = LiveRun(self.run), _Progress(len(self.open))
-        try:
-            outcomes = waited_for(live.loop.submit(self._outcomes(live, progress)), progress.tell)
-        except KeyboardInterrupt:
-            _say([f"\nstopped; nothing is written. {self._goes_on()}"])
-            return int(pytest.ExitCode.INTERRUPTED)
-        except _WeakJudgeError as error:
-            _say([f"NOT DONE: {error}; nothing is written"])
+        say_lines(self._drawn())
+        progress = Progress(len(self.open), "question")
+        found = made(self.run, partial(self._made, progress), progress.tell)
+        if isinstance(found, pytest.ExitCode):
+            return int(found)
+        outcomes, questions, lists = found
+        if questions is None:
+            say_lines(self._failed(outcomes))
             return int(pytest.ExitCode.TESTS_FAILED)
-        except ClientError as error:
-            _say([f"NOT DONE: {error}; nothing is written. {self._goes_on()}"])
+        if failures := failures_of(lists.values()):
+            say_lines(not_done(self.run, failures, len(lists), "list"))
             return int(pytest.ExitCode.TESTS_FAILED)
-        finally:
-            usage = live.usage
-            live.close()
-        if usage is not None:
-            cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-            _say([f"{counted(usage.calls, 'call')}, {usage.cached} from the cache{cost}"])
-        _say(live.problems)
-        failed = [outcome for outcome in outcomes if outcome.failure is not None]
-        if failed:
-            _say(self._failed(outcomes, failed))
-            return int(pytest.ExitCode.TESTS_FAILED)
-        return self._write(settled(outcomes, self.known))
+        return self._write(questions, lists)
 
-    async def _outcomes(self, live: LiveRun, progress: _Progress) -> list[Outcome]:
-        clients = live.clients()
-        writer, judge = clients.chat(self.asked.writer), clients.chat(self.asked.judge)
-        if self.asked.controls != "off" and self.open:
-            await self._test(judge)
-        return await make_all(
-            self.open, WriterAndJudge(writer, judge), self.search, progress.count_one
-        )
-
-    async def _test(self, judge: ChatClient) -> None:
-        """Ask control rows; a judge that fails them is an error, unless it is only to be said."""
-        if not (weak := await untold(self.open, judge)):
-            return
-        message = f"{self.asked.judge.shown} does not tell {'; nor '.join(weak)}"
-        if self.asked.controls == "require":
-            raise _WeakJudgeError(
-                f"{message}: its checks would let wrong questions through. Name another model, or "
-                "write --rag-set=judge.controls=warn to go on all the same"
-            )
-        _say([f"WARNING: {message}: have a person read every question"])
+    async def _made(self, progress: Progress, live: LiveRun) -> _Made:
+        clients, asked = live.clients(), self.asked
+        models = WriterAndJudge(clients.chat(asked.writer), clients.chat(asked.judge.settings))
+        await asked.judge.test(self.open, models.judge)
+        outcomes = await make_all(self.open, models, self.search, progress.count_one)
+        if failures_of(outcomes):
+            return outcomes, None, {}
+        questions = settled(outcomes, self.known)
+        of_lists = answered_in(outcomes, questions) if asked.has_nuggets else []
+        progress.begin(len(of_lists), "list")
+        lists = await make_lists(of_lists, models, progress.count_one)
+        by_id = {one.slot.id: found for one, found in zip(of_lists, lists, strict=True)}
+        return outcomes, questions, by_id
 
     def _drawn(self) -> Iterator[str]:
         kinds = Counter(slot.type for slot in self.slots)
@@ -158,35 +147,34 @@ class _Making:
             yield f"the documents hold no more than {len(self.slots)} of {self.asked.count}"
         if there := len(self.slots) - len(self.open):
             yield f"{there} of them are made or rejected already: {QUESTIONS}, {REJECTED}"
+        if self.asked.has_nuggets and (bare := self.known.without_nuggets):
+            folder = self.asked.folder
+            into, rows = (
+                shell_word(self.asked.shown(path)) for path in (folder, folder / QUESTIONS)
+            )
+            yield (
+                f"{QUESTIONS} has {counted(len(bare), 'question')} without nuggets from before; to "
+                f"make theirs later: pytest --rag-init={into} --rag-from={rows} --rag-nuggets "
+                f"{JUDGE_MODEL.flag}=NAME"
+            )
         if old := self.known.outdated(self.documents.passages):
             what = "quotes" if len(old) == 1 else "quote"
-            names = _listed([one_line(name) for name in old])
             yield (
                 f"{counted(len(old), 'question')} of {QUESTIONS} {what} what the documents do not "
-                f"hold any more: {names}; look whether they still hold"
+                f"hold any more: {listed(old)}; look whether they still hold"
             )
 
-    def _goes_on(self) -> str:
-        if self.run.cache_mode in ("readwrite", "refresh"):
-            return "All replies are in the cache: the same command goes on where this one ended"
-        if self.run.cache_mode == "replay":
-            return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
-        return (
-            f"--rag-cache={self.run.cache_mode} keeps no reply: leave it out to pay nothing twice"
-        )
-
-    def _failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Iterator[str]:
+    def _failed(self, outcomes: Sequence[Outcome]) -> Iterator[str]:
+        yield from not_done(self.run, failures_of(outcomes), len(outcomes), "question")
         whole = next(at for at, outcome in enumerate(outcomes) if outcome.failure is not None)
-        yield f"NOT DONE: {len(failed)} of {counted(len(outcomes), 'question')} could not be made:"
-        causes = Counter(str(outcome.failure) for outcome in failed)
-        yield from (f"  {count}x {one_line(text)}" for text, count in causes.most_common(_LISTED))
-        yield f"nothing is written. {self._goes_on()}"
         first = self.slots.index(self.open[whole])
         if first and self.run.cache_mode in ("readwrite", "refresh"):
-            yield f"the first {first} are complete: --rag-questions={first} writes them at no cost"
+            cost = "for the cost of their nuggets" if self.asked.has_nuggets else "at no cost"
+            yield f"the first {first} are complete: --rag-questions={first} writes them {cost}"
 
-    def _write(self, found: QuestionSet) -> int:
+    def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> int:
         asked = self.asked
+        found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
         counts = Counter(one.reason for one in found.rejected)
         lines = [f"{len(found.rows)} of {counted(len(self.open), 'question')} passed all checks"]
         if not self.open:
@@ -195,6 +183,8 @@ class _Making:
         known_too = sum(bool(row["common_knowledge"]) for row in found.rows)
         if known_too:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
+        if asked.has_nuggets and lists:
+            lines += lines_of(lists.values(), "question")
         try:
             for name, has_new, chunks in (
                 (REJECTED, found.changes_rejected(self.known), found.rejected_text(self.known)),
@@ -208,7 +198,7 @@ class _Making:
         rows = [*self.known.rows, *found.rows]
         if rows:
             lines += write_new(asked.first, self._new_files(rows))
-        _say([*lines, *self._next(rows)])
+        say_lines([*lines, *self._next(rows)])
         return int(pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED)
 
     def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
@@ -216,7 +206,12 @@ class _Making:
         folder, first = self.asked.folder, self.asked.first
         target = f"{module_in(folder, TARGET.removesuffix('.py'))}:{FUNCTION}"
         unanswerable = any(row.get("answerable") is False for row in rows)
-        scenario = scenario_text(target, self.asked.judge.model, has_unanswerable=unanswerable)
+        scenario = scenario_text(
+            target,
+            self.asked.judge.settings.model,
+            has_unanswerable=unanswerable,
+            has_nuggets=any(NUGGETS in row for row in rows),
+        )
         module = target_text(TARGET, SCENARIO, ("contexts", "answer"))
         files = {folder / SCENARIO: scenario, folder / TARGET: module}
         if first.workflow is not None:
@@ -233,29 +228,6 @@ class _Making:
         yield f"run it:     {command}"
 
 
-class _WeakJudgeError(RagevalError):
-    """A judge that failed its control rows."""
-
-
-class _Progress:
-    """Says every few seconds how many questions are done."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-        self._said_at = time.monotonic()
-
-    def count_one(self) -> None:
-        """Note that one more question is done."""
-        self._done += 1
-
-    def tell(self) -> None:
-        """Say it, if it is time again."""
-        if time.monotonic() - self._said_at > _SAY_S:
-            self._said_at = time.monotonic()
-            say(f"{self._done} of {self._total} questions\n")
-
-
 def _found(asked: AskedQuestions, documents: Documents) -> Iterator[str]:
     read = ", ".join(f"{count} {name}" for name, count in documents.read.items())
     total = counted(sum(documents.read.values()), "document")
@@ -266,16 +238,7 @@ def _found(asked: AskedQuestions, documents: Documents) -> Iterator[str]:
         yield f"{counted(documents.too_short, 'part')} too short to ask about, in no passage"
     if documents.left_out:
         yield f"{counted(len(documents.left_out), 'file')} left out:"
-        listed = documents.left_out[:_LISTED]
-        yield from (f"  {one_line(left.name)}: {one_line(left.reason)}" for left in listed)
-        if more := len(documents.left_out) - _LISTED:
+        first = documents.left_out[:LISTED]
+        yield from (f"  {one_line(left.name)}: {one_line(left.reason)}" for left in first)
+        if more := len(documents.left_out) - LISTED:
             yield f"  and {more} more" if more > 0 else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
-
-
-def _say(lines: Iterator[str] | Sequence[str]) -> None:
-    say("".join(f"{printable(line)}\n" for line in lines if line))

@@ -419,6 +419,12 @@ WITH_COMMANDS = (
         beside="questions",
     ),
     Command(
+        "nuggets",
+        None,
+        "with --rag-from: have a model list what an answer to each question has to say",
+        beside="from",
+    ),
+    Command(
         "ci",
         "SERVICE",
         "with --rag-from: also write a workflow of this service: github",

@@ -173,7 +173,8 @@ def _refuse_alone(config: pytest.Config) -> None:
 def refuse_pairs(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be given together, or not there."""
     commands = [command for command in options.COMMANDS if command.is_given(config)]
-    forecasts = ["init", "dry-run"] if config.getoption("rag_questions") is not None else None
+    asks = config.getoption("rag_questions") is not None or config.getoption("rag_nuggets")
+    forecasts = ["init", "dry-run"] if asks else None
     if len(commands) > 1 and [command.name for command in commands] != forecasts:
         names = " and ".join(command.flag for command in commands)
         raise pytest.UsageError(f"{names} are two commands: run one after the other")

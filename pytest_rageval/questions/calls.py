@@ -8,9 +8,11 @@ there are many, an assumed one.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -26,14 +28,37 @@ from pytest_rageval.metrics.support.prompts import cells_schema
 from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
 from pytest_rageval.questions.checks import PURPOSE
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
-from pytest_rageval.questions.prompts import alone_prompt, question_prompt, supported_prompt
+from pytest_rageval.questions.nugget_rows import answered_in
+from pytest_rageval.questions.nuggets import (
+    Answered,
+    checked_prompt,
+    make_lists,
+    nuggets_schema,
+    written_prompt,
+)
+from pytest_rageval.questions.prompts import (
+    alone_prompt,
+    question_prompt,
+    supported_prompt,
+)
 from pytest_rageval.questions.replies import alone_schema, question_schema
+from pytest_rageval.questions.rows import Known
+from pytest_rageval.questions.rows import settled as rows_of
 from pytest_rageval.questions.slots import Search
 from pytest_rageval.questions.tested_judge import control_rows, row_score
 
 _ANSWERABLE: Final = (0.9, 0.9, 0.5)
 _UNANSWERABLE: Final = (0.95, 0.9)
 """The share of questions that have a next call after the first one, the second one, and so on."""
+
+_REFUSED: Final = 0.1
+"""The share of questions that are supported by the passage and refused all the same."""
+
+_UNREADABLE: Final = 0.02
+"""The share of lists of nuggets that are no list."""
+
+_LIKE_LISTS: Final = 4
+"""How many nuggets many lists have."""
 
 _WEIGHT: Final = 10
 """So many questions in the cache count as much as these shares."""
@@ -127,26 +152,65 @@ class Asked:
 
 
 def expected_calls(
-    slots: Sequence[Slot], settled: Collection[str], asked: Asked, search: Search, run: RunSettings
+    slots: Sequence[Slot],
+    settled: Collection[str],
+    asked: Asked,
+    search: Search,
+    run: RunSettings,
+    *,
+    nuggets_beside: Known | None = None,
 ) -> list[ModelUse]:
     """Return what making these slots would ask each model, about; ``ends`` are the least and most.
 
     Those whose id is ``settled`` are not asked for; they only show how many questions go on. One
-    model where both are the same.
+    model where both are the same. ``nuggets_beside``: the questions get lists of nuggets, too,
+    unless they are nearly the same as these.
     """
+
+    def expected(chats: Sequence[_CachedChat]) -> Iterator[_Expected]:
+        models = WriterAndJudge(chats[-1], chats[0])
+        outcomes = asyncio.run(make_all(slots, models, search, lambda: None))
+        unsettled = [one for one in outcomes if one.slot.id not in settled]
+        left = [one for one in unsettled if one.failure is not None]
+        goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
+        for outcome in left:
+            yield from _left(outcome.slot, _done(outcome.slot.id, chats), goes_on)
+        if nuggets_beside is not None:
+            made = [one for one in unsettled if one.failure is None]
+            yield from _left_of_lists(answered_in(made, rows_of(made, nuggets_beside)), chats)
+            for outcome in left:
+                yield from _lists_to_come(outcome, _done(outcome.slot.id, chats), goes_on)
+
+    return _uses(expected, asked, [slot for slot in slots if slot.id not in settled], run)
+
+
+def expected_list_calls(
+    answered: Sequence[Answered], asked: Asked, run: RunSettings
+) -> list[ModelUse]:
+    """Return what making these lists of nuggets would ask; as ``expected_calls``."""
+    return _uses(partial(_left_of_lists, answered), asked, [one.slot for one in answered], run)
+
+
+_Expected = tuple[_Call, float]
+"""A call that the cache lacks, and the chance that it is made."""
+
+
+def _uses(
+    expected: Callable[[Sequence[_CachedChat]], Iterable[_Expected]],
+    asked: Asked,
+    slots: Sequence[Slot],
+    run: RunSettings,
+) -> list[ModelUse]:
+    """Return the use of each model by what is expected, with the judge's test before the slots."""
     reads = run.cache_mode not in ("off", "refresh")
     cache = Cache(replace(run, cache_mode="read" if reads else "off", shared_dir=None, processes=1))
     try:
         chats = [_CachedChat(cache, asked.judge)]
         if asked.writer != asked.judge:
             chats.append(_CachedChat(cache, asked.writer))
-        models = WriterAndJudge(chats[-1], chats[0])
-        outcomes = asyncio.run(make_all(slots, models, search, lambda: None))
-        left = [one for one in outcomes if one.failure is not None and one.slot.id not in settled]
-        goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
-        uses = [_use(chat, cache, left, chats, goes_on) for chat in reversed(chats)]
-        unsettled = [slot for slot in slots if slot.id not in settled]
-        tests = asyncio.run(_tests(chats[0], unsettled)) if asked.is_tested else []
+        calls = list(expected(chats))
+        uses = [_use(chat, cache, calls, chats) for chat in reversed(chats)]
+        tests = asyncio.run(_tests(chats[0], slots)) if asked.is_tested else []
         for use in (uses[-1], *uses[-1].ends):
             use.controls = len(tests)
             for text in tests:
@@ -172,26 +236,24 @@ async def _tests(judge: _CachedChat, slots: Sequence[Slot]) -> list[str]:
 def _use(
     chat: _CachedChat,
     cache: Cache,
-    left: Sequence[Outcome],
+    calls: Sequence[_Expected],
     chats: Sequence[_CachedChat],
-    goes_on: _GoesOn,
 ) -> ModelUse:
     kept = islice(cached_calls(cache, chat.settings), _MOST_LEARNED)
     habits = Habits(kept, chat.settings.max_tokens)
     likely, fewest, most = _Sum(), _Sum(), _Sum()
-    for outcome in left:
-        for call, share in _left(outcome.slot, _done(outcome.slot, chats), goes_on):
-            if chat is chats[-1 if call.of_writer else 0]:
-                likely.add(habits, call, share)
-                most.add(habits, call)
-                if share == 1.0:
-                    fewest.add(habits, call)
+    for call, share in calls:
+        if chat is chats[-1 if call.of_writer else 0]:
+            likely.add(habits, call, share)
+            most.add(habits, call)
+            if share == 1.0:
+                fewest.add(habits, call)
     use = likely.use(chat, habits)
     use.fewest, use.most = fewest.use(chat, habits), most.use(chat, habits)
     return use
 
 
-def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[tuple[_Call, float]]:
+def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[_Expected]:
     """Yield the calls of a slot after the first ``done``, with the chance that each is made."""
     share = 1.0
     for at, call in enumerate(_calls(slot)[done:], done):
@@ -199,8 +261,38 @@ def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[tuple[_Call, floa
         share *= goes_on[slot.type][at] if at < len(goes_on[slot.type]) else 0.0
 
 
-def _done(slot: Slot, chats: Sequence[_CachedChat]) -> int:
-    return sum(chat.answered[slot.id] for chat in chats)
+def _left_of_lists(
+    answered: Sequence[Answered], chats: Sequence[_CachedChat]
+) -> Iterator[_Expected]:
+    """Yield the calls that lists of nuggets lack in the cache."""
+    models = WriterAndJudge(chats[-1], chats[0])
+    lists = asyncio.run(make_lists(answered, models, lambda: None))
+    for one, found in zip(answered, lists, strict=True):
+        if found.failure is not None:
+            done = _done(one.sample, chats)
+            # A list that was not written yet may be unreadable, and is then not checked.
+            yield from ((call, 1.0 - _UNREADABLE * at) for at, call in enumerate(_list(one)[done:]))
+
+
+def _lists_to_come(outcome: Outcome, done: int, goes_on: _GoesOn) -> Iterator[_Expected]:
+    """Yield the calls for the list of a question that is not made yet, or not checked."""
+    slot = outcome.slot
+    if slot.type != "unanswerable":
+        share = math.prod(goes_on[slot.type][done:2]) * (1.0 - _REFUSED)
+        made = outcome.made or _LIKE
+        answered = Answered(slot, made.question, [made.answer])
+        yield from ((call, share) for call in _list(answered))
+
+
+def _list(answered: Answered) -> list[_Call]:
+    """Return the two calls that a list takes."""
+    like = [_LIKE.question] * _LIKE_LISTS
+    written = _Call(True, written_prompt(answered), _kind(nuggets_schema()))
+    return [written, _Call(False, checked_prompt(answered, like), _kind(cells_schema()))]
+
+
+def _done(sample: str, chats: Sequence[_CachedChat]) -> int:
+    return sum(chat.answered[sample] for chat in chats)
 
 
 def _shares(
@@ -211,7 +303,7 @@ def _shares(
     for outcome in outcomes:
         if outcome.slot.type != kind:
             continue
-        done = _done(outcome.slot, chats)
+        done = _done(outcome.slot.id, chats)
         is_open = outcome.failure is not None
         went_on.update(range(done if is_open else done - 1))
         ended.update([] if is_open else [done - 1])

@@ -27,17 +27,20 @@ _NUMBER: Final = re.compile(
     r"[a-z]*\d[a-z\d]*(?:[.,:/-]\d+)*|第[一二三四五六七八九十百]+|"
     r"[一二三四五六七八九十百]+(?=[号级届章条款项期集季层])"
 )
-_NAME: Final = re.compile(r"(?<=[^.!?？。\s]\s)[^\W\d_a-z][\w'’-]*|《[^》]+》")
+_NAME: Final = re.compile(
+    r"(?<=[^.!?？。\s]\s)[^\W\d_a-z\u2e80-\uffff][^\W\u2e80-\uffff]*|《[^》]+》"
+)
 _ASKING_WORDS: Final = (
     "city country place year month day date time long far old often much many frequently number "
-    "name kind type sort person author reason cause way amount length period happened called"
+    "name kind type sort person author reason cause way amount length period happened called "
+    "please tell know"
 )
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words that say no more than the question word does: "in which year" is "when"."""
 _ASKING_ZH: Final = re.compile(
-    r"请问|为什么|什么时候|什么|哪一|哪|谁|怎么样|怎样|怎么|如何|为何|何时|何|多长时间|多长|多久|多少|"
+    r"请问|为什么|什么时候|什么人|什么|哪一|哪|谁|怎么样|怎样|怎么|如何|为何|何时|何|多长时间|多长|多久|多少|"
     r"时候|时间|地方|地点|城市|国家|位于|设在|位置|作者|叫做|名字|几|年|月|是|的|了|在|于|由|被|为|有|"
-    r"里|中|吗|呢|个|种|名|位"
+    r"里|中|吗|呢|个|种|名|位|[一总]?共"
 )
 _POLES: Final = {
     "most": re.compile(
@@ -157,20 +160,22 @@ class _Text:
 def _is_same(asked: _Text, replied: _Text, earlier: _Text, its_answer: _Text) -> bool:
     return (
         not _contradict(asked.names, earlier.names)
-        and _is_same_answer(replied, its_answer)
+        and _is_same_answer(replied, its_answer, one_asked=asked.content == earlier.content)
         and _chrf(asked.content, earlier.content) >= _ALIKE
         and not _differ_by_one_expression(asked.words, earlier.words)
         and (bool(replied.letters) or _chrf(asked.letters, earlier.letters) >= _ALIKE_UNANSWERED)
     )
 
 
-def _is_same_answer(one: _Text, other: _Text) -> bool:
+def _is_same_answer(one: _Text, other: _Text, *, one_asked: bool) -> bool:
+    """Return whether answers are alike; a part of a long one is, too, where one thing is asked."""
     if not one.letters or not other.letters:
         return one.letters == other.letters
     if _contradict(one.numbers, other.numbers):
         return False
     shorter, longer = sorted((one.letters, other.letters), key=len)
-    is_part = shorter in longer and (3 * len(shorter) >= len(longer) or shorter.isdigit())
+    is_most = one_asked or 3 * len(shorter) >= len(longer) or shorter.isdigit()
+    is_part = shorter in longer and is_most
     return is_part or _chrf(one.content, other.content) >= _SAME_ANSWER
 
 

@@ -25,22 +25,22 @@ class Alone(NamedTuple):
 
 def read_question(kind: QuestionType, reply: str) -> MadeQuestion:
     """Return the question of a reply; raises UnreadableReplyError for one without its parts."""
-    written = _last_with("question", reply)
-    question = _text(written, "question")
+    written = last_with("question", reply)
+    question = text_of(written, "question")
     if kind == "unanswerable":
         return MadeQuestion(question)
     if kind != "comparison":
-        return MadeQuestion(question, _text(written, "answer"), (_text(written, "quote"),))
+        return MadeQuestion(question, text_of(written, "answer"), (text_of(written, "quote"),))
     quotes = written.get("quotes")
     if not isinstance(quotes, list) or len(quotes) != 2:
         raise UnreadableReplyError('"quotes" must be a list of two texts, one of each passage')
-    evidence = tuple(_text({"quotes": quote}, "quotes") for quote in quotes)
-    return MadeQuestion(question, _text(written, "answer"), evidence)
+    evidence = tuple(text_of({"quotes": quote}, "quotes") for quote in quotes)
+    return MadeQuestion(question, text_of(written, "answer"), evidence)
 
 
 def read_alone(reply: str) -> Alone:
     """Return what a reply says of a question; raises UnreadableReplyError without it."""
-    said = _last_with("clear", reply)
+    said = last_with("clear", reply)
     clear, answer = said.get("clear"), said.get("answer")
     if isinstance(clear, str):
         clear = {"true": True, "false": False}.get(clear.strip().lower())
@@ -49,7 +49,8 @@ def read_alone(reply: str) -> Alone:
     return Alone(clear, answer.strip() if isinstance(answer, str) else "")
 
 
-def _last_with(name: str, reply: str) -> Mapping[str, Any]:
+def last_with(name: str, reply: str) -> Mapping[str, Any]:
+    """Return the last object of a reply with this key; raises UnreadableReplyError without it."""
     # A model that thinks aloud corrects itself: its last word counts.
     objects = [found for found in find_objects(reply) if name in found]
     if not objects:
@@ -57,7 +58,8 @@ def _last_with(name: str, reply: str) -> Mapping[str, Any]:
     return objects[-1]
 
 
-def _text(written: Mapping[str, Any], name: str) -> str:
+def text_of(written: Mapping[str, Any], name: str) -> str:
+    """Return a text with words in it, on one line but for quotes; raises UnreadableReplyError."""
     text = written.get(name)
     if not isinstance(text, str) or not any(map(str.isalnum, text)):
         raise UnreadableReplyError(f'"{name}" must be a text with words in it')

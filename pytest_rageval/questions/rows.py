@@ -33,6 +33,9 @@ REJECTED: Final = "rejected.jsonl"
 _AGAIN: Final = ("unreadable",)
 """Reasons for which a slot is asked for again: they say nothing of a question."""
 
+NUGGETS: Final = "nuggets"
+"""The column of what an answer has to say."""
+
 Row = Mapping[str, Any]
 
 
@@ -47,15 +50,24 @@ class Known:
     @classmethod
     def of(cls, folder: Path) -> Known:
         """Return what the files in ``folder`` hold; raises UserError for one that is broken."""
-        text = _text(folder / QUESTIONS)
-        rejected = _rows(_text(folder / REJECTED), REJECTED)
-        return cls(text, _rows(text, QUESTIONS), rejected)
+        text = text_of(folder / QUESTIONS)
+        rejected = rows_in(text_of(folder / REJECTED), REJECTED)
+        return cls(text, rows_in(text, QUESTIONS), rejected)
 
     @property
     def ids(self) -> frozenset[str]:
         """The ids of the slots that need not be asked for."""
         settled = [row for row in self.rejected if row.get("reason") not in _AGAIN]
         return frozenset(str(row.get("id")) for row in (*self.rows, *settled))
+
+    @property
+    def without_nuggets(self) -> list[str]:
+        """The ids of the questions that the documents answer and that have no list of nuggets."""
+        return [
+            str(row.get("id"))
+            for row in self.rows
+            if row.get("answerable") is not False and not row.get(NUGGETS)
+        ]
 
     def outdated(self, passages: Collection[Passage]) -> list[str]:
         """Return the ids of made rows of which a quote stands in no passage any more."""
@@ -73,14 +85,16 @@ def _quotes(row: Row) -> list[str]:
     return [quote for quote in found if isinstance(quote, str)] if isinstance(found, list) else []
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return what a file holds, "" without one; raises UserError if it cannot be read."""
     try:
         return path.read_text("utf-8-sig") if path.exists() else ""
     except (OSError, ValueError) as error:
         raise UserError([Problem(path.name, f"cannot be read: {error}")]) from error
 
 
-def _rows(text: str, name: str) -> list[Row]:
+def rows_in(text: str, name: str) -> list[Row]:
+    """Return the rows of a file of this name; raises UserError for what is none."""
     rows: list[Row] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -107,7 +121,7 @@ class QuestionSet:
         yield known.text
         if known.text and not known.text.endswith("\n"):
             yield "\n"
-        yield from map(_line, self.rows)
+        yield from map(line_of, self.rows)
 
     def changes_rejected(self, known: Known) -> bool:
         """Return whether the file of rejected rows gets another text."""
@@ -115,15 +129,16 @@ class QuestionSet:
 
     def rejected_text(self, known: Known) -> Iterator[str]:
         """Yield the file of rejected rows: those of before, unless they were made again."""
-        yield from map(_line, self._left(known))
-        yield from (_line(_rejected_row(one)) for one in self.rejected)
+        yield from map(line_of, self._left(known))
+        yield from (line_of(_rejected_row(one)) for one in self.rejected)
 
     def _left(self, known: Known) -> list[Row]:
         made = {str(row["id"]) for row in self.rows} | {one.slot.id for one in self.rejected}
         return [row for row in known.rejected if str(row.get("id")) not in made]
 
 
-def _line(row: Row) -> str:
+def line_of(row: Row) -> str:
+    """Return a row as a line of its file."""
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 

@@ -26,6 +26,9 @@ _MARKS: Final = re.compile(
     re.MULTILINE,
 )
 
+# The end of a line is the end of a sentence to sentence_spans, and not in wrapped texts.
+_WRAPPED: Final = re.compile(r"(?<=[^\n]{60})\n(?=[ \t]*[^\W\d_])|(?<=[^\n])\n(?=[ \t]*[a-z])")
+
 
 class _Folded(NamedTuple):
     """A text in which equal wordings are equal, and where each of its characters comes from."""
@@ -51,7 +54,8 @@ def find_quote(quote: str, text: str) -> str | None:
     if span is None:
         return None
     start, end = folded.places[span[0]], folded.places[span[1] - 1] + 1
-    inside = [one for one in sentence_spans(text) if one[0] < end and start < one[1]]
+    spans = sentence_spans(_WRAPPED.sub(" ", text))
+    inside = [one for one in spans if one[0] < end and start < one[1]]
     start, end = min([start, *(one[0] for one in inside)]), max([end, *(one[1] for one in inside)])
     grown = text[start:end]
     is_whole = len(_fold(grown).text.strip(".。 ")) == len(wanted)
@@ -65,7 +69,7 @@ def _is_long(quote: str) -> bool:
 
 def _find(wanted: str, folded: _Folded) -> tuple[int, int] | None:
     """Return where the wording stands first without cutting a word or a number."""
-    if not wanted:
+    if not any(map(str.isalnum, wanted)):
         return None
     pattern = re.compile(f"(?i:{re.escape(wanted[0])}){re.escape(wanted[1:])}")
     at = -1
@@ -192,7 +196,8 @@ _ENGLISH: Final = _patterns(
     rf"(?i)\b(?P<words>(?:according to|based on) (?:the|this|these) (?:given |provided )?"
     rf"{_DOCUMENT}(?: above)?){_ENDS}",
     rf"(?i)\b(?P<words>(?:in|from|of|by) (?:this|these) {_DOCUMENT}(?: above)?){_ENDS}",
-    rf"(?i)\b(?P<words>(?:the|this) (?:{_TEXT}|{_DOCUMENT}) (?:above|below)){_ENDS}",
+    rf"(?i)\b(?P<words>(?:the|this) (?:{_TEXT}|{_DOCUMENT}) (?:above|below))\b"
+    r"(?! (?:the|a|it|all)\b)",
     rf"(?i)\b(?P<words>{_SAID} (?:above|below|earlier|here)){_ENDS}",
     rf"(?i)^(?:what|who|which) {_IS} the [^?]*\b(?P<words>mentioned){_ENDS}",
     rf"(?i)\b(?P<words>as {_SAID}){_ENDS}",

@@ -36,7 +36,7 @@ match: contains
 metrics: [recall@5, mrr{refusal}]
 {refusals}# Also: answer_correctness, faithfulness. Needs a model that judges, which first has
 # to tell good rows from bad ones.
-# {judge}
+{nuggets}# {judge}
 
 gates:
   recall@5: 0.8                     # set it a little below what a run gives today
@@ -53,7 +53,14 @@ refusals: phrases
 """
 
 
-def scenario_text(target: str, model: str, *, has_unanswerable: bool) -> str:
+_NUGGETS: Final = """\
+# Also: nugget_recall, the share of the row's 'nuggets' that an answer says. Read these lists first.
+"""
+
+
+def scenario_text(
+    target: str, model: str, *, has_unanswerable: bool, has_nuggets: bool = False
+) -> str:
     """Return the scenario as YAML; ``target`` names a function or address, ``model`` a judge."""
     return _TEXT.format(
         command=shell_word(SCENARIO),
@@ -66,5 +73,6 @@ def scenario_text(target: str, model: str, *, has_unanswerable: bool) -> str:
         # Where no question of a type has an answer, none has a recall, and its gate would fail.
         by_type="refusal: 0.6" if has_unanswerable else "recall@5: 0.6",
         refusals=_REFUSALS if has_unanswerable else "",
+        nuggets=_NUGGETS if has_nuggets else "",
         judge=pair_text("judge", {"model": model, "controls": "require"}),
     )

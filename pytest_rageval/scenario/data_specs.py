@@ -141,7 +141,7 @@ class DatasetSpec(Spec):
     reviews: Names = Field(
         [],
         description="files in which people say which rows to keep: paths, or patterns such as "
-        "questions-review*.csv, which may match nothing yet",
+        "'questions-review*.csv', which may match nothing yet",
     )
     merge_rows: Name | None = Field(
         None,

@@ -57,6 +57,23 @@ def records(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
 
 
+def test_nuggets_are_shown_to_be_read(open_report: Any) -> None:
+    nuggets = (
+        {"text": "Refunds take <b>5</b> days.", "importance": "vital"},
+        {"text": "They are free.", "importance": "okay"},
+    )
+    rows = (replace(ROWS[0], nuggets=nuggets), ROWS[1])
+    page = opened(open_report, replace(SHEET, rows=rows))
+    page.keyboard.type("Ann")
+    page.keyboard.press("Enter")  # leaves the field of the name
+    row = page.locator(".label-row")
+    assert "An answer has to say" in row.inner_text()
+    assert "Refunds take <b>5</b> days." in row.inner_text()
+    assert "They are free. (not vital)" in row.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert "An answer has to say" not in row.inner_text()
+
+
 def test_verdicts_and_edits_outlive_a_reload_and_fill_the_table(open_report: Any) -> None:
     page = opened(open_report, SHEET)
     press, foot, title = page.keyboard.press, page.locator(".label-foot"), page.locator("h2")

@@ -47,6 +47,7 @@ MORE: Final[Mapping[str, str]] = {
     "dataset.other_names": "#other-names",
     "dataset.on_invalid": "../how-to/skip-xfail-tags.md",
     "dataset.merge_rows": "../how-to/data-formats.md#one-row-per-passage",
+    "dataset.reviews": "made-questions.md#review",
     "dataset.qrels_path": "#trec-files",
     "dataset.run_path": "#trec-files",
     "compare.test": "../explanation/significance.md#which-test-to-use",

@@ -7,7 +7,10 @@ from typing import Final
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import OF_ANSWERS, SECTION_OF
+from pytest_rageval.stats.wording import counted
 
 
 def read_of_answers(binding: Binding) -> frozenset[str]:
@@ -32,6 +35,24 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     return frozenset(found)
 
 
+def outdated_lists(dataset: Dataset) -> Iterator[str]:
+    """Yield a line about lists of nuggets that are read, and were made of other texts."""
+    samples = [case for case in dataset.cases if isinstance(case, Sample) and case.nuggets]
+    if not samples:
+        return
+    # Not at the top: most rows have no nuggets.
+    from pytest_rageval.datasets.answer_fields import NUGGETS_OF, listed_before
+
+    old = [sample.id for sample in samples if listed_before(sample)]
+    if old:
+        listed = ", ".join(map(shorten, old[:_LISTED])) + ", ..." * (len(old) > _LISTED)
+        yield (
+            f"{dataset.shown}: {counted(len(old), 'row')} changed since their nuggets were listed "
+            f"({listed}): look whether these hold, then take out {NUGGETS_OF!r}"
+        )
+
+
+_LISTED: Final = 5
 _BY_CONFIDENCE: Final = frozenset({"selective", "aurc"})
 _OFFERED: Final = {
     "answerable": "refusals: phrases",

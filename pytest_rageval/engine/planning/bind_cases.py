@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.plan import BoundMetric
-from pytest_rageval.engine.planning.answer_columns import offers, read_of_answers
+from pytest_rageval.engine.planning.answer_columns import offers, outdated_lists, read_of_answers
 from pytest_rageval.engine.planning.bind_columns import check_columns, check_named_columns
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
@@ -55,6 +55,7 @@ def bind_dataset(binding: Binding) -> Dataset | None:
         binding.remarks += _read_by_likely_names(dataset)
         binding.remarks += dataset.remarks
         binding.remarks += offers(binding, dataset)
+        binding.remarks += outdated_lists(dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
 

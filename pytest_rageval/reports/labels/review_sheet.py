@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, Final
 
+from pytest_rageval.datasets.answer_fields import nuggets_of
 from pytest_rageval.datasets.reviews import (
     ACCEPT,
     EDIT,
@@ -45,6 +46,8 @@ class ReviewRow:
     section_path: str
     question_type: str
     digest: str
+    nuggets: Sequence[Mapping[str, str]] = ()
+    """What an answer has to say; only the page shows it, to be read."""
 
     @classmethod
     def of(cls, sample: Sample) -> ReviewRow:
@@ -59,6 +62,7 @@ class ReviewRow:
             str(sample.metadata.get("section_path", "")),
             str(sample.metadata.get("question_type", "")),
             review_digest(sample),
+            nuggets_of(sample),
         )
 
 

@@ -29,6 +29,7 @@ function reviewParts(app, row) {
     ...["question", "reference"].map((name) =>
       app.isEditing ? textField(app, row, name) : block(name, plainText(row[name])),
     ),
+    row.nuggets.length ? block("review_nuggets", textList(row.nuggets.map(nuggetText))) : null,
     ...evidenceBlocks(row),
   ];
 }
@@ -58,6 +59,11 @@ function textField(app, row, name) {
 /** The question or the reference as this person wants it. */
 function textOf({ edits }, row, name) {
   return edits[rowKey(row)]?.[name] ?? row[name];
+}
+
+/** A nugget to be read; people change it in the file of the questions. */
+function nuggetText({ text, importance }) {
+  return plainText(importance === "okay" ? say("review_okay", { text }) : text);
 }
 
 /** The passages with their evidence; evidence that stands in none of them on its own. */

@@ -1,0 +1,275 @@
+"""``--rag-init --rag-from=ROWS --rag-nuggets`` lists what an answer to each row has to say.
+
+The lists are made of the references, and go into a file of their own beside the data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.load import Dataset, load_dataset
+from pytest_rageval.datasets.reviews import with_reviews
+from pytest_rageval.engine.scoring.live_run import LiveRun
+from pytest_rageval.errors import Problem, RagevalError, UserError
+from pytest_rageval.first_scenario.propose import propose
+from pytest_rageval.first_scenario.scenario_text import file_stem, shell_word
+from pytest_rageval.plugin.from_data import given_of
+from pytest_rageval.plugin.making import (
+    PRICES,
+    Progress,
+    TestedJudge,
+    judge_of,
+    listed,
+    made,
+    misused,
+    not_done,
+    say_lines,
+)
+from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
+from pytest_rageval.plugin.settings import SETTINGS, Settings
+from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
+from pytest_rageval.questions.calls import Asked, expected_list_calls
+from pytest_rageval.questions.make import WriterAndJudge
+from pytest_rageval.questions.nugget_rows import (
+    NuggetFile,
+    answered_of,
+    joined_scenario,
+    lines_of,
+    nuggets_beside,
+)
+from pytest_rageval.questions.nuggets import Answered, NuggetList, failures_of, make_lists
+from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.loader import inspect_tree, parse_scenario, read_scenario
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.stats.wording import counted
+
+_HOW = "pytest --rag-init --rag-from=rows.jsonl --rag-nuggets --rag-judge-model=NAME"
+_OF_ANSWERS = frozenset({"nuggets", "answerable"})
+
+
+def make_nuggets(config: pytest.Config) -> int:
+    """Make the lists that rows lack, and return the exit status.
+
+    That is 0 if each has a list or is said to have none, 1 if calls failed, 2 after Ctrl-C. Then
+    nothing is written, and the same command goes on with what the cache has. A dry run says what
+    would be asked. Raises UsageError for what cannot be.
+    """
+    config.stash[SETTINGS] = Settings.of(config)
+    run = run_settings(config)
+    try:
+        making = _making(config, run)
+    except RagevalError as error:
+        raise misused(f"--rag-from={config.getoption('rag_from')}: {error}") from error
+    say_lines(making.found())
+    try:
+        return making.forecast() if config.getoption("rag_dry_run") else making.make()
+    finally:
+        remove_shared(config)
+
+
+@dataclass(frozen=True)
+class _Scenario:
+    """The scenario of the rows: as it is, or as it would be written, with further files by path."""
+
+    path: Path
+    text: str
+    scenario: Scenario
+    new: Mapping[Path, str]
+
+
+@dataclass(frozen=True)
+class _Making:
+    here: Path
+    run: RunSettings
+    judge: TestedJudge
+    data: Path
+    file: NuggetFile
+    scenario: _Scenario
+
+    @property
+    def lists(self) -> Path:
+        """The file to write."""
+        return nuggets_beside(self.data)
+
+    @property
+    def answered(self) -> list[Answered]:
+        """What a list is still to be made of."""
+        return [answered_of(sample) for sample in self.file.open]
+
+    def shown(self, path: Path) -> str:
+        """Return a path as the user would type it."""
+        return os.path.relpath(path, self.here)
+
+    def found(self) -> Iterator[str]:
+        """Yield how many lists are to be made, and what is odd about the others."""
+        file, shown = self.file, self.shown(self.lists)
+        yield f"{counted(len(file.cases), 'row')}: {counted(len(file.open), 'list')} to make"
+        if bad := len(file.cases) - len(file.samples):
+            yield f"  {counted(bad, 'invalid row')}: a run says why"
+        if file.bare:
+            yield f"  {counted(file.bare, 'row')} without references, or that cannot be answered"
+        if file.changed:
+            yield (
+                f"  changed since their list was made: {listed(file.changed)}; look whether it "
+                f"holds, or delete the line in {shown} for a new one"
+            )
+        if file.gone:
+            yield (
+                f"  {shown} has lists of rows that are not there: {listed(file.gone)}; delete "
+                "their lines, or write answers.extra_rows: ignore"
+            )
+
+    def forecast(self) -> int:
+        """Say what would be asked, and ask nobody."""
+        judge = self.judge
+        asked = Asked(judge.settings, judge.settings, judge.controls != "off")
+        uses = expected_list_calls(self.answered, asked, self.run)
+        lines = [model_line(use, prices=PRICES) for use in uses]
+        say_lines([*lines, f"{NOTHING}; no file was written"])
+        return int(pytest.ExitCode.OK)
+
+    def make(self) -> int:
+        """Ask, check, and write the files."""
+        if not self.file.open:
+            say_lines(["nothing is left to make", *self._write({}), *self._next()])
+            return int(pytest.ExitCode.OK)
+        progress = Progress(len(self.file.open), "list")
+        lists = made(self.run, partial(self._made, progress), progress.tell)
+        if isinstance(lists, pytest.ExitCode):
+            return int(lists)
+        if failures := failures_of(lists):
+            say_lines(not_done(self.run, failures, len(lists), "list"))
+            return int(pytest.ExitCode.TESTS_FAILED)
+        by_id = {one.id: found for one, found in zip(self.file.open, lists, strict=True)}
+        say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
+        return int(pytest.ExitCode.OK)
+
+    async def _made(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
+        answered, client = self.answered, live.clients().chat(self.judge.settings)
+        await self.judge.test([one.slot for one in answered], client)
+        return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
+
+    def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
+        files = {self.lists: "".join(self.file.text(lists)), **self.scenario.new}
+        for path, text in files.items():
+            if not path.exists() or path.read_text("utf-8") != text:
+                write_atomically(path, [text])
+                yield f"wrote {self.shown(path)}"
+
+    def _next(self) -> Iterator[str]:
+        path, answers = self.scenario.path, self.scenario.scenario.answers
+        shown, lists = self.shown(path), os.path.relpath(self.lists, path.parent)
+        if not self.scenario.new and answers is None:
+            yield f"write in {shown}:  answers: {{path: {lists}, key: id}}"
+        elif answers is not None and (path.parent / answers.path) != (path.parent / lists):
+            yield (
+                f"{shown} joins {answers.path} already, and one file can be joined: write "
+                f"the lists of {self.shown(self.lists)} into that one"
+            )
+        yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
+        yield f"run it:  pytest {shell_word(shown)}"
+
+
+def _making(config: pytest.Config, run: RunSettings) -> _Making:
+    here, data, folder = _places(config)
+    judge_keys, others = _given(config)
+    judge = judge_of(judge_keys, run, "--rag-nuggets", "list")
+    scenario = _scenario(data, folder, others, judge.settings.model)
+    file = _file(scenario, data)
+    return _Making(here, run, judge, data, file, scenario)
+
+
+def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:
+    """Return what is said of the judge, and the overrides of all else; raises UsageError."""
+    tree, others = YamlTree({}, ""), []
+    for override in config.stash[SETTINGS].overrides:
+        if override.path[0] in ("judge", "embedding"):  # --rag-concurrency is for both
+            override.apply(tree)
+        else:
+            others.append(override)
+    judge = tree.data.get("judge") or {}
+    if not isinstance(judge, dict):
+        raise misused(f"--rag-set: judge: expected keys, such as judge.model, found {judge!r}")
+    return judge, others
+
+
+def _places(config: pytest.Config) -> tuple[Path, Path, Path]:
+    """Return where the command runs, the file with the rows, and the folder of the scenario."""
+    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
+    here = config.invocation_params.dir
+    if folder is None:
+        raise misused(f"--rag-nuggets goes with --rag-init and --rag-from: {_HOW}")
+    if (here / named).is_dir():
+        raise misused(
+            f"--rag-from={named} is a folder: for documents, say how many questions to make, "
+            f"--rag-questions=50; for rows, name their file: {_HOW}"
+        )
+    if not (here / named).is_file():
+        raise misused(f"--rag-from={named}: no such file; name one with rows of data")
+    if (here / folder).exists() and not (here / folder).is_dir():
+        raise misused(f"--rag-init={folder} is no folder; the rows go to --rag-from: {_HOW}")
+    if config.getoption("rag_ci") is not None:
+        raise misused("--rag-ci: write the workflow afterwards, without --rag-nuggets")
+    return here, here / named, here / folder
+
+
+def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) -> _Scenario:
+    """Return the scenario of the rows that is in the folder, else what is to be written."""
+    path = folder / f"{file_stem(data.name)}.rageval.yaml"
+    if path.exists():
+        if others:
+            message = f"{path.name} exists already; change it there"
+            raise UserError([Problem(others[0].flag, message)])
+        tree = read_scenario(path, path.name)
+        loaded, problems = inspect_tree(tree, path)
+        if problems:
+            raise UserError(problems)
+        return _Scenario(path, "", loaded.scenario, {})
+    proposal = propose(data, folder, *given_of(others))
+    loaded, problems = inspect_tree(parse_scenario(proposal.text, path, path.name), path)
+    if problems:
+        raise UserError(problems)
+    lists = os.path.relpath(nuggets_beside(data), folder).replace(os.sep, "/")
+    new = {path: joined_scenario(proposal.text, lists, model)}
+    if proposal.target is not None and not (folder / proposal.target[0]).exists():
+        new[folder / proposal.target[0]] = proposal.target[1]
+    return _Scenario(path, proposal.text, loaded.scenario, new)
+
+
+def _file(scenario: _Scenario, data: Path) -> NuggetFile:
+    """Return the lists of all rows, as the scenario reads them, with what people say of them."""
+    spec, folder = scenario.scenario.dataset, scenario.path.parent
+    if spec.path is None or (folder / spec.path).resolve() != data.resolve():
+        raise UserError([Problem(scenario.path.name, f"reads other data than {data.name}")])
+    spec = spec.model_copy(update={"limit": -1})
+    read = load_dataset(spec, folder, scenario.path.name, of_answers=_OF_ANSWERS)
+    _refuse_without_ids(spec, read)
+    kept = read
+    if spec.reviews:
+        kept = with_reviews(read, spec.reviews, folder, scenario.path.name)
+    ids = {case.id for case in kept.cases}
+    rejected = [case.id for case in read.cases if case.id not in ids]
+    return NuggetFile.of(kept.cases, nuggets_beside(data), rejected)
+
+
+def _refuse_without_ids(spec: DatasetSpec, read: Dataset) -> None:
+    """Raise UserError for rows that no list can be joined to."""
+    named = {*FIELD_ALIASES["id"], spec.key_map.get("id"), read.likely.get("id")}
+    if named.isdisjoint(read.columns):
+        message = (
+            'no column of ids, by which a list is joined to its row. Give each row one, "id": '
+            '"q1", or name the column: --rag-set=dataset.key_map.id=NAME'
+        )
+        raise UserError([Problem(read.shown, message)])

@@ -1,0 +1,171 @@
+"""What the commands that have a model make something share: the judge, its test, and the waiting.
+
+Nothing is written unless all is made; what was asked is in the cache, for the same command again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_rageval.clients.base import ChatClient
+from pytest_rageval.clients.clients import check_chat
+from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.engine.planning.bind_metrics import client_settings
+from pytest_rageval.engine.scoring.live_run import LiveRun
+from pytest_rageval.engine.scoring.window import waited_for
+from pytest_rageval.errors import RagevalError
+from pytest_rageval.plugin.options import JUDGE_MODEL
+from pytest_rageval.plugin.show.terminal import say
+from pytest_rageval.questions.base import Slot
+from pytest_rageval.questions.tested_judge import untold
+from pytest_rageval.scenario.model_specs import JudgeSpec
+from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.printable import one_line, printable
+
+LISTED: Final = 10
+PRICES: Final = (
+    "is known; give --rag-set='judge.price={input: USD, output: USD}', of a million tokens"
+)
+_SAY_S: Final = 10.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TestedJudge:
+    """The model that checks each of ``what``: a question, or a list.
+
+    ``controls``: whether it is tested first: require, warn or off.
+    """
+
+    __test__ = False
+    settings: ClientSettings
+    controls: str
+    what: str
+
+    async def test(self, slots: Sequence[Slot], client: ChatClient) -> None:
+        """Ask control rows; a judge that fails them is an error, unless it is only to be said."""
+        if self.controls == "off" or not slots or not (weak := await untold(slots, client)):
+            return
+        message = f"{self.settings.shown} does not tell {'; nor '.join(weak)}"
+        if self.controls == "require":
+            raise _WeakJudgeError(
+                f"{message}: its checks would let wrong {self.what}s through. Name another model, "
+                "or write --rag-set=judge.controls=warn to go on all the same"
+            )
+        say_lines([f"WARNING: {message}: have a person read every {self.what}"])
+
+
+class _WeakJudgeError(RagevalError):
+    """A judge that failed its control rows."""
+
+
+class Progress:
+    """Says every few seconds how many are done."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self._said_at = time.monotonic()
+        self.begin(total, what)
+
+    def begin(self, total: int, what: str) -> None:
+        """Count others from now on: ``total`` of ``what``, in the singular."""
+        self._total, self._what, self._done = total, what, 0
+
+    def count_one(self) -> None:
+        """Note that one more is done."""
+        self._done += 1
+
+    def tell(self) -> None:
+        """Say it, if it is time again."""
+        if time.monotonic() - self._said_at > _SAY_S:
+            self._said_at = time.monotonic()
+            say(f"{self._done} of {counted(self._total, self._what)}\n")
+
+
+def made(
+    run: RunSettings, work: Callable[[LiveRun], Coroutine[Any, Any, T]], tell: Callable[[], None]
+) -> T | pytest.ExitCode:
+    """Return what ``work`` makes with models, the exit status if it was stopped; says why."""
+    live = LiveRun(run)
+    try:
+        result = waited_for(live.loop.submit(work(live)), tell)
+    except KeyboardInterrupt:
+        say_lines([f"\nstopped; nothing is written. {goes_on(run)}"])
+        return pytest.ExitCode.INTERRUPTED
+    except _WeakJudgeError as error:
+        say_lines([f"NOT DONE: {error}; nothing is written"])
+        return pytest.ExitCode.TESTS_FAILED
+    except ClientError as error:
+        say_lines([f"NOT DONE: {error}; nothing is written. {goes_on(run)}"])
+        return pytest.ExitCode.TESTS_FAILED
+    finally:
+        usage = live.usage
+        live.close()
+    if usage is not None:
+        cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
+        say_lines([f"{counted(usage.calls, 'call')}, {usage.cached} from the cache{cost}"])
+    say_lines(live.problems)
+    return result
+
+
+def not_done(
+    run: RunSettings, failures: Sequence[ClientError], total: int, what: str
+) -> Iterator[str]:
+    """Yield how many of ``total`` could not be made, why, and that nothing is written."""
+    yield f"NOT DONE: {len(failures)} of {counted(total, what)} could not be made:"
+    causes = Counter(map(str, failures))
+    yield from (f"  {count}x {one_line(text)}" for text, count in causes.most_common(LISTED))
+    yield f"nothing is written. {goes_on(run)}"
+
+
+def goes_on(run: RunSettings) -> str:
+    """Return whether the same command goes on where this one ended."""
+    if run.cache_mode in ("readwrite", "refresh"):
+        return "All replies are in the cache: the same command goes on where this one ended"
+    if run.cache_mode == "replay":
+        return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
+    return f"--rag-cache={run.cache_mode} keeps no reply: leave it out to pay nothing twice"
+
+
+def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) -> TestedJudge:
+    """Return the judge of ``what`` the option ``flag`` makes; raises UsageError."""
+    if "model" not in keys:
+        raise misused(
+            f"{flag} needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, and "
+            "for another server --rag-set judge.base_url=http://localhost:8000/v1"
+        )
+    try:
+        spec = JudgeSpec.model_validate(keys)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, ("judge", *problem["loc"])))
+        raise misused(f"--rag-set={place}: {problem['msg']}") from None
+    settings = client_settings("judge", spec)
+    if problems := check_chat(settings, run):
+        raise misused(f"judge.{problems[0]}")
+    controls = spec.controls.mode if "controls" in keys else "require"
+    return TestedJudge(settings, controls, what)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(map(one_line, names[:LISTED])) + more
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print lines that are not empty."""
+    say("".join(f"{printable(line)}\n" for line in lines if line))
+
+
+def misused(message: str) -> pytest.UsageError:
+    """Return the error of a command that cannot be."""
+    return pytest.UsageError(printable(message))
