@@ -79,7 +79,8 @@ def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
 class MadeQuestions(Value, frozen=True):
     """How many of the ``rows`` of the data hold questions that a model wrote: ``count`` of them.
 
-    People accepted or edited ``reviewed`` of these, and took ``rejected`` others out of the data.
+    People accepted or edited ``reviewed`` of these. The data lack ``rejected`` more rows, which
+    people took out.
     """
 
     count: int

@@ -19,7 +19,7 @@ _B: Final = 0.75
 
 
 class Nearest:
-    """An index of passages.
+    """An index of passages, with their headings and the names of their documents.
 
     BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009), and the idf of Lucene, which is
     never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).
@@ -29,7 +29,7 @@ class Nearest:
         self._passages = passages
         # Of each word, the places of the passages with it, each followed by how often it is there.
         self._entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
-        lengths = [self._index(at, passage.text) for at, passage in enumerate(passages)]
+        lengths = [self._index(at, _titled(passage)) for at, passage in enumerate(passages)]
         mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
         self._norms = [_K1 * (1.0 - _B + _B * length / mean) for length in lengths]
 
@@ -62,6 +62,11 @@ class Nearest:
                 weight = count * (_K1 + 1.0) / (count + self._norms[at])
                 scores[at] = scores.get(at, 0.0) + idf * weight
         return scores
+
+
+def _titled(passage: Passage) -> str:
+    """Return the text below what often names its subject, and the text itself then does not."""
+    return f"{passage.doc_name} {passage.with_headings}"
 
 
 def _words(text: str) -> Iterator[str]:

@@ -120,11 +120,11 @@ def sample_text(info: ScenarioInfo) -> str:
 def made_text(made: MadeQuestions) -> str:
     """Return how many questions a model wrote, and how many of them people have seen.
 
-    >>> made_text(MadeQuestions(50, reviewed=12, rejected=3, rows=80))
-    '50 of 80 questions are made by a model, 12 of them reviewed by a person, 3 rejected (left out)'
+    >>> made_text(MadeQuestions(50, reviewed=12, rejected=0, rows=80))
+    '50 of 80 questions are made by a model, 12 of them reviewed by a person'
     """
     by_people = f"{made.reviewed} reviewed by a person"
-    rejected = f", {made.rejected} rejected (left out)" if made.rejected else ""
+    rejected = f", {counted(made.rejected, 'row')} rejected (left out)" if made.rejected else ""
     if made.count < made.rows:
         are = "is" if made.count == 1 else "are"
         by_people = by_people.replace(" ", " of them ", 1)

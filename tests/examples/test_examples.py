@@ -407,7 +407,7 @@ def test_a_search_by_words_fails_made_questions_in_other_words(run_example: RunE
     assert run.mean("recall@5") == pytest.approx(7 / 10)  # one of the 11 has no answer
     edited = samples["telescope-loans-752d464f22"]["references"]
     assert edited == ["120 euros, of which 6 euros are kept for every week that has begun"]
-    assert "11 made questions, 4 reviewed by a person, 1 rejected (left out)" in run.output
+    assert "11 made questions, 4 reviewed by a person, 1 row rejected (left out)" in run.output
     for page in MADE_PAGES:
         [shown] = re.findall(r"^FAILED: .*\n(?:.*\n)*?(?=```)", _section(page, "## 6. "), re.M)
         assert shown in run.output, page

@@ -52,7 +52,7 @@ def is_of_controls(prompt: str, expect: str) -> bool:
 def written(prompt: str) -> Reply:
     """Return a question about the first sentence of each passage, or about the part asked for."""
     passages = passages_in(prompt)
-    sentences = [split_sentences(text)[0] for text in passages]
+    sentences = [next(iter(split_sentences(text)), text) for text in passages]
     part = re.search(r"<sentence>\n(.*?)\n</sentence>", prompt, re.DOTALL)
     if part is not None:
         sentences[0] = part[1]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -435,3 +437,52 @@ def test_a_run_that_is_cut_off_loses_no_reply(documents: Documents, stop: signal
     asked = documents.asked()
     assert len(asked) - len(set(asked)) <= 2
     assert before >= 6
+
+
+def _erring(quote: float, support: float, clear: float, knows: float) -> Callable[..., Any]:
+    """Return a model of which so large shares of replies are faulty, or know the answer."""
+
+    def change(prompt: str, said: Reply) -> Reply:
+        chance = int(hashlib.sha256(prompt.encode()).hexdigest()[:8], 16) / 16**8
+        if "quote" in said and chance < quote:
+            return said | {"quote": "Whoever sings gets a discount."}
+        if is_alone(prompt):
+            return {"clear": chance >= clear, "answer": "Two." if chance > 1 - knows else ""}
+        is_control = is_of_controls(prompt, "high") or is_of_controls(prompt, "low")
+        if "verdicts" in said and not is_control and chance < support:
+            return {"verdicts": [{"n": 1, "support": "none", "reason": ""}]}
+        return said
+
+    return replying(change)
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        (0.1, 0.1, 0.05, 0.5),
+        pytest.param((0.05, 0.05, 0.02, 0.3), marks=pytest.mark.full),
+        pytest.param((0.15, 0.2, 0.05, 0.7), marks=pytest.mark.full),
+    ],
+)
+def test_the_forecast_is_near_what_is_asked(
+    documents: Documents, rates: tuple[float, float, float, float]
+) -> None:
+    for name in range(10):
+        sections = [
+            f"## Rule {name}.{at}\n\nMachine {name}-{at} weighs {7 * name + at} kilos and stands "
+            f"in hall {at}. Its key number {at * name} is kept by shift {name} in box {at + 3}."
+            for at in range(12)
+        ]
+        documents.project.file(f"docs/m{name}.md", "# Machines\n\n" + "\n\n".join(sections))
+    documents.server.options.answer = _erring(*rates)
+    out = documents.make(80, "--rag-dry-run").stdout.str()
+    forecast, least, most = map(int, re.findall(r"about (\d+) calls \((\d+) to (\d+) ", out)[0])
+    documents.make(80)
+    asked = len(documents.asked())
+    assert least <= asked <= most
+    assert forecast == pytest.approx(asked, rel=0.1)
+    # What was asked shows how many questions go on: the next forecast is nearer.
+    out = documents.make(240, "--rag-dry-run").stdout.str()
+    forecast = int(re.findall(r"about (\d+) calls", out)[0])
+    documents.make(240)
+    assert forecast == pytest.approx(len(documents.asked()) - asked, rel=0.1)

@@ -44,13 +44,13 @@ def test_a_judge_that_finds_no_fault_leaves_the_rules(language: Language, kind: 
 def test_two_hundred_rows_of_each_kind_meet_their_reason(language: Language, kind: str) -> None:
     """But for what no rule sees.
 
-    183 of 200 English passages that answer a question are among the five nearest to it. Of 200
+    191 of 200 English passages that answer a question are among the five nearest to it. Of 200
     Chinese questions that two people answered, 194 are told: the other answers have little in
     common.
     """
     found = made_questions.found(language, kind)
-    missed = {("en", ELSEWHERE): 17, ("zh", REWORDED): 6}.get((language, kind), 0)
-    assert found.count == {("en", PRONOUN): 113, ("zh", "sound, unanswerable"): 174}.get(
+    missed = {("en", ELSEWHERE): 9, ("zh", REWORDED): 6}.get((language, kind), 0)
+    assert found.count == {("en", PRONOUN): 113, ("zh", "sound, unanswerable"): 173}.get(
         (language, kind), 200
     )
     assert (found.reasons[""] if KINDS[kind] else found.count - found.right) == missed

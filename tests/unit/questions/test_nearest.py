@@ -14,21 +14,21 @@ from pytest_rageval.questions.base import Passage
 from pytest_rageval.questions.nearest import Nearest
 
 
-def _passages(*texts: str, doc_name: str = "a.md") -> list[Passage]:
+def _passages(*texts: str, doc_name: str = "1") -> list[Passage]:
     return [Passage(doc_name, "", text, number) for number, text in enumerate(texts, 1)]
 
 
 def test_scores_are_those_of_bm25() -> None:
-    """Worked by hand: three passages of 3, 2 and 4 words, 3 on average.
+    """Worked by hand: three passages of 3, 2 and 4 words, and the name of their document.
 
-    idf: red is in one, ln(1 + 2.5/1.5); apple in two, ln(1 + 1.5/2.5). Norms: 1.2 · 1 for the
-    first, 1.2 · (0.25 + 0.75 · 2/3) = 0.9 for the second.
+    idf: red is in one, ln(1 + 2.5/1.5); apple in two, ln(1 + 1.5/2.5). Norms with 4 words on
+    average: 1.2 · 1 for the first, 1.2 · (0.25 + 0.75 · 3/4) = 0.975 for the second.
     """
     nearest = Nearest(_passages("Red apple, red!", "green apple", "the sky is blue"))
     assert nearest._scores("A red, red apple") == pytest.approx(
         {
             0: math.log(8 / 3) * 2 * 2.2 / 3.2 + math.log(1.6) * 2.2 / 2.2,
-            1: math.log(1.6) * 2.2 / 1.9,
+            1: math.log(1.6) * 2.2 / 1.975,
         }
     )
 
@@ -51,6 +51,16 @@ def test_passages_are_left_out_and_others_move_up() -> None:
     assert nearest.find("red house", 1) == here
     assert nearest.find("red house", 1, but=here) == [there[0]]
     assert nearest.find("red house", 3, but=[here[0], there[0]]) == []
+
+
+def test_headings_and_the_name_of_the_document_count() -> None:
+    """They name the subject that the text calls "it"."""
+    text = "It is replaced free of charge."
+    pump = Passage("manual/pump.md", "Warranty > Broken parts", text, 1)
+    other = Passage("manual/valve.md", "Warranty", text, 1)
+    nearest = Nearest([other, pump])
+    assert nearest.find("Is the pump replaced?", 1) == [pump]
+    assert nearest.find("broken", 5) == [pump]
 
 
 def test_chinese_is_found_by_pairs_of_characters() -> None:

@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.load import load_dataset
+from pytest_rageval.datasets.reviews import review_digest
+from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_cases import made_questions
 from pytest_rageval.model import (
     MadeQuestions,
     MetricColumn,
     RunInfo,
+    Sample,
     SampleResult,
     Sampling,
     ScenarioResult,
@@ -57,11 +60,11 @@ BOTH = [
     [
         ((50, 0, 0, 50), "50 made questions, 0 reviewed by a person"),
         ((1, 1, 0, 1), "1 made question, 1 reviewed by a person"),
-        ((7, 5, 2, 7), "7 made questions, 5 reviewed by a person, 2 rejected (left out)"),
+        ((7, 5, 2, 7), "7 made questions, 5 reviewed by a person, 2 rows rejected (left out)"),
         (
             (50, 12, 3, 80),
             "50 of 80 questions are made by a model, 12 of them reviewed by a person, "
-            "3 rejected (left out)",
+            "3 rows rejected (left out)",
         ),
         (
             (1, 0, 0, 80),
@@ -80,6 +83,19 @@ def test_only_ids_of_made_rows_count_as_reviewed() -> None:
     data = load_dataset(spec, Path(), "s.yaml:1")
     data = replace(data, reviewed=frozenset("acd"), rejected=4)
     assert made_questions(data, data.cases) == MadeQuestions(2, 1, 4, rows=3)
+
+
+def test_reviews_of_people_are_counted(run: Run, plan: Callable[..., Plan]) -> None:
+    """Of three made rows one is accepted, one rejected, and one nobody looked at."""
+    rows = [row(True, id=name, question=f"Q {name}?") for name in "abc"]
+    cases = plan(scenario(rows)).cases
+    digests = [review_digest(case) for case in cases if isinstance(case, Sample)]
+    reviews = f"a,Q a?,yes,accept,Ann,{digests[0]}\nb,Q b?,yes,reject,Ann,{digests[1]}\n"
+    text = f"{HEAD}dataset: {{rows: {json.dumps(rows)}, reviews: [r.csv]}}\n"
+    ran = run(text, {"r.csv": f"id,question,reference,verdict,reviewer,digest\n{reviews}"})
+    assert ran.info.made == MadeQuestions(2, 1, 1, rows=2)
+    said = "2 made questions, 1 reviewed by a person, 1 row rejected (left out); "
+    assert next(made_lines(ran)) == said + DECIDES
 
 
 def test_data_without_made_rows_say_nothing(run: Run) -> None:

@@ -5,7 +5,7 @@ const MADE_WORDS = [
   [/(\d+) made questions?(?=, \d+ reviewed)/, "$1 个问题由模型生成"],
   [/(\d+) of (\d+) questions (?:is|are) made by a model/, "$2 个问题中有 $1 个由模型生成"],
   [/, (\d+) (?:of them )?reviewed by a person/, "，其中 $1 个经人工审核"],
-  [/, (\d+) rejected \(left out\)/, "，另有 $1 个被人工否决（已剔除）"],
+  [/, (\d+) rows? rejected \(left out\)/, "，另有 $1 行被人工否决（已剔除）"],
   [
     /; a mean over made questions tells versions apart; it is no estimate of quality for users$/,
     "；在生成的问题上，均值可用于区分版本，不能用来估计系统对用户的质量",
