@@ -27,7 +27,7 @@ from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.metrics.support.prompts import cells_schema
 from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
 from pytest_rageval.questions.checks import PURPOSE
-from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
+from pytest_rageval.questions.make import MOST_TEXT, NEAREST, Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nugget_rows import answered_in
 from pytest_rageval.questions.nuggets import (
     Answered,
@@ -91,7 +91,7 @@ def _calls(slot: Slot) -> list[_Call]:
         for sources in (texts, [_LIKE.answer])
     )
     if slot.type == "unanswerable":
-        return [written, _Call(False, "\n".join(texts * 6), ""), alone]
+        return [written, _Call(False, "\n".join(texts * NEAREST)[:MOST_TEXT], ""), alone]
     return [written, support, alone, known]
 
 

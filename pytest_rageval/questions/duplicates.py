@@ -42,6 +42,11 @@ _ASKING_ZH: Final = re.compile(
     r"时候|时间|地方|地点|城市|国家|位于|设在|位置|作者|叫做|名字|几|年|月|是|的|了|在|于|由|被|为|有|"
     r"里|中|吗|呢|个|种|名|位|[一总]?共"
 )
+_POLITE: Final = re.compile(
+    r"请问|请告诉我|[您你]知道|指的(?=是)|"
+    r"\b(?:please|(?:can|could) you tell me|do you know|tell me)\b"
+)
+"""What may stand in a question, and is no part of what it asks."""
 _POLES: Final = {
     "most": re.compile(
         r"\b(?:max(?:imum|imal)?|most|(?:high|larg|bigg|long|fast|old|great)est|at most)\b|"
@@ -67,10 +72,11 @@ _Pair = tuple[str, int]
 class AskedBefore:
     """The questions that were asked, by the ids of their rows.
 
-    Two questions are nearly the same if they differ in case, punctuation and white space alone; or
-    if their wordings are alike (chrF1, Popović 2015) and their answers are, too. Not if one names
-    another number or name than the other, a maximum where the other has a minimum, or if they
-    differ by one replaced expression alone: "Who leads the club?", "Who leads the choir?".
+    Two questions are nearly the same if they differ in case, punctuation, white space and
+    courtesies alone; or if their wordings are alike (chrF1, Popović 2015) and their answers are,
+    too. Not if one names another number or name than the other, a maximum where the other has a
+    minimum, or if they differ by one replaced expression alone: "Who leads the club?", "Who leads
+    the choir?".
     """
 
     def __init__(self) -> None:
@@ -123,8 +129,8 @@ class _Text:
 
     @cached_property
     def letters(self) -> str:
-        """The letters and digits alone."""
-        return _letters(self.folded)
+        """The letters and digits alone, without courtesies."""
+        return _letters(_POLITE.sub("", self.folded).replace("为何", "为什么"))
 
     @cached_property
     def words(self) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from pytest_rageval.clients.accounting import Purpose, asking
@@ -22,8 +23,10 @@ from pytest_rageval.questions.replies import question_schema, read_question
 from pytest_rageval.questions.rules import find_quote, why_not_alone
 from pytest_rageval.questions.slots import Search
 
-_NEAREST: Final = 5
-"""How many passages are looked into for the answer of a question that should have none."""
+NEAREST: Final = 20
+MOST_TEXT: Final = 40_000
+"""How many passages are looked into for the answer of a question that should have none, and how
+many characters of them."""
 
 _NOT_CLEAR: Final = "so says the judge, who was not shown the passage"
 
@@ -128,8 +131,13 @@ class _Slot:
     async def _checked_unanswerable(self, made: MadeQuestion) -> Outcome:
         judge, own = self._models.judge, self._slot.passages
         made = replace(made, answer=NOT_THERE[language_of(made.question)])
-        nearest = [*own, *self._search.find(made.question, _NEAREST, but=own)]
-        sources = [passage.with_headings for passage in nearest]
+        nearest = [*own, *self._search.find(made.question, NEAREST, but=own)]
+        lengths = accumulate(len(passage.with_headings) for passage in nearest)
+        sources = [
+            passage.with_headings
+            for passage, length in zip(nearest, lengths, strict=True)
+            if length <= MOST_TEXT or passage in own
+        ]
         is_answered, why = await answered(judge, made.question, sources)
         if is_answered:
             return self._refused(made, "answerable", why)

@@ -42,14 +42,12 @@ def test_a_judge_that_finds_no_fault_leaves_the_rules(language: Language, kind: 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_two_hundred_rows_of_each_kind_meet_their_reason(language: Language, kind: str) -> None:
-    """But for what no rule sees.
+    """But for what no search finds.
 
-    191 of 200 English passages that answer a question are among the five nearest to it. Of 200
-    Chinese questions that two people answered, 194 are told: the other answers have little in
-    common.
+    196 of 200 English passages that answer a question are among the twenty nearest to it.
     """
     found = made_questions.found(language, kind)
-    missed = {("en", ELSEWHERE): 9, ("zh", REWORDED): 6}.get((language, kind), 0)
+    missed = {("en", ELSEWHERE): 4}.get((language, kind), 0)
     assert found.count == {("en", PRONOUN): 113, ("zh", "sound, unanswerable"): 173}.get(
         (language, kind), 200
     )
@@ -59,7 +57,7 @@ def test_two_hundred_rows_of_each_kind_meet_their_reason(language: Language, kin
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("language", "kind", "right"), [("en", PRONOUN, 3), ("zh", PRONOUN, 158), ("zh", REWORDED, 194)]
+    ("language", "kind", "right"), [("en", PRONOUN, 3), ("zh", PRONOUN, 158), ("zh", REWORDED, 200)]
 )
 def test_so_many_are_found_by_rules_alone(language: Language, kind: str, right: int) -> None:
     """Queries without capitals and with the pronoun behind a noun are left to the judge."""

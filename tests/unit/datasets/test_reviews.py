@@ -104,6 +104,8 @@ def test_a_pattern_may_match_nothing_and_then_nothing_changes(tmp_path: Path) ->
     assert problems(tmp_path, "ann.csv") == [wanted]
     path = written(tmp_path / "[ann].csv", said(0, "edit", question="Q?"))
     assert reviewed(tmp_path, path.name, "*.csv", str(tmp_path / "*")).reviewed == {"refunds-1"}
+    once, twice = reviewed(tmp_path), reviewed(tmp_path, path.name, "*.csv", str(tmp_path / "*"))
+    assert once.sha256 == twice.sha256
 
 
 def test_the_hash_is_that_of_the_files_on_disk(tmp_path: Path) -> None:

@@ -302,3 +302,17 @@ def test_people_who_ask_about_one_passage_ask_no_duplicates() -> None:
     assert number == 3218
     assert found == ["雅芳河的发源地是哪里？"]
     assert time.process_time() - began < 5.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("劲松站呈什么走向？", "请问，劲松站呈什么走向？"),
+        ("为什么带电物体能吸引小纸片？", "请问，为何带电物体能吸引小纸片？"),
+        ("How long is Acme's warranty?", "Can you tell me: how long is Acme's warranty, please?"),
+    ],
+)
+def test_a_courtesy_makes_no_other_question_whatever_the_answer(one: str, other: str) -> None:
+    asked = AskedBefore()
+    asked.add("first", one, "南北走向")
+    assert asked.find(other, "It is another answer.") == "first"
