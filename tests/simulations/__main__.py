@@ -3,9 +3,9 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-falls, causes, variants, controls, rows, flips, sampled, history, questions; all when none is given.
-With the 2,000 draws of the documentation it takes minutes, ``coverage``, ``falls`` and ``variants``
-half an hour; ``agreement`` and ``turns`` are shown there with 1,000. It needs the data that
+falls, causes, variants, controls, rows, flips, sampled, history; all when none is given. With the
+2,000 draws of the documentation it takes minutes, ``coverage``, ``falls`` and ``variants`` half an
+hour; ``agreement`` and ``turns`` are shown there with 1,000. It needs the data that
 ``populations.py`` names.
 """
 

@@ -19,6 +19,7 @@ _BREAK: Final = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
 _TABLE_RULE: Final = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
 _NO_TITLE: Final = re.compile(r"\s*(?:[-*+>|]|\d+[.)])\s")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_LONGEST_COMMENT: Final = 100
 _ANCHOR: Final = re.compile(r"[ \t]*\{#?[^{}]*\}$")
 
 
@@ -53,9 +54,9 @@ def _block(lines: Sequence[Line], at: int, parts: Parts) -> int:
         end = _fence_end(lines, at, fence[1])
         parts.whole([*lines[at:end]])
         return end
-    if line.text.lstrip().startswith("<!--"):
+    if line.text.lstrip().startswith("<!--") and (end := _comment_end(lines, at)):
         parts.end()
-        return _comment_end(lines, at)
+        return end
     if heading := _ATX.fullmatch(line.text):
         parts.heading(len(heading[1]), plain_title(heading[2] or ""), line.start, line.end)
     elif _is_title(parts.paragraph) and (setext := _SETEXT.fullmatch(line.text)):
@@ -80,10 +81,11 @@ def _fence_end(lines: Sequence[Line], at: int, mark: str) -> int:
 
 
 def _comment_end(lines: Sequence[Line], at: int) -> int:
-    for end in range(at, len(lines)):
+    """Return the index after a comment, 0 for one without an end: its lines are text."""
+    for end in range(at, min(at + _LONGEST_COMMENT, len(lines))):
         if "-->" in lines[end].text:
             return end + 1
-    return at + 1
+    return 0
 
 
 def _is_title(paragraph: Sequence[Line]) -> bool:
