@@ -78,7 +78,9 @@ def test_each_passage_comes_up_once_then_once_for_each_sentence() -> None:
 
 
 def test_a_sentence_goes_on_over_the_end_of_a_wrapped_line() -> None:
-    text = "The workshop is behind the lecture room, where it\nhas been for years. It is open today."
+    text = (
+        "The workshop is behind the lecture room, where it\nhas been for years. It is open today."
+    )
     slots = _drawn([Passage("a.md", "", text, 1)], 9, shares={"single": 1.0})
     assert {slot.part for slot in slots} == {
         "",
