@@ -25,6 +25,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.paired import correction_used, holm, power_factor
+from pytest_rageval.stats.verdict import is_ruled_out
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
@@ -187,7 +188,7 @@ class RegressionGate(Gate):
             interval = interval_of_fall(
                 result, self.baseline, name, self.test.alpha, self.spans[name]
             )
-        why = self._too_few(result, found.n, "have a score in both runs")
+        why = self._too_few(result, found.n, "have a score in both runs", name)
         if not why and self.mode != "any":
             why = (found if beyond is None else beyond).undecided
         finding = _Finding(name, found, gain, allowed, why=why, beyond=beyond, interval=interval)
@@ -208,18 +209,21 @@ class RegressionGate(Gate):
         tested = one.found if one.beyond is None else one.beyond
         return self.mode == "any" or tested.significant
 
-    def _too_few(self, result: ScenarioResult, there: int, what: str) -> str:
+    def _too_few(self, result: ScenarioResult, there: int, what: str, metric: str = "") -> str:
         """Return the message that there are fewer pairs than ``min_pairs`` requires, else ''.
 
-        Samples of weight 0, and those that neither run was to score, are not required. Those that
-        were not asked about, because the verdict was certain, are neither pairs nor lost.
+        Samples of weight 0, and those that neither run was to score, are not required, nor rows
+        that rule the ``metric`` out where the baseline has no score of it either. Those that were
+        not asked about, because the verdict was certain, are neither pairs nor lost.
         """
+        theirs = self.baseline.scores.get(metric, {})
         ids = frozenset(self.baseline.ids)
         scores = self.baseline.scores.values()
         shared = [sample for sample in result.samples if sample.sample_id in ids]
         left_out = sum(
             sample.sample_weight == 0.0
             or sample.is_not_drawn
+            or (is_ruled_out(sample, metric) and not is_scored(theirs.get(sample.sample_id)))
             or not (
                 sample.is_expected
                 or sample.is_left_out

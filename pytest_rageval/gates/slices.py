@@ -35,6 +35,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.stats.summary import summarize_scenario
+from pytest_rageval.stats.verdict import is_ruled_out
 from pytest_rageval.stats.weights import field_value
 
 _NO_VALUE: Final = "(none)"
@@ -91,8 +92,8 @@ class SliceGate(Gate):
         Fail also when no sample has a value: there are no groups to look at.
 
         A value is left out if all its samples are skipped or expected invalid rows; also, with a
-        remark, if the baseline has none of its samples. Where a sample of the rows is asked, each
-        value needs one of them.
+        remark, if all its rows rule the metric out, or the baseline has none of its samples. Where
+        a sample of the rows is asked, each value needs one of them.
         """
         slices = self._judged_slices(result)
         new = self._new(slices)
@@ -105,9 +106,28 @@ class SliceGate(Gate):
             found = replace(found, outcome="failed", message=lost)
         if found.outcome == "passed" and (unseen := self._not_drawn(result)):
             found = replace(found, outcome="failed", message=unseen, margin=None)
+        if unfit := sorted(self._unfit(result)):
+            what = "the metric does not apply to any of their rows, left out"
+            found = replace(found, message=f"{found.message}; {what}: {_listed(unfit)}")
         if self.compared_with is None or not new:
             return found
         return replace(found, message=found.message + _left_out(new, self.compared_with.name))
+
+    def _unfit(self, result: ScenarioResult) -> frozenset[str]:
+        """Return the values whose rows all rule out what the gate of each part is about."""
+        targets = [*self.inner.targets]
+        return frozenset(
+            value
+            for value, samples in self._slices(result).items()
+            if targets
+            and any(sample.is_expected for sample in samples)
+            and all(
+                is_ruled_out(sample, target)
+                for sample in samples
+                if sample.is_expected
+                for target in targets
+            )
+        )
 
     def _not_drawn(self, result: ScenarioResult) -> str:
         """Return the message about values of which a sample of the rows has none, "" if none.
@@ -179,10 +199,11 @@ class SliceGate(Gate):
         return {"kind": "by", "field": self.field, "inner": inner}
 
     def _judged_slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
+        unfit = self._unfit(result)
         return {
             value: samples
             for value, samples in self._slices(result).items()
-            if any(sample.is_expected for sample in samples)
+            if value not in unfit and any(sample.is_expected for sample in samples)
         }
 
     def _verdicts(
@@ -261,8 +282,12 @@ class SliceWatch(Watch):
 
 
 def _left_out(new: Collection[str], run: str) -> str:
-    more = f", and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
-    return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
+    return f"; not in {run}, left out: {_listed(new)}"
+
+
+def _listed(values: Collection[str]) -> str:
+    more = f", and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
+    return ", ".join(list(values)[:_LISTED]) + more
 
 
 def slice_value(sample: AnySample, field: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.plugin.from_data import FirstFiles, check_service, path_from
-from pytest_rageval.plugin.making import TestedJudge, judge_of, misused
+from pytest_rageval.plugin.making import CheckingJudge, judge_of, misused
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.questions.base import SHARES, QuestionType
 from pytest_rageval.questions.nugget_rows import nuggets_beside
@@ -35,7 +35,7 @@ class AskedQuestions:
     seed: int
     shares: Mapping[QuestionType, float]
     writer: ClientSettings
-    judge: TestedJudge
+    judge: CheckingJudge
     service: str | None
     """Of CI, for which a workflow is written."""
     has_nuggets: bool = False
@@ -91,13 +91,9 @@ def _places(config: pytest.Config) -> tuple[Path, Path, Path]:
     if folder is None or named is None:
         raise misused(f"--rag-questions goes with --rag-init and --rag-from: {_HOW}")
     here = config.invocation_params.dir
-    try:
-        is_there, is_file = bool(named) and (here / named).exists(), (here / folder).is_file()
-    except OSError as error:  # a name that is too long, or a folder that may not be looked into
-        raise misused(f"--rag-init={folder} --rag-from={named}: {error.strerror}") from error
-    if not is_there:
+    if not named or not (here / named).exists():
         raise misused(f"--rag-from={named}: no such file or folder; name that of your documents")
-    if is_file:
+    if (here / folder).is_file():
         raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
     return here, here / folder, here / named
 

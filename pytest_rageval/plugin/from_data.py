@@ -97,7 +97,7 @@ def write_first_scenario(config: pytest.Config) -> int:
     try:
         proposal = propose(asked.data, asked.folder, *given_of(SET.overrides(config)))
     except RagevalError as error:
-        raise _misused(_with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
+        raise _misused(with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
     files = {asked.scenario: proposal.text}
     if proposal.target is not None:
         name, text = proposal.target
@@ -188,7 +188,7 @@ def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
     return given, target
 
 
-def _with_hint(message: str) -> str:
+def with_hint(message: str) -> str:
     """Return the message, with how to set a key of the data here if it names one."""
     line = re.search(r"\b(?:set|write) (dataset\.\w+): ([\w-]+)", message)
     if line:  # a line for a scenario, which is not there yet

@@ -21,11 +21,11 @@ from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.errors import Problem, RagevalError, UserError
 from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.first_scenario.scenario_text import file_stem, shell_word
-from pytest_rageval.plugin.from_data import given_of, path_from
+from pytest_rageval.plugin.from_data import given_of, path_from, with_hint
 from pytest_rageval.plugin.making import (
     PRICES,
+    CheckingJudge,
     Progress,
-    TestedJudge,
     check_writable,
     goes_on,
     judge_of,
@@ -73,7 +73,8 @@ def make_nuggets(config: pytest.Config) -> int:
     try:
         making = _making(config, run)
     except RagevalError as error:
-        raise misused(f"--rag-from={config.getoption('rag_from')}: {error}") from error
+        named = config.getoption("rag_from")
+        raise misused(with_hint(f"--rag-from={named}: {error}")) from error
     say_lines(making.found())
     try:
         return making.forecast() if config.getoption("rag_dry_run") else making.make()
@@ -86,7 +87,6 @@ class _Scenario:
     """The scenario of the rows: as it is, or as it would be written, with further files by path."""
 
     path: Path
-    text: str
     scenario: Scenario
     new: Mapping[Path, str]
 
@@ -95,7 +95,7 @@ class _Scenario:
 class _Making:
     here: Path
     run: RunSettings
-    judge: TestedJudge
+    judge: CheckingJudge
     data: Path
     file: NuggetFile
     scenario: _Scenario
@@ -155,24 +155,25 @@ class _Making:
         if failures := failures_of(lists):
             say_lines(not_done(self.run, failures, len(lists), "list"))
             return int(pytest.ExitCode.TESTS_FAILED)
-        by_id = {one.id: found for one, found in zip(self.file.open, lists, strict=True)}
+        ids = [sample.id for sample in self.file.open]
+        by_id = dict(zip(ids, lists, strict=True))
         say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
         return int(pytest.ExitCode.OK)
 
     async def _made(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
         answered, client = self.answered, live.clients().chat(self.judge.settings)
-        await self.judge.test([one.slot for one in answered], client)
+        await self.judge.test([question.slot for question in answered], client)
         return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
 
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
         files = {self.lists: "".join(self.file.text(lists)), **self.scenario.new}
-        for path, text in files.items():
-            try:
+        try:
+            for path, text in files.items():
                 if not path.exists() or path.read_text("utf-8") != text:
                     write_atomically(path, [text])
                     yield f"wrote {self.shown(path)}"
-            except OSError as error:
-                raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
+        except OSError as error:
+            raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
 
     def _next(self) -> Iterator[str]:
         path, answers = self.scenario.path, self.scenario.scenario.answers
@@ -184,7 +185,8 @@ class _Making:
                 f"{shown} joins {answers.path} already, and one file can be joined: write "
                 f"the lists of {self.shown(self.lists)} into that one"
             )
-        yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
+        if "nugget_recall" not in {spec.metric for spec in self.scenario.scenario.metrics}:
+            yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
         yield f"run it:  pytest {shell_word(shown)}"
 
 
@@ -242,7 +244,7 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) 
         loaded, problems = inspect_tree(tree, path)
         if problems:
             raise UserError(problems)
-        return _Scenario(path, "", loaded.scenario, {})
+        return _Scenario(path, loaded.scenario, {})
     proposal = propose(data, folder, *given_of(others))
     loaded, problems = inspect_tree(parse_scenario(proposal.text, path, path.name), path)
     if problems:
@@ -251,7 +253,7 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) 
     new = {path: joined_scenario(proposal.text, lists, model)}
     if proposal.target is not None and not (folder / proposal.target[0]).exists():
         new[folder / proposal.target[0]] = proposal.target[1]
-    return _Scenario(path, proposal.text, loaded.scenario, new)
+    return _Scenario(path, loaded.scenario, new)
 
 
 def _file(scenario: _Scenario, data: Path) -> NuggetFile:
@@ -259,8 +261,9 @@ def _file(scenario: _Scenario, data: Path) -> NuggetFile:
     spec, folder = scenario.scenario.dataset, scenario.path.parent
     if spec.path is None or (folder / spec.path).resolve() != data.resolve():
         raise UserError([Problem(scenario.path.name, f"reads other data than {data.name}")])
-    spec = spec.model_copy(update={"limit": -1})
-    read = load_dataset(spec, folder, scenario.path.name, of_answers=_OF_ANSWERS)
+    # The folder of the scenario may be new: a path that leads through it is none yet.
+    spec = spec.model_copy(update={"limit": -1, "path": data.name})
+    read = load_dataset(spec, data.parent, scenario.path.name, of_answers=_OF_ANSWERS)
     _refuse_without_ids(spec, read)
     kept = read
     if spec.reviews:

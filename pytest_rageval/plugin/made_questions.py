@@ -219,7 +219,7 @@ class _Making:
         unanswerable = any(row.get("answerable") is False for row in rows)
         scenario = scenario_text(
             target,
-            self.asked.judge.settings.model,
+            self.asked.judge.settings,
             has_unanswerable=unanswerable,
             has_nuggets=any(NUGGETS in row for row in rows),
         )

@@ -43,13 +43,12 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class TestedJudge:
+class CheckingJudge:
     """The model that checks each of ``what``: a question, or a list.
 
     ``controls``: whether it is tested first: require, warn or off.
     """
 
-    __test__ = False
     settings: ClientSettings
     controls: str
     what: str
@@ -141,7 +140,7 @@ def goes_on(run: RunSettings) -> str:
     return f"--rag-cache={run.cache_mode} keeps no reply: leave it out to pay nothing twice"
 
 
-def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) -> TestedJudge:
+def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) -> CheckingJudge:
     """Return the judge of ``what`` the option ``flag`` makes; raises UsageError."""
     if "model" not in keys:
         raise misused(
@@ -158,7 +157,7 @@ def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) ->
     if problems := check_chat(settings, run):
         raise misused(f"judge.{problems[0]}")
     controls = spec.controls.mode if "controls" in keys else "require"
-    return TestedJudge(settings, controls, what)
+    return CheckingJudge(settings, controls, what)
 
 
 def check_writable(folder: Path) -> None:

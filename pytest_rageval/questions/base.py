@@ -29,7 +29,7 @@ REASONS: Final[Mapping[str, str]] = {
     "answerable": "the documents answer it",
     "rejected_before": "the same question was rejected before",
 }
-"""Why a made question is rejected, by a short name, in the order in which they are looked for."""
+"""Why a made question is rejected, by a short name."""
 
 
 @dataclass(frozen=True)

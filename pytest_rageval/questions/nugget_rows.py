@@ -53,12 +53,12 @@ def with_nuggets(row: Row, lists: Mapping[str, NuggetList]) -> Row:
 
 def lines_of(lists: Collection[NuggetList], what: str) -> Iterator[str]:
     """Yield how many lists there are, what was dropped, and for how many there is none."""
-    having = [one for one in lists if one.nuggets]
-    total = sum(len(one.nuggets) for one in having)
+    having = [made for made in lists if made.nuggets]
+    total = sum(len(made.nuggets) for made in having)
     yield f"{counted(len(having), 'list')} of nuggets, with {counted(total, 'nugget')}"
-    if dropped := sum(one.unsupported for one in lists):
+    if dropped := sum(made.unsupported for made in lists):
         yield f"  {counted(dropped, 'nugget')} dropped: not supported in full"
-    if dropped := sum(one.repeated for one in lists):
+    if dropped := sum(made.repeated for made in lists):
         yield f"  {counted(dropped, 'nugget')} dropped: another one says the same"
     if bare := len(lists) - len(having):
         yield (
@@ -101,7 +101,7 @@ class NuggetFile:
     def open(self) -> Sequence[Sample]:
         """The rows that have no list, and what one can be made of."""
         having = {str(row["id"]) for row in self.known if row.get(NUGGETS)}
-        return [one for one in self._askable if one.id not in having]
+        return [sample for sample in self._askable if sample.id not in having]
 
     @cached_property
     def _askable(self) -> Sequence[Sample]:

@@ -85,9 +85,9 @@ class _Failing(Protocol):
     def failure(self) -> ClientError | None: ...
 
 
-def failures_of(found: Iterable[_Failing]) -> list[ClientError]:
+def failures_of(outcomes: Iterable[_Failing]) -> list[ClientError]:
     """Return the calls that failed."""
-    return [one.failure for one in found if one.failure is not None]
+    return [outcome.failure for outcome in outcomes if outcome.failure is not None]
 
 
 async def make_lists(
@@ -95,11 +95,11 @@ async def make_lists(
 ) -> list[NuggetList]:
     """Return the list of each question, in their order; ``done`` is called after each."""
 
-    async def make(order: int, one: Answered) -> NuggetList:
-        purpose = Purpose(PURPOSE, VERSION, sample=one.sample, order=order, scenario=PURPOSE)
+    async def make(order: int, question: Answered) -> NuggetList:
+        purpose = Purpose(PURPOSE, VERSION, sample=question.sample, order=order, scenario=PURPOSE)
         with asking(purpose) as tally:
             try:
-                return await _list(one, models)
+                return await _list(question, models)
             except UNUSABLE:
                 return NuggetList()
             except ClientError as error:
@@ -108,7 +108,8 @@ async def make_lists(
                 await tally.settle()
                 done()
 
-    return list(await asyncio.gather(*(make(order, one) for order, one in enumerate(answered))))
+    making = (make(order, question) for order, question in enumerate(answered))
+    return list(await asyncio.gather(*making))
 
 
 async def _list(answered: Answered, models: WriterAndJudge) -> NuggetList:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_rageval.questions.base import MadeQuestion, QuestionType
+from pytest_rageval.text.refusals import kind_of
 from pytest_rageval.text.reply import UnreadableReplyError, find_objects
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def read_alone(reply: str) -> Alone:
         clear = {"true": True, "false": False}.get(clear.strip().lower())
     if not isinstance(clear, bool):
         raise UnreadableReplyError('"clear" must be true or false')
-    return Alone(clear, answer.strip() if isinstance(answer, str) else "")
+    text = answer.strip() if isinstance(answer, str) else ""
+    is_answer = any(map(str.isalnum, text)) and kind_of(text) != "refused"
+    return Alone(clear, text if is_answer else "")
 
 
 def last_with(name: str, reply: str) -> Mapping[str, Any]:

@@ -54,12 +54,20 @@ def find_quote(quote: str, text: str) -> str | None:
     if span is None:
         return None
     start, end = folded.places[span[0]], folded.places[span[1] - 1] + 1
-    spans = sentence_spans(_WRAPPED.sub(" ", text))
-    inside = [one for one in spans if one[0] < end and start < one[1]]
+    inside = [one for one in _spans(text) if one[0] < end and start < one[1]]
     start, end = min([start, *(one[0] for one in inside)]), max([end, *(one[1] for one in inside)])
     grown = text[start:end]
     is_whole = len(_fold(grown).text.strip(".。 ")) == len(wanted)
     return grown if is_whole or _is_long(quote) else None
+
+
+def sentences_in(text: str) -> list[str]:
+    """Return the sentences of ``text`` as they stand there, also over the ends of wrapped lines."""
+    return [text[start:end] for start, end in _spans(text)]
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    return sentence_spans(_WRAPPED.sub(" ", text))
 
 
 def _is_long(quote: str) -> bool:

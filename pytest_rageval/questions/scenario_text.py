@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.first_scenario.scenario_text import shell_word
 from pytest_rageval.questions.rows import QUESTIONS
 from pytest_rageval.scenario.yaml.tree import pair_text
@@ -41,7 +42,7 @@ metrics: [recall@5, mrr{refusal}]
 gates:
   recall@5: 0.8                     # set it a little below what a run gives today
   # by:                             # each value of a column is judged, too
-  #   question_type: {{{by_type}}}
+  #   question_type: {{recall@5: 0.6}}
 """
 
 _MEANS: Final = """;
@@ -50,6 +51,8 @@ _MEANS: Final = """;
 _REFUSALS: Final = """\
 # 'answerable' says which questions can be answered.
 refusals: phrases
+# A system that only searches: take 'refusal' and 'refusals' away, and take this line in.
+# skip: [{where: {question_type: unanswerable}}]
 """
 
 
@@ -59,9 +62,17 @@ _NUGGETS: Final = """\
 
 
 def scenario_text(
-    target: str, model: str, *, has_unanswerable: bool, has_nuggets: bool = False
+    target: str, judge: ClientSettings, *, has_unanswerable: bool, has_nuggets: bool = False
 ) -> str:
-    """Return the scenario as YAML; ``target`` names a function or address, ``model`` a judge."""
+    """Return the scenario as YAML; ``target`` names a function or address.
+
+    ``judge`` is the model that checked the questions; no key, user or password is in the text.
+    """
+    of_judge: dict[str, Any] = {"model": judge.model}
+    if judge.base_url is not None:
+        of_judge["base_url"] = judge.endpoint
+        if judge.api_key_env is not None:
+            of_judge["api_key_env"] = judge.api_key_env
     return _TEXT.format(
         command=shell_word(SCENARIO),
         questions=QUESTIONS,
@@ -70,9 +81,7 @@ def scenario_text(
         target=pair_text("target", target),
         refusal_means=_MEANS if has_unanswerable else "",
         refusal=", refusal" if has_unanswerable else "",
-        # Where no question of a type has an answer, none has a recall, and its gate would fail.
-        by_type="refusal: 0.6" if has_unanswerable else "recall@5: 0.6",
         refusals=_REFUSALS if has_unanswerable else "",
         nuggets=_NUGGETS if has_nuggets else "",
-        judge=pair_text("judge", {"model": model, "controls": "require"}),
+        judge=pair_text("judge", {**of_judge, "controls": "require"}),
     )

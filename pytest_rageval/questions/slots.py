@@ -12,8 +12,9 @@ from itertools import islice
 from typing import Protocol
 
 from pytest_rageval.questions.base import Passage, QuestionType, Slot
+from pytest_rageval.questions.rules import sentences_in
 from pytest_rageval.text.json_value import digest
-from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
+from pytest_rageval.text.sentences import counts_as_sentence
 
 
 class Search(Protocol):
@@ -90,15 +91,18 @@ class _Draw:
                     yield passage, parts[turn]
 
     def _in_turn(self) -> Iterator[Passage]:
-        """Yield one passage of each document, then a second one of each, and so on."""
+        """Yield one passage of each document, then a second one of each, and so on.
+
+        Each time in another order: types come in turns, too, and a document would always get the
+        same one.
+        """
         by_document: dict[str, list[Passage]] = {}
         for passage in self._passages:
             by_document.setdefault(passage.doc_name, []).append(passage)
-        names = sorted(by_document, key=lambda name: digest([self._seed, name]))
         for of_document in by_document.values():
             of_document.sort(key=lambda passage: digest([self._seed, passage.digest]))
         for turn in range(max(map(len, by_document.values()), default=0)):
-            for name in names:
+            for name in sorted(by_document, key=lambda name: digest([self._seed, turn, name])):
                 if turn < len(by_document[name]):
                     yield by_document[name][turn]
 
@@ -109,7 +113,7 @@ _NEAREST = 5
 
 def _sentences(passage: Passage, seed: int) -> list[str]:
     """Return the sentences of a passage that state something, in an order of chance."""
-    stated = dict.fromkeys(filter(counts_as_sentence, split_sentences(passage.text)))
+    stated = dict.fromkeys(filter(counts_as_sentence, sentences_in(passage.text)))
     # Of a single one the passage as a whole is already asked about.
     several = list(stated) if len(stated) > 1 else []
     return sorted(several, key=lambda sentence: digest([seed, passage.digest, sentence]))

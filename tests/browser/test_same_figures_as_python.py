@@ -388,6 +388,27 @@ def test_slices_without_a_score_to_be_had_are_left_out(
     assert wanted.gates[0].message == "1 of 2 values of doc_name: a.pdf: 0.5000 < 0.6000"
 
 
+def test_slices_to_which_a_metric_never_applies_are_left_out_and_said(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    samples = [
+        SampleResult("a", 0, scores={"f1": 0.5}, doc_name="a.pdf"),
+        SampleResult("b", 1, scores={"f1": None}, left_out={"f1": "row"}, doc_name="b.pdf"),
+        SampleResult("c", 2, scores={"f1": None}, left_out={"f1": "answer"}, doc_name="c.pdf"),
+    ]
+    gates = {"by": {"doc_name": {"f1": 0.6}}}
+    info = made_info(3, (MetricColumn("f1"),), gates=gates, thresholds={})
+    page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+    (found,) = page.evaluate(ASK, [[{"f1": 2}, []]])
+    wanted = weigh(info, samples, {"f1": 2.0}, {})
+    assert_same(found, wanted)
+    assert found["gates"][0]["message"] == wanted.gates[0].message
+    assert wanted.gates[0].message == (
+        "2 of 2 values of doc_name: c.pdf: no sample has a f1; a.pdf: 0.5000 < 0.6000; "
+        "the metric does not apply to any of their rows, left out: b.pdf"
+    )
+
+
 def test_a_partial_run_stays_undecided(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:

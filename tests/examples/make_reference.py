@@ -77,6 +77,7 @@ MORE: Final[Mapping[str, str]] = {
     "commands.--rag-from": "../how-to/first-scenario.md",
     "commands.--rag-questions": "../how-to/questions-from-documents.md",
     "commands.--rag-questions-model": "made-questions.md#command",
+    "commands.--rag-nuggets": "made-questions.md#nuggets",
     "commands.--rag-import": "../how-to/coming-from-promptfoo.md",
     "commands.--rag-label": "files.md#labels",
     "commands.--rag-dry-run": "../how-to/judge.md#before-you-pay",

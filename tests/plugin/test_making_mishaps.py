@@ -132,8 +132,9 @@ def test_ctrl_c_while_documents_are_read(
         ("--rag-init", "--rag-from=docs", "--rag-questions=" + "9" * 5000),
         ("--rag-init", "--rag-from=docs", "--rag-questions=" + "9" * 20),
         ("--rag-init", "--rag-questions-model="),
+        ("--rag-init=" + "a" * 300, "--rag-nuggets"),
     ],
-    ids=["from", "init", "5000 digits", "20 digits", "no name"],
+    ids=["from", "init", "5000 digits", "20 digits", "no name", "init of lists"],
 )
 def test_what_cannot_be_is_a_usage_error(
     project: Project, server: FakeOpenAI, arguments: tuple[str, ...]

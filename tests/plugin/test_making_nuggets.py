@@ -17,6 +17,8 @@ from fake_openai import FakeOpenAI
 from scripted_nuggets import is_listing, listing, nugget, of_answers
 from scripted_questions import prompt_in
 
+from pytest_rageval.datasets.reviews import review_digest
+from pytest_rageval.model import Sample
 from tests.plugin.conftest import Project
 
 ROWS: list[dict[str, Any]] = [
@@ -180,6 +182,17 @@ def test_the_scenario_says_that_the_lists_are_not_read_yet(nuggets: Nuggets) -> 
     result.stdout.fnmatch_lines(["*column 'nuggets' is not read: write 'metrics: *nugget_recall*"])
 
 
+def test_the_scenario_may_be_in_another_folder_than_the_data(nuggets: Nuggets) -> None:
+    nuggets.project.file("data/own.jsonl", json.dumps(ROWS[0]) + "\n")
+    named = ["--rag-init=evals", "--rag-from=data/own.jsonl", "--rag-nuggets"]
+    assert nuggets.project.pytest(*named, *nuggets.models).ret == 0
+    assert nuggets.rows("data/own-nuggets.jsonl")[0]["nuggets"]
+    text = (nuggets.path / "evals" / "own.rageval.yaml").read_text("utf-8")
+    assert "answers: {path: ../data/own-nuggets.jsonl, key: id}" in text
+    result = nuggets.project.pytest("evals/own.rageval.yaml")
+    result.stdout.fnmatch_lines(["*write in own_target.py how your system is asked*"])
+
+
 def test_only_rows_that_lack_a_list_are_asked_for(nuggets: Nuggets) -> None:
     nuggets.make()
     own = nuggets.rows()
@@ -210,9 +223,39 @@ def test_a_scenario_that_is_there_stays_and_the_line_for_it_is_said(nuggets: Nug
     result.stdout.fnmatch_lines(
         ["write in rows.rageval.yaml:  answers: {path: rows-nuggets.jsonl, key: id}"]
     )
-    other = scenario + "answers: recorded.jsonl\n"
+    other = scenario.replace("[em]", "[em, nugget_recall]") + "answers: recorded.jsonl\n"
     nuggets.project.file("rows.rageval.yaml", other)
-    nuggets.make().stdout.fnmatch_lines(["*joins recorded.jsonl already*"])
+    result = nuggets.make()
+    result.stdout.fnmatch_lines(["*joins recorded.jsonl already*"])
+    result.stdout.no_fnmatch_line("*add nugget_recall*")
+
+
+def test_what_people_say_of_rows_counts(nuggets: Nuggets) -> None:
+    nuggets.project.file(
+        "rows.rageval.yaml",
+        "name: rows\ndataset: {path: rows.jsonl, reviews: [review.csv]}\nmetrics: [em]\n"
+        "target: app:answer\nanswers: {path: rows-nuggets.jsonl, key: id}\n",
+    )
+    nuggets.project.file("app.py", "def answer(question):\n    return question\n")
+    digests = {
+        row["id"]: review_digest(
+            Sample(row["id"], question=row["question"], references=tuple(row["references"]))
+        )
+        for row in ROWS
+    }
+    nuggets.project.file(
+        "review.csv",
+        "id,question,reference,verdict,reviewer,digest\n"
+        f"a,How long?,A month.,edit,Ann,{digests['a']}\n"
+        f"b,Who pays the postage?,The customer pays postage.,reject,Ann,{digests['b']}\n",
+    )
+    assert nuggets.make().ret == 0
+    lists = {row["id"]: row.get("nuggets") for row in nuggets.rows()}
+    assert lists == {"a": [nugget("A month.")], "b": None, "c": None}
+    nuggets.project.pytest("rows.rageval.yaml")
+    samples = nuggets.project.results("rows")["samples"]
+    assert [one["id"] for one in samples] == ["a", "c"]
+    assert not any(one.get("invalid") for one in samples)
 
 
 def test_what_is_dropped_and_lacks_a_list_is_said(nuggets: Nuggets) -> None:

@@ -142,6 +142,14 @@ def test_the_scenario_runs_as_it_is_written(documents: Documents) -> None:
     assert documents.project.results("questions")["metrics"]["refusal"]["mean"] == 1.0
 
 
+def test_the_scenario_names_the_judge_and_no_secret(documents: Documents) -> None:
+    """The fixture looks for the key in all files."""
+    documents.make(2)
+    text = (documents.path / "questions.rageval.yaml").read_text("utf-8")
+    assert f"base_url: {documents.server.base_url}" in text.replace('"', "")
+    assert "api_key_env: QUESTIONS_KEY" in text
+
+
 def test_the_same_command_makes_nothing_twice_and_more_go_on(documents: Documents) -> None:
     documents.make(4)
     before, asked = documents.texts(), len(documents.asked())
@@ -471,7 +479,7 @@ def test_the_forecast_is_near_what_is_asked(
         sections = [
             f"## Rule {name}.{at}\n\nMachine {name}-{at} weighs {7 * name + at} kilos and stands "
             f"in hall {at}. Its key number {at * name} is kept by shift {name} in box {at + 3}."
-            for at in range(12)
+            for at in range(24)
         ]
         documents.project.file(f"docs/m{name}.md", "# Machines\n\n" + "\n\n".join(sections))
     documents.server.options.answer = _erring(*rates)
@@ -482,6 +490,7 @@ def test_the_forecast_is_near_what_is_asked(
     assert least <= asked <= most
     assert forecast == pytest.approx(asked, rel=0.1)
     # What was asked shows how many questions go on: the next forecast is nearer.
+    # Not more than there are passages: this model asks about their first sentences a second time.
     out = documents.make(240, "--rag-dry-run").stdout.str()
     forecast = int(re.findall(r"about (\d+) calls", out)[0])
     documents.make(240)

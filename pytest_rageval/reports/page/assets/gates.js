@@ -291,25 +291,48 @@ function checkSlices(state, gate, samples) {
   const worstFirst = [...failed].sort((a, b) => marginOf(a) - marginOf(b));
   const headline = () =>
     say("failed_slices", { ...figures, list: listedSlices(state, worstFirst, WORST_LISTED) });
+  const verdict = () =>
+    failed.length
+      ? say("failed_slices", { ...figures, list: listedSlices(state, worstFirst) })
+      : say("all_slices", { ...figures, worst: worst.message() });
+  const unfit = unfitValues(state, gate, samples);
   return {
     ...worst,
     ...(failed.length ? { headline } : {}),
     margin: null,
-    message: () =>
-      failed.length
-        ? say("failed_slices", { ...figures, list: listedSlices(state, worstFirst) })
-        : say("all_slices", { ...figures, worst: worst.message() }),
+    message: () => verdict() + (unfit.length ? say("unfit_values", { list: unfit.join(", ") }) : ""),
   };
 }
 
 /** The verdict on each value of the field that has samples to be scored. */
 function sliceVerdicts(state, gate, samples) {
+  return judgedParts(state, gate, samples)
+    .filter((slice) => slice.expected.length && !isUnfit(state, gate.inner, slice.expected))
+    .map((slice) => ({ ...checked(state, gate.inner, slice.samples), text: slice.text }));
+}
+
+/** The values, the first five, whose rows all rule out the metric that the gate is about. */
+function unfitValues(state, gate, samples, most = 5) {
+  const unfit = judgedParts(state, gate, samples)
+    .filter((slice) => slice.expected.length && isUnfit(state, gate.inner, slice.expected))
+    .map((slice) => textAt(state.run, slice.text));
+  const more = unfit.length > most ? [say("and_more", { n: unfit.length - most })] : [];
+  return [...unfit.slice(0, most), ...more];
+}
+
+function judgedParts(state, gate, samples) {
   const field = state.run.fields.get(gate.field);
   const slices = field.values.map((text) => ({ text, samples: [] }));
   for (const at of samples) slices[field.at[at]].samples.push(at);
-  return slices
-    .filter((slice) => slice.samples.some((at) => state.run.isExpected[at]))
-    .map((slice) => ({ ...checked(state, gate.inner, slice.samples), text: slice.text }));
+  return slices.map((slice) => ({
+    ...slice,
+    expected: slice.samples.filter((at) => state.run.isExpected[at]),
+  }));
+}
+
+function isUnfit(state, gate, samples) {
+  const metric = gate.target && metricOf(state.run, gate.target);
+  return Boolean(metric?.isRuledOut) && samples.every((at) => metric.isRuledOut[at]);
 }
 
 function listedSlices(state, failed, most = 5) {

@@ -61,7 +61,7 @@ function textOf({ edits }, row, name) {
   return edits[rowKey(row)]?.[name] ?? row[name];
 }
 
-/** A nugget to be read; people change it in the file of the questions. */
+/** A nugget to be read; people change it in the file that has it. */
 function nuggetText({ text, importance }) {
   return plainText(importance === "okay" ? say("review_okay", { text }) : text);
 }

@@ -1,0 +1,58 @@
+"""Rows that rule a metric out: no group of them, and no pair of two runs, is missed for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import Project
+
+ROWS = [
+    {"id": f"a{at}", "question": "q", "answer": "It is 7.", "answerable": True, "kind": "fact"}
+    | {"reference_contexts": ["seven"], "contexts": ["seven" if at != 3 else "eight"]}
+    for at in range(6)
+] + [
+    {"id": f"u{at}", "question": "q", "answer": "The documents do not say.", "answerable": False}
+    | {"kind": "trap", "reference_contexts": [], "contexts": ["x"]}
+    for at in range(2)
+]
+SCENARIO = """
+name: qa
+dataset: qa.jsonl
+metrics: [recall@5, refusal]
+refusals: phrases
+gates:
+"""
+
+
+def test_a_group_to_which_a_metric_never_applies_is_left_out_and_said(project: Project) -> None:
+    project.rows(ROWS)
+    project.scenario(SCENARIO + "  by: {kind: {recall@5: 0.8}}")
+    result = project.pytest()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["gate by.kind.recall@5.mean*passed*not apply to any of their rows, left out: trap"]
+    )
+
+
+def test_a_group_with_one_row_that_lacks_its_score_is_not(project: Project) -> None:
+    rows = [dict(row) for row in ROWS]
+    rows[6]["answerable"] = True  # so that its recall is missed
+    project.rows(rows)
+    project.scenario(SCENARIO + "  by: {kind: {recall@5: 0.8}}\n  unscored: 1.0")
+    result = project.pytest()
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*trap: no sample has a recall@5*"])
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_they_are_no_pairs_that_a_comparison_lacks(project: Project, lost: int) -> None:
+    """Two of eight are more than the tenth that ``min_pairs`` allows; a lost one is, of six."""
+    project.rows(ROWS)
+    compare = "  no_regression: {metrics: [recall@5], max_drop: 0.2}\n"
+    project.scenario(SCENARIO + compare + "compare: {baseline: main}")
+    assert project.pytest("--rag-save=main").ret == 0
+    project.rows(ROWS[lost:])
+    result = project.pytest()
+    assert (result.ret == 0) == (lost == 0)
+    if lost:
+        result.stdout.fnmatch_lines(["*min_pairs: 0.9 asks for *"])
