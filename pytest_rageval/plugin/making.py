@@ -92,6 +92,8 @@ class Progress:
             done = f"{self._done} of {counted(self._total, self._what)}"
             waiting = f"; waiting up to {live.waiting}" if live.waiting else ""
             say_lines([f"{done}, {counted(usage.calls, 'call')}{live.flight}{waiting}"])
+            # Said at once: whoever makes room now loses no more replies.
+            say_lines([live.unkept])
 
 
 def made(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -110,6 +111,19 @@ def test_replies_that_are_not_kept_are_said_to_be_lost(
     assert running.returncode == pytest.ExitCode.INTERRUPTED
     assert "replies are not kept: " in out
     assert "calls, 0 from the cache" in out
+
+
+def test_progress_says_what_is_waited_for_and_lost(
+    project: Project, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_rageval.plugin.making._SAY_S", 0.0)
+    project.file(".rageval", "no folder for a cache")
+    server.options.latency_s = 1.2
+    lines = project.pytest("--rag-init", *command(server)).outlines
+    assert any(
+        re.match(r"0 of 2 questions, \d calls, 2 in flight, the oldest for", one) for one in lines
+    )
+    assert sum(line.startswith("replies are not kept: ") for line in lines) > 1
 
 
 def test_ctrl_c_while_documents_are_read(

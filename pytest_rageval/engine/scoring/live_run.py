@@ -87,6 +87,11 @@ class LiveRun:
         return self._clients.usage if self._clients is not None else None
 
     @property
+    def unkept(self) -> str:
+        """Why replies are not kept although they should be; "" if they are."""
+        return self._clients.unkept if self._clients is not None else ""
+
+    @property
     def waiting(self) -> str:
         """How long calls wait for what server that is starting, and why; "" if none does."""
         return self._clients.waiting if self._clients is not None else ""
