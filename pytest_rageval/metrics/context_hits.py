@@ -11,7 +11,7 @@ from typing import Literal
 from pytest_rageval.model import Sample
 from pytest_rageval.text.tokenize import normalize_unicode
 
-Match = Literal["exact", "normalized", "contains", "doc_name"]
+Match = Literal["exact", "normalized", "contains", "holds", "doc_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def find_hits(sample: Sample, match: Match) -> Hits:
 
     ``normalized`` compares after NFKC and case folding, without punctuation and white space (which
     PDF readers put between Chinese characters); ``contains`` normalises too, and accepts either
-    text inside the other. Equal expected contexts count once.
+    text inside the other, ``holds`` only the expected one inside the retrieved one. Equal expected
+    contexts count once.
     """
     contexts = sample.contexts or ()
     if match == "doc_name":
@@ -61,6 +62,8 @@ def find_hits(sample: Sample, match: Match) -> Hits:
     shown = _folded(contexts, match)
     if match == "contains":
         return _hits(shown, [[_overlap(text, one) for text in shown] for one in expected])
+    if match == "holds":
+        return _hits(shown, [[one != "" and one in text for text in shown] for one in expected])
     return _hits(shown, [[text == one and text != "" for text in shown] for one in expected])
 
 

@@ -23,7 +23,7 @@ from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines, review_lines
 from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
-from pytest_rageval.reports.labels.draw_reviews import DrawnReviews, Unreviewed, draw_reviews
+from pytest_rageval.reports.labels.draw_reviews import DrawnReviews, ToReview, draw_reviews
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS
 from pytest_rageval.text.printable import printable
 
@@ -53,17 +53,19 @@ class Labelling:
         self._config = config
         self._n = n
         self._written: list[tuple[DrawnLabels | DrawnReviews, tuple[Path, Path] | None]] = []
+        self._chosen: dict[str, set[str]] = {}
+        """By node id of a scenario, the ids of the cases that are selected."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Draw instead of running; pytest itself ends a session with collection errors."""
         if session.testsfailed:
             return None
-        plans = {
-            case.plan.info.nodeid: case.plan
-            for item in session.items
-            if (case := case_of(item)) is not None
-        }
+        plans: dict[str, Plan] = {}
+        for item in session.items:
+            if (run := case_of(item)) is not None:
+                plans.setdefault(run.plan.info.nodeid, run.plan)
+                self._chosen.setdefault(run.plan.info.nodeid, set()).add(run.case.id)
         if not plans:
             message = f"no scenario was collected. {where_scenarios_are(self._config)}"
             raise pytest.UsageError(f"--rag-label: {message}")
@@ -93,9 +95,17 @@ class Labelling:
         return found
 
     def _reviews(self, plan: Plan, made: Sequence[Sample]) -> DrawnReviews:
-        unreviewed = [sample for sample in made if sample.id not in plan.reviewed]
+        chosen = self._chosen[plan.info.nodeid]
+        reviewed = [sample for sample in made if sample.id in plan.reviewed]
+        # Who names questions wants to see these, also once they were reviewed.
+        is_part = not chosen.issuperset(sample.id for sample in made)
+        wanted = [
+            sample
+            for sample in made
+            if (sample.id in chosen if is_part else sample.id not in plan.reviewed)
+        ]
         return draw_reviews(
-            Unreviewed(plan.info, len(made), unreviewed, plan.reviews),
+            ToReview(plan.info, len(made), len(reviewed), wanted, plan.reviews),
             self._config.stash[SETTINGS].run_paths,
             self._n,
             seed=secrets.randbits(53),

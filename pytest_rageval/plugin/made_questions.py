@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -44,10 +44,14 @@ from pytest_rageval.questions.nugget_rows import answered_in, lines_of, with_nug
 from pytest_rageval.questions.nuggets import NuggetList, failures_of, make_lists
 from pytest_rageval.questions.rows import NUGGETS, QUESTIONS, REJECTED, Known, QuestionSet, settled
 from pytest_rageval.questions.scenario_text import SCENARIO, TARGET, scenario_text
-from pytest_rageval.questions.slots import draw_slots
+from pytest_rageval.questions.slots import Rules, draw_slots, still_there
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.run_paths import folder_name
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
+
+_READ: Final = 10
+"""So many questions show how good the others are."""
 
 
 def make_questions(config: pytest.Config) -> int:
@@ -69,7 +73,8 @@ def make_questions(config: pytest.Config) -> int:
     if not documents.passages:
         raise misused(f"--rag-from={config.getoption('rag_from')}: no document could be read")
     search = Nearest(documents.passages)
-    slots = draw_slots(documents.passages, search, asked.count, asked.shares, asked.seed)
+    rules = Rules(asked.shares, asked.seed, known.filled)
+    slots = draw_slots(documents.passages, search, asked.count, rules)
     making = _Making(asked, run, documents, known, slots, search)
     try:
         return making.forecast() if config.getoption("rag_dry_run") else making.make()
@@ -91,16 +96,22 @@ class _Making:
     search: Nearest
 
     @property
-    def open(self) -> list[Slot]:
-        """The slots that are neither a row nor rejected yet."""
-        return [slot for slot in self.slots if slot.id not in self.known.ids]
+    def there(self) -> int:
+        """How many slots were filled before, of passages that the documents still hold."""
+        return len(still_there(self.known.filled, self.documents.passages))
+
+    @property
+    def _of_before(self) -> list[Slot]:
+        """The slots that may be in the cache from before: they show how many calls one takes."""
+        rules = Rules(self.asked.shares, self.asked.seed)
+        return draw_slots(self.documents.passages, self.search, self.there, rules)
 
     def forecast(self) -> int:
         """Say what would be asked, and ask nobody."""
         asked = self.asked
         lines = list(self._drawn())
         uses = expected_calls(
-            self.slots,
+            [*{slot.id: slot for slot in (*self._of_before, *self.slots)}.values()],
             self.known.ids,
             Asked(asked.writer, asked.judge.settings, asked.judge.controls != "off"),
             self.search,
@@ -115,7 +126,7 @@ class _Making:
         """Ask, check, and write the files."""
         say_lines(self._drawn())
         check_writable(self.asked.folder)
-        progress = Progress(len(self.open), "question")
+        progress = Progress(len(self.slots), "question")
         found = made(self.run, partial(self._made, progress), progress.tell)
         if isinstance(found, pytest.ExitCode):
             return int(found)
@@ -131,8 +142,8 @@ class _Making:
     async def _made(self, progress: Progress, live: LiveRun) -> _Made:
         clients, asked = live.clients(), self.asked
         models = WriterAndJudge(clients.chat(asked.writer), clients.chat(asked.judge.settings))
-        await asked.judge.test(self.open, models.judge)
-        outcomes = await make_all(self.open, models, self.search, progress.count_one)
+        await asked.judge.test(self.slots, models.judge)
+        outcomes = await make_all(self.slots, models, self.search, progress.count_one)
         if failures_of(outcomes):
             return outcomes, None, {}
         questions = settled(outcomes, self.known)
@@ -145,11 +156,14 @@ class _Making:
     def _drawn(self) -> Iterator[str]:
         kinds = Counter(slot.type for slot in self.slots)
         of_kinds = ", ".join(f"{kinds[kind]} {kind}" for kind in SHARES if kinds[kind])
-        yield f"drawn: {counted(len(self.slots), 'question')}: {of_kinds}"
-        if len(self.slots) < self.asked.count:
-            yield f"the documents hold no more than {len(self.slots)} of {self.asked.count}"
-        if there := len(self.slots) - len(self.open):
-            yield f"{there} of them are made or rejected already: {QUESTIONS}, {REJECTED}"
+        if self.there:
+            names = [QUESTIONS] * bool(self.known.rows) + [REJECTED] * bool(self.known.rejected)
+            made = counted(self.there, "question")
+            yield f"made or rejected before: {made} of {self.asked.count} ({', '.join(names)})"
+        drawn = counted(len(self.slots), "question")
+        yield f"drawn: {drawn}: {of_kinds}" if self.slots else "drawn: no more questions"
+        if (most := self.there + len(self.slots)) < self.asked.count:
+            yield f"the documents hold no more than {most} of {self.asked.count}"
         if self.asked.has_nuggets and (bare := self.known.without_nuggets):
             folder = self.asked.folder
             into, rows = (
@@ -170,7 +184,7 @@ class _Making:
     def _failed(self, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield from not_done(self.run, failures_of(outcomes), len(outcomes), "question")
         whole = next(at for at, outcome in enumerate(outcomes) if outcome.failure is not None)
-        first = self.slots.index(self.open[whole])
+        first = self.there + whole
         if first and self.run.cache_mode in ("readwrite", "refresh"):
             cost = "for the cost of their nuggets" if self.asked.has_nuggets else "at no cost"
             yield f"the first {first} are complete: --rag-questions={first} writes them {cost}"
@@ -180,10 +194,14 @@ class _Making:
         found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
         found = found.without(known.ids)
         counts = Counter(one.reason for one in found.rejected)
-        lines = [f"{len(found.rows)} of {counted(len(self.open), 'question')} passed all checks"]
-        if not self.open:
+        lines = [f"{len(found.rows)} of {counted(len(self.slots), 'question')} passed all checks"]
+        if not self.slots:
             lines = ["nothing is left to make"]
-        lines += [f"  {counts[name]} rejected: {REASONS[name]}" for name in REASONS if counts[name]]
+        lines += [
+            f"  {counts[name]} rejected ({name}): {why}"
+            for name, why in REASONS.items()
+            if counts[name]
+        ]
         known_too = sum(bool(row["common_knowledge"]) for row in found.rows)
         if known_too:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
@@ -200,9 +218,10 @@ class _Making:
         except OSError as error:
             raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
         rows = [*known.rows, *found.rows]
+        is_written = (asked.folder / TARGET).exists()
         if rows:
             lines += write_new(asked.first, self._new_files(rows))
-        say_lines([*lines, *self._next(rows)])
+        say_lines([*lines, *self._next(rows, is_written=is_written)])
         return int(pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED)
 
     def _known_by_now(self) -> Known:
@@ -217,7 +236,9 @@ class _Making:
         folder, first = self.asked.folder, self.asked.first
         target = f"{module_in(folder, TARGET.removesuffix('.py'))}:{FUNCTION}"
         unanswerable = any(row.get("answerable") is False for row in rows)
+        is_here = folder.resolve() == self.asked.here.resolve()
         scenario = scenario_text(
+            "questions" if is_here else folder_name(folder.resolve().name),
             target,
             self.asked.judge.settings,
             has_unanswerable=unanswerable,
@@ -225,17 +246,20 @@ class _Making:
         )
         module = target_text(TARGET, SCENARIO, ("contexts", "answer"))
         files = {folder / SCENARIO: scenario, folder / TARGET: module}
+        files = {path: text for path, text in files.items() if not path.exists()}
         if first.workflow is not None:
             files[first.workflow] = first.workflow_text(asks=True)
         return files
 
-    def _next(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    def _next(self, rows: Sequence[Mapping[str, Any]], *, is_written: bool) -> Iterator[str]:
         if not rows:
             yield f"no question is left; read the reasons in {self.asked.folder / REJECTED}"
             return
         command = f"pytest {shell_word(self.asked.shown(self.asked.folder / SCENARIO))}"
-        yield f"read them:  {command} --rag-label={len(rows)}"
-        yield f"write in {self.asked.shown(self.asked.folder / TARGET)} how your system is asked"
+        yield f"read some:  {command} --rag-label={min(len(rows), _READ)}"
+        if not is_written:
+            target = self.asked.shown(self.asked.folder / TARGET)
+            yield f"write in {target} how your system is asked"
         yield f"run it:     {command}"
 
 
@@ -248,7 +272,7 @@ def _found(asked: AskedQuestions, documents: Documents) -> Iterator[str]:
     if documents.too_short:
         yield f"{counted(documents.too_short, 'part')} too short to ask about, in no passage"
     if documents.left_out:
-        yield f"{counted(len(documents.left_out), 'file')} left out:"
+        yield f"{counted(len(documents.left_out), 'file')} not read, or not as a whole:"
         first = documents.left_out[:LISTED]
         yield from (f"  {one_line(left.name)}: {one_line(left.reason)}" for left in first)
         if more := len(documents.left_out) - LISTED:

@@ -20,6 +20,9 @@ SHARES: Final[Mapping[QuestionType, float]] = {
 }
 """How many of the questions are of each type."""
 
+PASSAGES: Final = "passages"
+"""The column with the digests of the passages that a question is about."""
+
 REASONS: Final[Mapping[str, str]] = {
     "unreadable": "the model gave no reply that could be used",
     "no_quote": "the quote does not stand in the passage",
@@ -127,6 +130,7 @@ def question_row(slot: Slot, made: MadeQuestion, *, common_knowledge: bool) -> d
         "evidence": list(made.evidence),
         "doc_name": first.doc_name,
         "section_path": first.section_path,
+        PASSAGES: [passage.digest for passage in slot.passages],
         "question_type": slot.type,
         "answerable": is_answerable,
         "common_knowledge": common_knowledge,

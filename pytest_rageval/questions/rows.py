@@ -16,7 +16,9 @@ from typing import Any, Final
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import BY_MODEL, MADE_BY
 from pytest_rageval.questions.base import (
+    PASSAGES,
     REASONS,
+    SHARES,
     MadeQuestion,
     Passage,
     Rejected,
@@ -25,6 +27,7 @@ from pytest_rageval.questions.base import (
 )
 from pytest_rageval.questions.duplicates import AskedBefore
 from pytest_rageval.questions.make import Outcome
+from pytest_rageval.questions.slots import Filled
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.tokenize import normalize_unicode
 
@@ -57,9 +60,19 @@ class Known:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids of the slots that need not be asked for."""
+        """The ids of the rows that need not be made."""
         settled = [row for row in self.rejected if row.get("reason") not in _AGAIN]
         return frozenset(str(row.get("id")) for row in (*self.rows, *settled))
+
+    @property
+    def filled(self) -> list[Filled]:
+        """The slots that need not be asked for."""
+        settled = [row for row in self.rejected if row.get("reason") not in _AGAIN]
+        return [
+            Filled(str(row.get("id")), row["question_type"], _texts(row, PASSAGES))
+            for row in (*self.rows, *settled)
+            if row.get(MADE_BY) == BY_MODEL and row.get("question_type") in SHARES
+        ]
 
     @property
     def without_nuggets(self) -> list[str]:
@@ -141,13 +154,14 @@ class QuestionSet:
         return bool(self.rejected) or len(self._left(known)) < len(known.rejected)
 
     def rejected_text(self, known: Known) -> Iterator[str]:
-        """Yield the file of rejected rows: those of before, unless they were made again."""
+        """Yield the file of rejected rows: those of before, but for what was asked for again."""
         yield from map(line_of, self._left(known))
         yield from (line_of(_rejected_row(one)) for one in self.rejected)
 
     def _left(self, known: Known) -> list[Row]:
-        made = {str(row["id"]) for row in self.rows} | {one.slot.id for one in self.rejected}
-        return [row for row in known.rejected if str(row.get("id")) not in made]
+        if not self.rows and not self.rejected:
+            return [*known.rejected]
+        return [row for row in known.rejected if row.get("reason") not in _AGAIN]
 
 
 def line_of(row: Row) -> str:
@@ -188,36 +202,43 @@ class _Book:
     """What was asked before, and what was rejected."""
 
     def __init__(self, known: Known) -> None:
-        self._asked = AskedBefore()
+        # A comparison is no repetition of the question about one half of it.
+        self._asked = {True: AskedBefore(), False: AskedBefore()}
+        self._questions: dict[str, str] = {}
         self._refused: dict[str, str] = {}
         for number, row in enumerate(known.rows, 1):
             name, question = str(row.get("id") or f"line {number}"), row.get("question")
             if isinstance(question, str):
-                self._asked.add(name, question, _answer_of(row))
+                self._add(name, row.get("question_type"), question, _answer_of(row))
         for row in known.rejected:
             question = row.get("question")
             if isinstance(question, str) and row.get("reason") not in _OF_OTHERS:
                 self._refused.setdefault(_key(question), str(row.get("id")))
 
     def repeated(self, outcome: Outcome) -> tuple[str, str]:
-        """Return why a question is none of its own, and the id of the other; "" if it is one."""
+        """Return why a question is none of its own, and which is the other; "" if it is one."""
         if outcome.made is None:
             return "", ""
-        question = outcome.made.question
-        other = self._asked.find(question, _answer(outcome.slot, outcome.made))
+        question, kind = outcome.made.question, outcome.slot.type
+        asked = self._asked[kind == "comparison"]
+        other = asked.find(question, _answer(outcome.slot, outcome.made))
         if other is not None:
-            return "duplicate", other
+            return "duplicate", f"{other}: {self._questions[other]}"
         refused = self._refused.get(_key(question))
         return ("", "") if refused is None else ("rejected_before", refused)
 
     def accept(self, outcome: Outcome) -> None:
         assert outcome.made is not None
-        answer = _answer(outcome.slot, outcome.made)
-        self._asked.add(outcome.slot.id, outcome.made.question, answer)
+        slot, made = outcome.slot, outcome.made
+        self._add(slot.id, slot.type, made.question, _answer(slot, made))
 
     def reject(self, outcome: Outcome, reason: str) -> None:
         if outcome.made is not None and reason not in _OF_OTHERS:
             self._refused.setdefault(_key(outcome.made.question), outcome.slot.id)
+
+    def _add(self, name: str, kind: object, question: str, answer: str) -> None:
+        self._asked[kind == "comparison"].add(name, question, answer)
+        self._questions.setdefault(name, question)
 
 
 _OF_OTHERS: Final = ("unreadable", "duplicate", "rejected_before")

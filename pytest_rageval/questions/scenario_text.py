@@ -17,15 +17,15 @@ _TEXT: Final = """\
 # What is measured, on which questions, and what is good enough.
 # Run it with:  pytest {command}
 # A model wrote the questions: means over them tell versions apart, and are no estimate of quality
-# for users. Read them:  pytest {command} --rag-label=50
-name: questions
+# for users. Read them:  pytest {command} --rag-label=10
+{name}
 
 dataset:
   path: {questions}
   # A passage is found where a result holds the sentences that give the answer, however it was cut.
   key_map: {{reference_contexts: evidence}}
   reviews: {reviews}  # what people say of the questions
-match: contains
+match: holds
 
 # Your system is asked. Write how in {target_file},
 # or name a function that you have, my_app.rag:answer, or an address:
@@ -62,9 +62,14 @@ _NUGGETS: Final = """\
 
 
 def scenario_text(
-    target: str, judge: ClientSettings, *, has_unanswerable: bool, has_nuggets: bool = False
+    name: str,
+    target: str,
+    judge: ClientSettings,
+    *,
+    has_unanswerable: bool,
+    has_nuggets: bool = False,
 ) -> str:
-    """Return the scenario as YAML; ``target`` names a function or address.
+    """Return the scenario ``name`` as YAML; ``target`` names a function or address.
 
     ``judge`` is the model that checked the questions; no key, user or password is in the text.
     """
@@ -74,6 +79,7 @@ def scenario_text(
         if judge.api_key_env is not None:
             of_judge["api_key_env"] = judge.api_key_env
     return _TEXT.format(
+        name=pair_text("name", name),
         command=shell_word(SCENARIO),
         questions=QUESTIONS,
         reviews=REVIEWS,

@@ -1,17 +1,19 @@
 """Draws which passages questions are made of, and of which type: evenly over the documents.
 
 The draw depends on the seed and the passages alone, and its beginning not on how many are drawn:
-50 questions are the first 50 of 100.
+50 questions are the first 50 of 100. Slots that were filled before count first, wherever they would
+be in the draw now that documents are added or changed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
-from pytest_rageval.questions.base import Passage, QuestionType, Slot
+from pytest_rageval.questions.base import SHARES, Passage, QuestionType, Slot
 from pytest_rageval.questions.rules import sentences_in
 from pytest_rageval.text.json_value import digest
 from pytest_rageval.text.sentences import counts_as_sentence
@@ -25,44 +27,80 @@ class Search(Protocol):
         ...
 
 
-def draw_slots(
-    passages: Sequence[Passage],
-    search: Search,
-    count: int,
-    shares: Mapping[QuestionType, float],
-    seed: int = 0,
-) -> list[Slot]:
-    """Return ``count`` slots, fewer where the passages hold no more.
+@dataclass(frozen=True)
+class Filled:
+    """A slot that was filled before: the id and type of its row, the digests of its passages."""
 
-    Each passage comes up once, then once for each of its sentences. A comparison is between a
-    passage and the one that is nearest to it by its words.
+    id: str
+    type: QuestionType
+    passages: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How slots are drawn: the shares of the types, the seed, and the slots ``filled`` before."""
+
+    shares: Mapping[QuestionType, float] = field(default_factory=lambda: SHARES)
+    seed: int = 0
+    filled: Sequence[Filled] = ()
+
+
+def still_there(filled: Sequence[Filled], passages: Sequence[Passage]) -> list[Filled]:
+    """Return the slots whose passages the documents still hold."""
+    there = {passage.digest for passage in passages}
+    return [slot for slot in filled if there.issuperset(slot.passages)]
+
+
+def draw_slots(passages: Sequence[Passage], search: Search, count: int, rules: Rules) -> list[Slot]:
+    """Return so many slots that with those filled they are ``count``; fewer if there are no more.
+
+    Those filled whose passages are gone do not count. Each passage comes up once, then once for
+    each of its sentences. A comparison is between a passage and the one that is nearest to it by
+    its words.
     """
-    return list(islice(_Draw(passages, search, shares, seed).slots(), count))
+    draw = _Draw(passages, search, rules)
+    return list(islice(draw.slots(), max(0, count - draw.filled)))
 
 
 class _Draw:
-    def __init__(
-        self,
-        passages: Sequence[Passage],
-        search: Search,
-        shares: Mapping[QuestionType, float],
-        seed: int,
-    ) -> None:
+    def __init__(self, passages: Sequence[Passage], search: Search, rules: Rules) -> None:
         self._passages = passages
         self._search = search
-        self._shares = shares
-        self._seed = seed
-        self._drawn = Counter[QuestionType]()
-        self._pairs: set[frozenset[str]] = set()
+        self._shares, self._seed = rules.shares, rules.seed
+        filled = still_there(rules.filled, passages)
+        self.filled = len(filled)
+        """How many of the slots filled before count."""
+        self._ids = {slot.id for slot in rules.filled}
+        self._drawn = Counter(slot.type for slot in filled)
+        by_digest = {passage.digest: passage for passage in passages}
+        self._compared: dict[str, list[Passage]] = {}
+        """The second passages of comparisons that are filled, by the digest of the first."""
+        for slot in filled:
+            for other in slot.passages[1:]:
+                self._compared.setdefault(slot.passages[0], []).append(by_digest[other])
+        self._pairs = {
+            frozenset((first, other.digest))
+            for first, others in self._compared.items()
+            for other in others
+        }
 
     def slots(self) -> Iterator[Slot]:
         for passage, part in self._parts():
+            if self._is_filled(passage, part):
+                continue
             for kind in self._types():
                 slot = self._slot(kind, passage, part)
                 if slot is not None:
                     self._drawn[kind] += 1
                     yield slot
                     break
+
+    def _is_filled(self, passage: Passage, part: str) -> bool:
+        """Return whether the passage, or its part, came up before, with whatever type."""
+        slots = [Slot(kind, (passage,), part) for kind in SHARES if kind != "comparison"]
+        others = self._compared.get(passage.digest, ())
+        slots += [Slot("comparison", (passage, other), part) for other in others]
+        return any(slot.id in self._ids for slot in slots)
 
     def _types(self) -> list[QuestionType]:
         """Return the types, first the one that lacks most of its share so far."""
@@ -77,7 +115,7 @@ class _Draw:
             pair = frozenset((passage.digest, other.digest))
             if pair not in self._pairs and other.text != passage.text:
                 self._pairs.add(pair)
-                return Slot(kind, (passage, other))
+                return Slot(kind, (passage, other), part)
         return None
 
     def _parts(self) -> Iterator[tuple[Passage, str]]:

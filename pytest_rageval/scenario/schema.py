@@ -66,7 +66,7 @@ from pytest_rageval.scenario.spec import (
 )
 
 EmptyAnswer = Literal["worst", "missing", "error"]
-MatchName = Literal["exact", "normalized", "contains", "doc_name"]
+MatchName = Literal["exact", "normalized", "contains", "holds", "doc_name"]
 
 
 class MarkSpec(Spec):

@@ -20,6 +20,7 @@ from scripted_questions import (
     is_alone,
     is_of_controls,
     is_writing,
+    passages_in,
     prompt_in,
     reply,
     replying,
@@ -251,7 +252,9 @@ def test_each_check_rejects_with_its_reason(
     )
     assert documents.rows() == []
     assert result.ret == 1  # there is nothing to test with
-    result.stdout.fnmatch_lines(["0 of 2 questions passed all checks", "  2 rejected: *"])
+    result.stdout.fnmatch_lines(
+        ["0 of 2 questions passed all checks", f"  2 rejected ({reason}): *"]
+    )
 
 
 def test_equal_questions_count_once(documents: Documents) -> None:
@@ -259,7 +262,8 @@ def test_equal_questions_count_once(documents: Documents) -> None:
     documents.make(3, "--rag-set=questions.types={single: 1}")
     assert len(documents.rows()) == 1
     assert documents.reasons() == ["duplicate", "duplicate"]
-    assert documents.rows("rejected.jsonl")[0]["detail"] == documents.rows()[0]["id"]
+    kept = documents.rows()[0]
+    assert documents.rows("rejected.jsonl")[0]["detail"] == f"{kept['id']}: {kept['question']}"
 
 
 def test_a_rejected_question_does_not_return_under_another_id(documents: Documents) -> None:
@@ -382,6 +386,41 @@ def test_rows_of_people_stay_as_they_are(documents: Documents) -> None:
     assert documents.rows()[0]["id"] == "mine"
 
 
+def test_a_comparison_is_no_repetition_of_one_half_of_it(documents: Documents) -> None:
+    def one_half(prompt: str, said: Reply) -> Reply:
+        same = {"question": f"What does Acme say of its {len(passages_in(prompt))} rules?"}
+        return said | same | {"answer": "30 days"} if is_writing(prompt) else said
+
+    documents.project.file("docs/more.md", RETURNS.replace("free", "at once"))
+    (documents.path / "docs" / "warranty.md").unlink()
+    documents.server.options.answer = replying(one_half)
+    documents.make(2, "--rag-set=questions.types={single: 0.5, comparison: 0.5}")
+    assert [row["question_type"] for row in documents.rows()] == ["single", "comparison"]
+
+
+def test_a_new_document_leaves_what_was_made(documents: Documents) -> None:
+    documents.make(6)
+    before, asked = documents.texts()["questions.jsonl"], len(documents.asked())
+    documents.project.file("docs/more.md", RETURNS.replace("Returns", "More").replace("3", "9"))
+    assert documents.make(6).ret == 0
+    assert len(documents.asked()) == asked  # six are there
+    result = documents.make(9)
+    result.stdout.fnmatch_lines(["made or rejected before: 6 questions of 9 *", "drawn: 3 *"])
+    assert documents.texts()["questions.jsonl"].startswith(before)
+
+
+def test_a_search_that_finds_letters_is_red(documents: Documents) -> None:
+    """The quote must stand in a result; that a result stands in the quote is no find."""
+    documents.make(6)
+    documents.project.file(
+        "questions_target.py",
+        "def answer(question):\n    return {'answer': 'x', 'contexts': ['a', 'e', '的', 'is']}\n",
+    )
+    result = documents.project.pytest("questions.rageval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert documents.project.results("questions")["metrics"]["recall@5"]["mean"] == 0.0
+
+
 def test_quotes_that_the_documents_lost_are_said(documents: Documents) -> None:
     documents.make(4, "--rag-set=questions.types={single: 1}")
     path = documents.path / "docs" / "returns.md"
@@ -419,7 +458,7 @@ def test_it_goes_with_documents(project: Project) -> None:
         "--rag-init", "--rag-from=docs", "--rag-questions=3", "--rag-judge-model=m", "--rag-dry-run"
     )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["1 file left out:", "  a.png: *"])
+    result.stdout.fnmatch_lines(["1 file not read, or not as a whole:", "  a.png: *"])
     result.stderr.fnmatch_lines(["*no document could be read*"])
 
 

@@ -203,3 +203,15 @@ def test_a_rejected_question_is_missing_in_a_comparison_with_an_older_run(projec
     result.stdout.fnmatch_lines(["*only 9 of the 11 samples of main have a score in both runs*"])
     assert project.pytest("--rag-save=main").ret == pytest.ExitCode.OK
     assert project.pytest(*compare).ret == pytest.ExitCode.OK
+
+
+def test_named_questions_are_drawn_also_once_they_were_reviewed(project: Project) -> None:
+    project.scenario(SCENARIO)
+    project.rows([made(at) for at in range(1, 5)], "questions.jsonl")
+    project.pytest("--rag-label=9")
+    hand_in(project, {})
+    result = project.pytest("--rag-label=9")
+    result.stdout.fnmatch_lines(["*people reviewed all that are in the data"])
+    result = project.pytest("--rag-label=9", "qa.rageval.yaml::refunds-3")
+    result.stdout.fnmatch_lines(["qa: 1 of 4 made questions drawn to review; 4 reviewed before"])
+    assert [row["id"] for row in rows_of(sheet(project))] == ["refunds-3"]

@@ -66,14 +66,16 @@ def review_lines(
     drawn: DrawnReviews, files: tuple[Path, Path] | None, shown: Callable[[Path], str]
 ) -> Iterator[str]:
     """Yield the lines about questions to review; ``files`` as for ``label_lines``."""
-    info, named = drawn.unreviewed.info, drawn.unreviewed.files
+    asked = drawn.to_review
+    info, named, reviewed = asked.info, asked.files, asked.reviewed
     title, path = info.name, info.path
-    questions = counted(drawn.unreviewed.made, "made question")
+    questions = counted(asked.made, "made question")
     if files is None:
-        yield one_line(f"{title}: {questions}, and people reviewed all that are in the data")
+        is_done = reviewed == asked.made
+        none = "and people reviewed all that are in the data" if is_done else "none is selected"
+        yield one_line(f"{title}: {questions}, {none}")
         return
     picked = len(drawn.sheet.rows)
-    reviewed = drawn.unreviewed.made - len(drawn.unreviewed.questions)
     yield one_line(f"{title}: {picked} of {questions} drawn to review; {reviewed} reviewed before")
     table, page = files
     yield f"table {shown(table)}"

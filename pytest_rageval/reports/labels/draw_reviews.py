@@ -1,4 +1,4 @@
-"""Draws made questions that nobody reviewed yet, and writes the sheet to review them on."""
+"""Draws made questions for people to review, and writes the sheet to review them on."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ from pytest_rageval.run_paths import RunPaths, run_folder
 
 
 @dataclass(frozen=True, slots=True)
-class Unreviewed:
-    """The ``questions`` of a scenario, of the ``made`` ones, that nobody reviewed as they are."""
+class ToReview:
+    """The ``questions`` of a scenario that are drawn from.
+
+    These are, of the ``made`` ones, those that nobody reviewed as they are, or those that were
+    selected; ``reviewed`` is how many people have.
+    """
 
     info: ScenarioInfo
     made: int
+    reviewed: int
     questions: Sequence[Sample]
     files: Sequence[str] = ()
     """The files and patterns of reviews that the scenario names."""
@@ -35,7 +40,7 @@ class Unreviewed:
 class DrawnReviews:
     """What people are to review; nothing is written yet."""
 
-    unreviewed: Unreviewed
+    to_review: ToReview
     sheet: ReviewSheet
     folder: Path
     """Where the files belong."""
@@ -48,10 +53,10 @@ class DrawnReviews:
 
 
 def draw_reviews(
-    unreviewed: Unreviewed, run_paths: RunPaths, n: int, *, seed: int, now: datetime
+    to_review: ToReview, run_paths: RunPaths, n: int, *, seed: int, now: datetime
 ) -> DrawnReviews:
     """Draw ``n`` of the questions, or all of them if they are fewer, in random order."""
-    info, questions = unreviewed.info, unreviewed.questions
+    info, questions = to_review.info, to_review.questions
     drawn = random.Random(seed).sample(questions, min(n, len(questions)))
     sheet = ReviewSheet(
         info.name,
@@ -60,4 +65,4 @@ def draw_reviews(
         f"questions-review-{run_id(now)}.csv",
     )
     folder = run_paths.run_base(info.output_dir) / run_folder(info.name) / "reviews"
-    return DrawnReviews(unreviewed, sheet, folder)
+    return DrawnReviews(to_review, sheet, folder)

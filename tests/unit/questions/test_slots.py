@@ -9,7 +9,7 @@ import pytest
 
 from pytest_rageval.questions.base import SHARES, Passage, QuestionType, Slot
 from pytest_rageval.questions.nearest import Nearest
-from pytest_rageval.questions.slots import draw_slots
+from pytest_rageval.questions.slots import Filled, Rules, draw_slots
 
 
 def _passages(documents: int, each: int, sentences: int = 2) -> list[Passage]:
@@ -30,8 +30,16 @@ def _drawn(
     count: int,
     seed: int = 0,
     shares: dict[QuestionType, float] | None = None,
+    filled: Sequence[Filled] = (),
 ) -> list[Slot]:
-    return draw_slots(passages, Nearest(passages), count, shares or dict(SHARES), seed)
+    rules = Rules(shares or dict(SHARES), seed, filled)
+    return draw_slots(passages, Nearest(passages), count, rules)
+
+
+def _filled(slots: Sequence[Slot]) -> list[Filled]:
+    return [
+        Filled(slot.id, slot.type, [passage.digest for passage in slot.passages]) for slot in slots
+    ]
 
 
 def test_types_have_their_shares() -> None:
@@ -100,3 +108,35 @@ def test_of_one_passage_nothing_is_compared() -> None:
     slots = _drawn(_passages(1, 1), 5)
     assert "comparison" not in {slot.type for slot in slots}
     assert _drawn(_passages(1, 1), 5, shares={"comparison": 1.0}) == []
+
+
+@pytest.mark.parametrize("before", [1, 7, 12, 19])
+def test_what_was_filled_before_counts_and_the_rest_is_as_if_drawn_at_once(before: int) -> None:
+    passages = _passages(3, 4)
+    whole = _drawn(passages, 30)
+    assert len(whole) == 30
+    assert _drawn(passages, 30, filled=_filled(whole[:before])) == whole[before:]
+    assert _drawn(passages, before, filled=_filled(whole[:before])) == []
+
+
+def test_a_new_document_moves_nothing_that_was_filled() -> None:
+    old = _passages(5, 6)
+    first = _drawn(old, 20)
+    passages = _passages(6, 6)
+    more = _drawn(passages, 40, filled=_filled(first))
+    assert len(more) == 20
+    assert {slot.id for slot in more}.isdisjoint(slot.id for slot in first)
+    assert any(slot.passages[0].doc_name == "d5.md" for slot in more)
+    kinds = Counter(slot.type for slot in (*first, *more))
+    assert kinds == {"single": 20, "comparison": 8, "paraphrase": 8, "unanswerable": 4}
+    used = [slot.passages[0].digest for slot in (*first, *more) if not slot.part]
+    assert len(set(used)) == len(used)
+
+
+def test_a_slot_whose_passage_changed_does_not_count() -> None:
+    passages = _passages(2, 3)
+    slots = _drawn(passages, 4)
+    gone = slots[0].passages[0]
+    left = [passage for passage in passages if passage != gone]
+    lost = [slot for slot in slots if gone in slot.passages]
+    assert len(_drawn(left, 4, filled=_filled(slots))) == len(lost)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.model import Sample, ScenarioInfo
-from pytest_rageval.reports.labels.draw_reviews import Unreviewed, draw_reviews
+from pytest_rageval.reports.labels.draw_reviews import ToReview, draw_reviews
 from pytest_rageval.reports.labels.review_sheet import (
     REVIEW_SCRIPTS,
     ReviewRow,
@@ -95,7 +95,7 @@ def test_questions_are_drawn_at_random_and_none_twice(tmp_path: Path) -> None:
     """Each of five is drawn in two of five draws; the seed decides, and all are drawn if few."""
     samples = [replace(SAMPLE, id=f"q{at}") for at in range(5)]
     info = ScenarioInfo("bot: v2", "bot.rageval.yaml", "bot.rageval.yaml", (), variant="dense")
-    waiting, paths = Unreviewed(info, 9, samples), RunPaths(tmp_path)
+    waiting, paths = ToReview(info, 9, 0, samples), RunPaths(tmp_path)
     counts = dict.fromkeys((sample.id for sample in samples), 0)
     for seed in range(500):
         drawn = draw_reviews(waiting, paths, 2, seed=seed, now=NOW)
