@@ -142,26 +142,24 @@ MADE = {
         "十六岁",
         "任何年满十六岁的协会会员都可以报名。",
     ),
-    ("single", "值班"): (
-        "哈尔维克天文台的每个开放夜由几名志愿者值班？",
-        "四名",
+    ("single", "请假与换班"): (
+        "哈尔维克天文台的志愿者如果不能到场，须至少提前几天找到替班的人？",
+        "三天",
+        "不能到场的志愿者至少要提前三天找人替班。",  # in other words than the document
+    ),
+    ("comparison", "交通补贴"): (
+        "在哈尔维克天文台当志愿者，参加培训要交多少钱，每次值班又能领取多少交通补贴？",
+        "培训不收费用；每次值班六欧元",
+        "志愿者每次值班可以领取六欧元的交通补贴。",
+        "培训每年十月举行一次，不收费用。",
+    ),
+    ("comparison", "手电筒"): (
+        "在哈尔维克天文台的圆顶内可以使用哪种手电筒，每个开放夜又有几人负责圆顶？",
+        "红光手电筒；两人",
+        "圆顶内只能使用红光手电筒。",
         "每个开放夜由四名志愿者值班：两人负责圆顶，一人负责讲解，一人在停车场接待。",
     ),
-    ("single", "交通补贴"): (
-        "哈尔维克天文台的志愿者每次值班可以领取多少交通补贴？",
-        "六欧元",
-        "每次值班补贴六欧元，按季度结算。",  # in other words than the document
-    ),
-    ("single", "手电筒"): (
-        "在哈尔维克天文台的圆顶内可以使用哪种手电筒？",
-        "红光手电筒",
-        "圆顶内只能使用红光手电筒。",
-    ),
-    ("paraphrase", "请假与换班"): (
-        "轮到我在哈尔维克天文台帮忙，可是早上发烧了，该怎么办？",
-        "当天十五点之前打电话给值班组长",
-        "突然生病时，请在当天十五点之前打电话给值班组长。",
-    ),
+    ("unanswerable", "值班"): ("哈尔维克天文台的值班组长由谁任命？",),
     ("unanswerable", "培训"): ("哈尔维克天文台的志愿者每季至少要值班几次？",),
     ("single", "Telescope loans"): (
         "Who may borrow telescopes from the Halvik Observatory society?",
@@ -180,47 +178,43 @@ MADE = {
         "A loan lasts three weeks and can be extended once, by two weeks, unless somebody else is "
         "waiting.",
     ),
-    ("comparison", "Late and damaged telescopes"): (
-        "How large is the deposit for the telescope Big Berta of Halvik Observatory, and how much "
-        "of a deposit is kept for each week that a telescope is late?",
-        "120 euros; 6 euros for every week that has begun",
-        "For every week that has begun after the end of the loan, 6 euros are kept from the "
-        "deposit.",
-        "A deposit of 50 euros is paid when a telescope is fetched, 120 euros for Big Berta, and "
-        "is paid back when the telescope returns complete.",
+    ("paraphrase", "Late and damaged telescopes"): (
+        "Will I have to pay for a scuff on the outside of my Halvik Observatory loaner?",
+        "No, scratches on the tube do not matter.",
+        "Scratches on the tube do not matter.",
     ),
-    ("comparison", "Fetching and returning"): (
-        "What is the website of Halvik Observatory used for?",
-        "For reserving telescopes, for buying tickets, and for announcing whether the dome opens",
-        "They have to be reserved on the website by the Friday before.",
-        "Whether the dome can open is decided at 17:00 and announced on the website.",
+    ("single", "Fetching and returning"): (
+        "When are telescopes handed out at Halvik Observatory?",
+        "On Mondays between 18:00 and 19:30",
+        "Telescopes are handed out in the workshop behind the lecture room, on Mondays between "
+        "18:00 and 19:30.",
     ),
-    ("single", "Visiting Halvik Observatory"): (
-        "How high above the sea does Halvik Observatory stand?",
-        "412 metres",
-        "Halvik Observatory stands on Skarn Hill, 412 metres above the sea, and is run by a "
-        "society of amateurs.",
+    ("paraphrase", "Visiting Halvik Observatory"): (
+        "Do I need to be an expert to come along to Halvik Observatory?",
+        "No, whoever is interested in the sky is welcome.",
+        "Whoever is interested in the sky is welcome.",
     ),
     ("paraphrase", "Opening nights"): (
         "Can I drop by Halvik Observatory for some stargazing in July?",
         "No, from May to August the dome stays closed.",
         "From May to August the nights at Halvik are too bright, and the dome stays closed.",
     ),
-    ("paraphrase", "When the sky is cloudy"): (
-        "I have booked for Halvik Observatory and the forecast is overcast. Do I get a refund?",
-        "No, but the ticket may be used on any evening of the following twelve months.",
-        "Whoever prefers to come another time may use the ticket on any evening of the following "
-        "twelve months; money is not paid back.",
+    ("single", "Tickets"): (
+        "How much does a family ticket of Halvik Observatory cost?",
+        "19 euros",
+        "A family ticket for two adults and up to three children costs 19 euros.",
     ),
-    ("comparison", "How to get there"): (
-        "Why must cars not drive up to the dome of Halvik Observatory, and what does it cost to "
-        "wipe the mirror of a borrowed telescope?",
-        "Because headlights spoil the view; the whole deposit",
-        "Cars must not go further, because headlights spoil the view.",
-        "Mirrors and lenses must never be cleaned at home: a mirror that somebody has wiped "
-        "costs the whole deposit.",
+    ("comparison", "When the sky is cloudy"): (
+        "What is the website of Halvik Observatory used for?",
+        "For announcing whether the dome opens, for buying tickets, and for reserving telescopes",
+        "Whether the dome can open is decided at 17:00 and announced on the website.",
+        "They have to be reserved on the website by the Friday before.",
     ),
-    ("unanswerable", "Tickets"): ("What does a year's membership of the Halvik society cost?",),
+    ("single", "How to get there"): (
+        "How many people can ride in the electric cart of Halvik Observatory?",
+        "Up to three",
+        "The electric cart takes up to three people who cannot walk that far.",
+    ),
 }
 """By type and heading: question, answer, and a quote from each passage."""
 
