@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_rageval.collector import garbage_kept
-from pytest_rageval.errors import shorten
 from pytest_rageval.plugin.exit_status import keep_verdict
 from pytest_rageval.plugin.names import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
@@ -137,7 +136,7 @@ def _write_from(config: pytest.Config) -> int:
         sys.stdout.write("\nstopped\n")
         return int(pytest.ExitCode.INTERRUPTED)
     except OSError as error:  # a name that is too long, a folder that may not be looked into
-        raise pytest.UsageError(printable(shorten(str(error), 300))) from error
+        raise pytest.UsageError(printable(str(error)[:300])) from error
 
 
 def _written_from(config: pytest.Config) -> int:

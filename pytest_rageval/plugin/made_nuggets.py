@@ -166,7 +166,12 @@ class _Making:
         return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
 
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
-        files = {self.lists: "".join(self.file.text(lists)), **self.scenario.new}
+        try:  # people may have written lists meanwhile
+            file = NuggetFile.of(self.file.cases, self.lists, self.file.rejected)
+        except RagevalError as error:
+            raise misused(f"{error}; nothing is written. {goes_on(self.run)}") from error
+        new = {one.id: lists[one.id] for one in file.open if one.id in lists}
+        files = {self.lists: "".join(file.text(new)), **self.scenario.new}
         try:
             for path, text in files.items():
                 if not path.exists() or path.read_text("utf-8") != text:

@@ -76,6 +76,24 @@ def test_what_people_write_meanwhile_stays(project: Project, server: FakeOpenAI)
     assert len(lines) == 3
 
 
+def test_a_list_that_people_write_meanwhile_stays(project: Project, server: FakeOpenAI) -> None:
+    question = {"id": "q", "question": "Who pays for the return?", "references": ["The customer."]}
+    project.file("rows.jsonl", json.dumps(question))
+    own = [{"text": "The customer pays for a return.", "importance": "vital"}]
+
+    def answer(body: Any) -> str:
+        project.file("rows-nuggets.jsonl", json.dumps({"id": "q", "nuggets": own}))
+        return json.dumps({"nuggets": [{"text": "It is you.", "importance": "vital"}]})
+
+    server.options.answer = answer
+    project.pytest(
+        *("--rag-init", "--rag-from=rows.jsonl", "--rag-nuggets", "--rag-judge-model=m"),
+        *("--rag-set=judge.controls=off", f"--rag-set=judge.base_url={server.base_url}"),
+    )
+    (line,) = (project.path / "rows-nuggets.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(line)["nuggets"] == own
+
+
 def test_what_another_command_wrote_meanwhile_is_not_written_again(
     project: Project, server: FakeOpenAI
 ) -> None:

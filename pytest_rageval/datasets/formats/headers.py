@@ -114,7 +114,9 @@ def _or_before(group: str, name: str) -> str:
 
 def _gaps(names: Sequence[str]) -> set[int]:
     """Return the places of blank and repeated names; a blank one at first is no gap."""
-    return {at for at, name in enumerate(names) if at and (not name or name in names[:at])}
+    first: dict[str, int] = {}
+    repeated = {at for at, name in enumerate(names) if first.setdefault(name, at) < at}
+    return repeated | {at for at, name in enumerate(names) if at and not name}
 
 
 def _fields(names: Iterable[str]) -> int:
