@@ -123,6 +123,11 @@ class Clients:
         return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown, *crowded)))
 
     @property
+    def unkept(self) -> str:
+        """Why replies are not kept in the cache although they should be; "" if they are."""
+        return self._cache.problem or ""
+
+    @property
     def waiting(self) -> str:
         """How long calls wait for what server that is starting, and why; "" if none does."""
         return next(filter(None, (call.retry.waiting for _, call in self._calls)), "")

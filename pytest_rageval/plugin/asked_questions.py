@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.errors import did_you_mean
-from pytest_rageval.plugin.from_data import FirstFiles, check_service
+from pytest_rageval.errors import did_you_mean, shorten
+from pytest_rageval.plugin.from_data import FirstFiles, check_service, path_from
 from pytest_rageval.plugin.making import CheckingJudge, judge_of, misused
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.questions.base import SHARES, QuestionType
@@ -43,7 +43,7 @@ class AskedQuestions:
 
     def shown(self, path: Path) -> str:
         """Return a path as the user would type it."""
-        return os.path.relpath(path, self.here)
+        return path_from(path, self.here)
 
     @property
     def first(self) -> FirstFiles:
@@ -60,26 +60,21 @@ class AskedQuestions:
 
 def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
     """Return what is asked for; raises UsageError for what cannot be."""
-    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
-    if folder is None or named is None:
-        raise misused(f"--rag-questions goes with --rag-init and --rag-from: {_HOW}")
-    here = config.invocation_params.dir
-    if not named or not (here / named).exists():
-        raise misused(f"--rag-from={named}: no such file or folder; name that of your documents")
-    if (here / folder).exists() and not (here / folder).is_dir():
-        raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
+    here, folder, documents = _places(config)
     judge_keys, seed, shares = _given(config)
     judge = judge_of(judge_keys, run, "--rag-questions", "question")
     writer = judge.settings
     if (model := config.getoption("rag_questions_model")) is not None:
+        if not model.strip():
+            raise misused("--rag-questions-model=: expected the name of a model")
         writer = replace(writer, role="writer", model=model)
     count = _count(config.getoption("rag_questions"))
     service = config.getoption("rag_ci")
     check_service(service)
     return AskedQuestions(
         here,
-        here / folder,
-        here / named,
+        folder,
+        documents,
         count,
         seed,
         shares,
@@ -90,9 +85,23 @@ def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
     )
 
 
+def _places(config: pytest.Config) -> tuple[Path, Path, Path]:
+    """Return where the command runs, the folder to write to, and the documents."""
+    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
+    if folder is None or named is None:
+        raise misused(f"--rag-questions goes with --rag-init and --rag-from: {_HOW}")
+    here = config.invocation_params.dir
+    if not named or not (here / named).exists():
+        raise misused(f"--rag-from={named}: no such file or folder; name that of your documents")
+    if (here / folder).is_file():
+        raise misused(f"--rag-init={folder} is no folder; the documents go to --rag-from: {_HOW}")
+    return here, here / folder, here / named
+
+
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise misused(f"--rag-questions={text}: expected a whole number from 1 on, such as 50")
+    if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
+        shown = shorten(text, 40)
+        raise misused(f"--rag-questions={shown}: expected a whole number from 1 on, such as 50")
     return int(text)
 
 

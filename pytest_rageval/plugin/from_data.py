@@ -62,7 +62,7 @@ class FirstFiles:
 
     def shown(self, path: Path) -> str:
         """Return a path as the user would type it."""
-        return os.path.relpath(path, self.here)
+        return path_from(path, self.here)
 
     @property
     def step(self) -> str:
@@ -144,6 +144,14 @@ def _asked(config: pytest.Config) -> FirstFiles:
         )
     check_service(asked.service)
     return asked
+
+
+def path_from(path: Path, start: Path) -> str:
+    """Return a path as it is seen from a folder; as it is where none leads there, on Windows."""
+    try:
+        return os.path.relpath(path, start)
+    except ValueError:  # another drive
+        return str(path)
 
 
 def check_service(service: str | None) -> None:

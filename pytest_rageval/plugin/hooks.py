@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_rageval.collector import garbage_kept
+from pytest_rageval.errors import shorten
 from pytest_rageval.plugin.exit_status import keep_verdict
 from pytest_rageval.plugin.names import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
@@ -129,6 +130,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def _write_from(config: pytest.Config) -> int:
+    """Write what ``--rag-from`` is the source of; Ctrl-C and what the disk refuses end it."""
+    try:
+        return _written_from(config)
+    except KeyboardInterrupt:
+        sys.stdout.write("\nstopped\n")
+        return int(pytest.ExitCode.INTERRUPTED)
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise pytest.UsageError(printable(shorten(str(error), 300))) from error
+
+
+def _written_from(config: pytest.Config) -> int:
     """Write what ``--rag-from`` is the source of: questions, nuggets, or a scenario alone."""
     if config.getoption("rag_questions") is not None:
         from pytest_rageval.plugin.made_questions import make_questions

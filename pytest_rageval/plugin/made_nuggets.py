@@ -21,11 +21,13 @@ from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.errors import Problem, RagevalError, UserError
 from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.first_scenario.scenario_text import file_stem, shell_word
-from pytest_rageval.plugin.from_data import given_of, with_hint
+from pytest_rageval.plugin.from_data import given_of, path_from, with_hint
 from pytest_rageval.plugin.making import (
     PRICES,
     CheckingJudge,
     Progress,
+    check_writable,
+    goes_on,
     judge_of,
     listed,
     made,
@@ -110,7 +112,7 @@ class _Making:
 
     def shown(self, path: Path) -> str:
         """Return a path as the user would type it."""
-        return os.path.relpath(path, self.here)
+        return path_from(path, self.here)
 
     def found(self) -> Iterator[str]:
         """Yield how many lists are to be made, and what is odd about the others."""
@@ -145,6 +147,7 @@ class _Making:
         if not self.file.open:
             say_lines(["nothing is left to make", *self._write({}), *self._next()])
             return int(pytest.ExitCode.OK)
+        check_writable(self.lists.parent)
         progress = Progress(len(self.file.open), "list")
         lists = made(self.run, partial(self._made, progress), progress.tell)
         if isinstance(lists, pytest.ExitCode):
@@ -170,11 +173,11 @@ class _Making:
                     write_atomically(path, [text])
                     yield f"wrote {self.shown(path)}"
         except OSError as error:
-            raise misused(f"--rag-init: {error}") from error
+            raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
 
     def _next(self) -> Iterator[str]:
         path, answers = self.scenario.path, self.scenario.scenario.answers
-        shown, lists = self.shown(path), os.path.relpath(self.lists, path.parent)
+        shown, lists = self.shown(path), path_from(self.lists, path.parent)
         if not self.scenario.new and answers is None:
             yield f"write in {shown}:  answers: {{path: {lists}, key: id}}"
         elif answers is not None and (path.parent / answers.path) != (path.parent / lists):
@@ -246,7 +249,7 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) 
     loaded, problems = inspect_tree(parse_scenario(proposal.text, path, path.name), path)
     if problems:
         raise UserError(problems)
-    lists = os.path.relpath(nuggets_beside(data), folder).replace(os.sep, "/")
+    lists = path_from(nuggets_beside(data), folder).replace(os.sep, "/")
     new = {path: joined_scenario(proposal.text, lists, model)}
     if proposal.target is not None and not (folder / proposal.target[0]).exists():
         new[folder / proposal.target[0]] = proposal.target[1]

@@ -22,6 +22,8 @@ from pytest_rageval.plugin.making import (
     LISTED,
     PRICES,
     Progress,
+    check_writable,
+    goes_on,
     listed,
     made,
     misused,
@@ -112,6 +114,7 @@ class _Making:
     def make(self) -> int:
         """Ask, check, and write the files."""
         say_lines(self._drawn())
+        check_writable(self.asked.folder)
         progress = Progress(len(self.open), "question")
         found = made(self.run, partial(self._made, progress), progress.tell)
         if isinstance(found, pytest.ExitCode):
@@ -173,8 +176,9 @@ class _Making:
             yield f"the first {first} are complete: --rag-questions={first} writes them {cost}"
 
     def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> int:
-        asked = self.asked
+        asked, known = self.asked, self._known_by_now()
         found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
+        found = found.without(known.ids)
         counts = Counter(one.reason for one in found.rejected)
         lines = [f"{len(found.rows)} of {counted(len(self.open), 'question')} passed all checks"]
         if not self.open:
@@ -187,19 +191,26 @@ class _Making:
             lines += lines_of(lists.values(), "question")
         try:
             for name, has_new, chunks in (
-                (REJECTED, found.changes_rejected(self.known), found.rejected_text(self.known)),
-                (QUESTIONS, found.rows, found.questions_text(self.known)),
+                (REJECTED, found.changes_rejected(known), found.rejected_text(known)),
+                (QUESTIONS, found.rows, found.questions_text(known)),
             ):
                 if has_new:
                     write_atomically(asked.folder / name, chunks)
                     lines.append(f"wrote {asked.shown(asked.folder / name)}")
         except OSError as error:
-            raise misused(f"--rag-init: {error}") from error
-        rows = [*self.known.rows, *found.rows]
+            raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
+        rows = [*known.rows, *found.rows]
         if rows:
             lines += write_new(asked.first, self._new_files(rows))
         say_lines([*lines, *self._next(rows)])
         return int(pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED)
+
+    def _known_by_now(self) -> Known:
+        """Return what the files hold now: people may have changed them, or another command."""
+        try:
+            return Known.of(self.asked.folder)
+        except RagevalError as error:
+            raise misused(f"{error}; nothing is written. {goes_on(self.run)}") from error
 
     def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
         """Return what is written once: the scenario, its target, and a workflow if asked for."""

@@ -9,6 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final, TypeVar
 
 import pytest
@@ -82,36 +85,41 @@ class Progress:
         """Note that one more is done."""
         self._done += 1
 
-    def tell(self) -> None:
-        """Say it, if it is time again."""
-        if time.monotonic() - self._said_at > _SAY_S:
+    def tell(self, live: LiveRun) -> None:
+        """Say it, if it is time again, and what is waited for."""
+        if time.monotonic() - self._said_at > _SAY_S and (usage := live.usage) is not None:
             self._said_at = time.monotonic()
-            say(f"{self._done} of {counted(self._total, self._what)}\n")
+            done = f"{self._done} of {counted(self._total, self._what)}"
+            waiting = f"; waiting up to {live.waiting}" if live.waiting else ""
+            say_lines([f"{done}, {counted(usage.calls, 'call')}{live.flight}{waiting}"])
+            # Said at once: whoever makes room now loses no more replies.
+            say_lines([live.unkept])
 
 
 def made(
-    run: RunSettings, work: Callable[[LiveRun], Coroutine[Any, Any, T]], tell: Callable[[], None]
+    run: RunSettings,
+    work: Callable[[LiveRun], Coroutine[Any, Any, T]],
+    tell: Callable[[LiveRun], None],
 ) -> T | pytest.ExitCode:
     """Return what ``work`` makes with models, the exit status if it was stopped; says why."""
     live = LiveRun(run)
+    result: T | pytest.ExitCode = pytest.ExitCode.TESTS_FAILED
+    why = ""
     try:
-        result = waited_for(live.loop.submit(work(live)), tell)
+        result = waited_for(live.loop.submit(work(live)), partial(tell, live))
     except KeyboardInterrupt:
-        say_lines([f"\nstopped; nothing is written. {goes_on(run)}"])
-        return pytest.ExitCode.INTERRUPTED
+        result, why = pytest.ExitCode.INTERRUPTED, f"stopped; nothing is written. {goes_on(run)}"
     except _WeakJudgeError as error:
-        say_lines([f"NOT DONE: {error}; nothing is written"])
-        return pytest.ExitCode.TESTS_FAILED
+        why = f"NOT DONE: {error}; nothing is written"
     except ClientError as error:
-        say_lines([f"NOT DONE: {error}; nothing is written. {goes_on(run)}"])
-        return pytest.ExitCode.TESTS_FAILED
+        why = f"NOT DONE: {error}; nothing is written. {goes_on(run)}"
     finally:
         usage = live.usage
         live.close()
     if usage is not None:
         cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
         say_lines([f"{counted(usage.calls, 'call')}, {usage.cached} from the cache{cost}"])
-    say_lines(live.problems)
+    say_lines([*live.problems, why])
     return result
 
 
@@ -128,7 +136,7 @@ def not_done(
 def goes_on(run: RunSettings) -> str:
     """Return whether the same command goes on where this one ended."""
     if run.cache_mode in ("readwrite", "refresh"):
-        return "All replies are in the cache: the same command goes on where this one ended"
+        return "With the replies in the cache, the same command goes on where this one ended"
     if run.cache_mode == "replay":
         return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
     return f"--rag-cache={run.cache_mode} keeps no reply: leave it out to pay nothing twice"
@@ -152,6 +160,19 @@ def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) ->
         raise misused(f"judge.{problems[0]}")
     controls = spec.controls.mode if "controls" in keys else "require"
     return CheckingJudge(settings, controls, what)
+
+
+def check_writable(folder: Path) -> None:
+    """Raise UsageError where no file can be written to a folder, there or still to be made.
+
+    To be known before anything is paid for.
+    """
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        with TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise misused(f"--rag-init: nothing can be written to {folder}: {error}") from error
 
 
 def listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import heapq
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final
@@ -28,10 +28,11 @@ class Nearest:
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = passages
         # Of each word, the places of the passages with it, each followed by how often it is there.
-        self._entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
-        lengths = [self._index(at, _titled(passage)) for at, passage in enumerate(passages)]
+        entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        lengths = [_index(entries, at, _titled(passage)) for at, passage in enumerate(passages)]
         mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
-        self._norms = [_K1 * (1.0 - _B + _B * length / mean) for length in lengths]
+        norms = [_K1 * (1.0 - _B + _B * length / mean) for length in lengths]
+        self._entries = {word: _weighted(found, norms) for word, found in entries.items()}
 
     def find(self, text: str, k: int, but: Collection[Passage] = ()) -> list[Passage]:
         """Return up to ``k`` passages, the nearest first; of equal ones, the earlier first.
@@ -40,28 +41,38 @@ class Nearest:
         """
         left_out = frozenset(but)
         scores = self._scores(text)
-        kept = (at for at in scores if self._passages[at] not in left_out)
-        best = heapq.nsmallest(k, kept, key=lambda at: (-scores[at], at))
-        return [self._passages[at] for at in best]
-
-    def _index(self, at: int, text: str) -> int:
-        """Add a passage; return how many words it has."""
-        counts = Counter(_words(text))
-        for word, count in counts.items():
-            self._entries[word].extend((at, count))
-        return counts.total()
+        most = k + len(left_out)
+        best = heapq.nsmallest(most, scores, key=lambda at: (-scores[at], at))
+        found = [self._passages[at] for at in best]
+        return [passage for passage in found if passage not in left_out][:k]
 
     def _scores(self, text: str) -> dict[int, float]:
         """Return the score of each passage, by its place, that shares a word with the text."""
-        scores: dict[int, float] = {}
+        scores = [0.0] * len(self._passages)
         for word in dict.fromkeys(_words(text)):
-            entries = self._entries.get(word, array("I"))
-            having = len(entries) // 2
-            idf = math.log(1.0 + (len(self._norms) - having + 0.5) / (having + 0.5))
-            for at, count in zip(entries[::2], entries[1::2], strict=True):
-                weight = count * (_K1 + 1.0) / (count + self._norms[at])
-                scores[at] = scores.get(at, 0.0) + idf * weight
-        return scores
+            for at, weight in zip(*self._entries.get(word, ((), ())), strict=True):
+                scores[at] += weight
+        return {at: score for at, score in enumerate(scores) if score}
+
+
+def _index(entries: Mapping[str, array[int]], at: int, text: str) -> int:
+    """Add a passage; return how many words it has."""
+    counts = Counter(_words(text))
+    for word, count in counts.items():
+        entries[word].extend((at, count))
+    return counts.total()
+
+
+def _weighted(entries: array[int], norms: Sequence[float]) -> tuple[array[int], array[float]]:
+    """Return the places of the passages with a word, and what it adds to the score of each."""
+    places, counts = entries[::2], entries[1::2]
+    having = len(places)
+    idf = math.log(1.0 + (len(norms) - having + 0.5) / (having + 0.5))
+    weights = (
+        idf * (count * (_K1 + 1.0) / (count + norms[at]))
+        for at, count in zip(places, counts, strict=True)
+    )
+    return places, array("d", weights)
 
 
 def _titled(passage: Passage) -> str:

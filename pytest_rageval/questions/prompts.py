@@ -213,10 +213,13 @@ def question_prompt(slot: Slot) -> str:
         _RULES[language].replace("{answered}", answered),
         _END[language].replace("{form}", form),
     ]
-    mark = free_mark([*texts, slot.part], ("passage", "sentence", "headings"))
-    for passage in slot.passages:
-        titles = " > ".join(filter(None, (passage.doc_name, passage.section_path)))
-        head.append(tagged("headings" + mark, titles))
+    titles = [
+        " > ".join(filter(None, (passage.doc_name, passage.section_path)))
+        for passage in slot.passages
+    ]
+    mark = free_mark([*texts, *titles, slot.part], ("passage", "sentence", "headings"))
+    for passage, title in zip(slot.passages, titles, strict=True):
+        head.append(tagged("headings" + mark, title))
         head.append(tagged("passage" + mark, passage.text))
     if slot.part:
         head += [_PART[language], tagged("sentence" + mark, slot.part)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,18 +72,23 @@ class Known:
 
     def outdated(self, passages: Collection[Passage]) -> list[str]:
         """Return the ids of made rows of which a quote stands in no passage any more."""
-        texts = [passage.text for passage in passages]
+        texts = dict.fromkeys(passage.text for passage in passages)
+
+        def holds(row: Row, quote: str) -> bool:
+            own = [text for text in _texts(row, "reference_contexts") if text in texts]
+            return any(quote in text for text in chain(own, texts))
+
         return [
             str(row.get("id"))
             for row in self.rows
             if row.get(MADE_BY) == BY_MODEL
-            and not all(any(quote in text for text in texts) for quote in _quotes(row))
+            and not all(holds(row, quote) for quote in _texts(row, "evidence"))
         ]
 
 
-def _quotes(row: Row) -> list[str]:
-    found = row.get("evidence")
-    return [quote for quote in found if isinstance(quote, str)] if isinstance(found, list) else []
+def _texts(row: Row, column: str) -> list[str]:
+    found = row.get(column)
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
 
 def text_of(path: Path) -> str:
@@ -115,6 +121,13 @@ class QuestionSet:
 
     rows: Sequence[Row]
     rejected: Sequence[Rejected]
+
+    def without(self, ids: Collection[str]) -> QuestionSet:
+        """Return the rows that have none of these ids."""
+        return QuestionSet(
+            [row for row in self.rows if row["id"] not in ids],
+            [one for one in self.rejected if one.slot.id not in ids],
+        )
 
     def questions_text(self, known: Known) -> Iterator[str]:
         """Yield the file of questions: what it has, and the new rows."""

@@ -49,10 +49,15 @@ async def untold(slots: Sequence[Slot], judge: ChatClient) -> list[str]:
     )
     left = iter(scores)
     return [
-        f"{_CHECKS[name][1]} ({language})"
+        f"{_CHECKS[name][1]} ({language}{_unusable(of_rows)})"
         for name, language, rows in found
-        if not _tells_apart(rows, [next(left) for _ in rows])
+        if not _tells_apart(rows, of_rows := [next(left) for _ in rows])
     ]
+
+
+def _unusable(scores: Sequence[float | None]) -> str:
+    lost = scores.count(None)
+    return f"; {lost} of {len(scores)} replies cannot be used" if lost else ""
 
 
 def control_rows(slots: Sequence[Slot]) -> list[tuple[str, Language, Sequence[ControlRow]]]:

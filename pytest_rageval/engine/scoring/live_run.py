@@ -87,6 +87,11 @@ class LiveRun:
         return self._clients.usage if self._clients is not None else None
 
     @property
+    def unkept(self) -> str:
+        """Why replies are not kept although they should be; "" if they are."""
+        return self._clients.unkept if self._clients is not None else ""
+
+    @property
     def waiting(self) -> str:
         """How long calls wait for what server that is starting, and why; "" if none does."""
         return self._clients.waiting if self._clients is not None else ""
@@ -95,6 +100,13 @@ class LiveRun:
     def in_flight(self) -> tuple[int, float, int]:
         """Requests to models in flight, seconds for which the oldest is, and how many are again."""
         return self._clients.in_flight if self._clients is not None else (0, 0.0, 0)
+
+    @property
+    def flight(self) -> str:
+        """What is in flight in words, to follow a number of calls; "" if nothing is."""
+        waiting, oldest_s, again = self.in_flight
+        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        return now + (f", {again} sent again" if again else "")
 
     @property
     def problems(self) -> tuple[str, ...]:

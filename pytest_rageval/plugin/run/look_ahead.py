@@ -225,10 +225,7 @@ class LookAhead:
         if usage is None:  # a target but no models
             return f"{done} answered"
         cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        waiting, oldest_s, again = self._live.in_flight
-        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
-        more = f", {again} sent again" if again else ""
-        return f"{done} judged, {usage.calls} calls{cost}{now}{more}"
+        return f"{done} judged, {usage.calls} calls{cost}{self._live.flight}"
 
     @property
     def _is_quiet(self) -> bool:

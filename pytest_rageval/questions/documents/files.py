@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final
 
@@ -32,9 +33,7 @@ def find_files(folder: Path) -> FoundFiles:
     walk = _Walk(root, found)
     walk.folder(root, "")
     while walk.links:
-        name, link = min(walk.links.items())
-        del walk.links[name]
-        walk.link(name, link)
+        walk.link(*heappop(walk.links))
     found.files = dict(sorted(found.files.items()))
     return found
 
@@ -51,7 +50,8 @@ class _Walk:
         self._root = root
         self._found = found
         self._seen: set[Path] = set()
-        self.links: dict[str, Path] = {}
+        self.links: list[tuple[str, Path]] = []
+        """A heap, the first by name on top."""
 
     def folder(self, folder: Path, prefix: str) -> None:
         """Find what is in a folder and below it, links apart."""
@@ -75,7 +75,7 @@ class _Walk:
             if entry.name.startswith(".") or entry.name in _LEFT_ALONE:
                 continue
             if entry.is_symlink():
-                self.links[name] = Path(entry.path)
+                heappush(self.links, (name, Path(entry.path)))
             elif entry.is_dir():
                 yield Path(entry.path), f"{name}/"
             elif entry.is_file():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pytest_rageval.questions.base import Documents
+from pytest_rageval.questions.documents.files import find_files
 from pytest_rageval.questions.documents.read import read_documents
 
 Read = Callable[..., Documents]
@@ -172,3 +174,13 @@ def test_broken_html_takes_no_time(read: Read, unit: str) -> None:
     """200,000 tags that never end took minutes; a defect shows as a test that does."""
     found = read({"a.html": f"<p>{TEXT}</p>" + unit * 200_000})
     assert found.passages[0].text.startswith(TEXT)
+
+
+def test_many_links_are_followed_in_little_time(tmp_path: Path) -> None:
+    """Stores of large files put a link in place of each; 20,000 took ten seconds of comparing."""
+    (tmp_path / "a.md").write_text("text", "utf-8")
+    for number in range(20_000):
+        (tmp_path / f"{number}.md").symlink_to("a.md")
+    start = time.process_time()
+    assert list(find_files(tmp_path).files) == ["a.md"]
+    assert time.process_time() - start < 5.0
