@@ -35,7 +35,7 @@ NAMES = {
     "retrieval/worse": "retrieval-worse",
     "context_retrieval_zh": "context-retrieval-zh",
     "claims": "claims",
-    "from_documents/questions": "questions",
+    "from_documents/questions": "from_documents",
     "judge": "judge",
     "judge_and_people": "judge-and-people",
     "rag_app": "rag-app",
@@ -429,7 +429,7 @@ def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
     readme = (folder / "README.md").read_text("utf-8")
     [command] = re.findall(r"^pytest (--rag-init.+)$", readme, re.MULTILINE)
     again = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
-    assert "16 of them are made or rejected already" in again.stdout
+    assert "made or rejected before: 16 questions of 16" in again.stdout
     for name in MADE_FILES:
         (folder / name).unlink()
     done = _python(tmp_path, "-m", "pytest", *shlex.split(command), has_network=False)
