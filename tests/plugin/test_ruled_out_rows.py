@@ -56,3 +56,16 @@ def test_they_are_no_pairs_that_a_comparison_lacks(project: Project, lost: int) 
     assert (result.ret == 0) == (lost == 0)
     if lost:
         result.stdout.fnmatch_lines(["*min_pairs: 0.9 asks for *"])
+
+
+def test_nothing_is_offered_where_the_rows_without_an_answer_are_skipped(project: Project) -> None:
+    """A system that only searches."""
+    project.rows([{name: row[name] for name in row if name != "answer"} for row in ROWS])
+    search = "name: qa\ndataset: qa.jsonl\nmetrics: [recall@5]\ngates: {recall@5: 0.8}\n"
+    project.scenario(search)
+    offered = "*the column 'answerable' is not read*"
+    project.pytest().stdout.fnmatch_lines([offered])
+    project.scenario(search + "skip: [{where: {kind: trap}}]\n")
+    result = project.pytest()
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line(offered)

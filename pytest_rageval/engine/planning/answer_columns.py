@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Sample
+from pytest_rageval.model import Case, Sample
 from pytest_rageval.scenario.fields import OF_ANSWERS, SECTION_OF
 from pytest_rageval.stats.wording import counted
 
@@ -63,13 +63,29 @@ _OFFERED: Final = {
 """By field, what to write to have it read."""
 
 
-def offers(binding: Binding, dataset: Dataset) -> Iterator[str]:
-    """Yield a line for each field that a column is there for, and the scenario does not read."""
+def offers(binding: Binding, dataset: Dataset, marked: Callable[[Case], Case]) -> Iterator[str]:
+    """Yield a line for each field that a column is there for, and the scenario does not read.
+
+    ``marked`` returns a case with what the scenario says of skipping it.
+    """
     on = read_of_answers(binding) | binding.scenario.dataset.key_map.keys()
     for name, line in _OFFERED.items():
         columns = [c for c in OF_ANSWERS[name] if c in dataset.metadata_columns and c != "input"]
+        if (
+            name == "answerable"
+            and name not in on
+            and columns
+            and _all_answerable(map(marked, dataset.cases), columns[0])
+        ):
+            continue
         if name not in on and columns:
             yield (
                 f"{dataset.shown}: the column {columns[0]!r} is not read: write "
                 f"{line!r} to have answers judged by it"
             )
+
+
+def _all_answerable(cases: Iterable[Case], column: str) -> bool:
+    """Return whether each row that is not skipped can be answered: there is nothing to refuse."""
+    run = [case for case in cases if isinstance(case, Sample) and case.skip is None]
+    return bool(run) and all(sample.metadata.get(column) is True for sample in run)

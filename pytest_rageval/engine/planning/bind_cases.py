@@ -54,7 +54,8 @@ def bind_dataset(binding: Binding) -> Dataset | None:
         binding.warnings += dataset.warnings
         binding.remarks += _read_by_likely_names(dataset)
         binding.remarks += dataset.remarks
-        binding.remarks += offers(binding, dataset)
+        skips = binding.scenario.skip
+        binding.remarks += offers(binding, dataset, lambda case: _marked(case, skips, ()))
         binding.remarks += outdated_lists(dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
