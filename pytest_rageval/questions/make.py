@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Final
 
 from pytest_rageval.clients.accounting import Purpose, asking
@@ -132,12 +131,12 @@ class _Slot:
         judge, own = self._models.judge, self._slot.passages
         made = replace(made, answer=NOT_THERE[language_of(made.question)])
         nearest = [*own, *self._search.find(made.question, NEAREST, but=own)]
-        lengths = accumulate(len(passage.with_headings) for passage in nearest)
-        sources = [
-            passage.with_headings
-            for passage, length in zip(nearest, lengths, strict=True)
-            if length <= MOST_TEXT or passage in own
-        ]
+        sources, left = [], MOST_TEXT
+        for passage in nearest:
+            text = passage.with_headings
+            if len(text) <= left or passage in own:
+                sources.append(text)
+                left -= len(text)
         is_answered, why = await answered(judge, made.question, sources)
         if is_answered:
             return self._refused(made, "answerable", why)

@@ -71,7 +71,7 @@ class Known:
         return [
             Filled(str(row.get("id")), row["question_type"], _texts(row, PASSAGES))
             for row in (*self.rows, *settled)
-            if row.get(MADE_BY) == BY_MODEL and row.get("question_type") in SHARES
+            if row.get(MADE_BY) == BY_MODEL and str(row.get("question_type")) in SHARES
         ]
 
     @property
@@ -105,9 +105,12 @@ def _texts(row: Row, column: str) -> list[str]:
 
 
 def text_of(path: Path) -> str:
-    """Return what a file holds, "" without one; raises UserError if it cannot be read."""
+    """Return what a file holds, with its line ends; "" without one.
+
+    Raises UserError if it cannot be read.
+    """
     try:
-        return path.read_text("utf-8-sig") if path.exists() else ""
+        return path.read_bytes().decode() if path.exists() else ""
     except (OSError, ValueError) as error:
         raise UserError([Problem(path.name, f"cannot be read: {error}")]) from error
 
@@ -115,7 +118,7 @@ def text_of(path: Path) -> str:
 def rows_in(text: str, name: str) -> list[Row]:
     """Return the rows of a file of this name; raises UserError for what is none."""
     rows: list[Row] = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -159,9 +162,15 @@ class QuestionSet:
         yield from (line_of(_rejected_row(one)) for one in self.rejected)
 
     def _left(self, known: Known) -> list[Row]:
-        if not self.rows and not self.rejected:
-            return [*known.rejected]
-        return [row for row in known.rejected if row.get("reason") not in _AGAIN]
+        """Return the rejected rows of before, but for those whose passages came up again."""
+        made = {tuple(row[PASSAGES]) for row in self.rows}
+        made |= {tuple(p.digest for p in one.slot.passages) for one in self.rejected}
+        firsts = {passages[0] for passages in made}
+        return [
+            row
+            for row in known.rejected
+            if row.get("reason") not in _AGAIN or firsts.isdisjoint(_texts(row, PASSAGES)[:1])
+        ]
 
 
 def line_of(row: Row) -> str:

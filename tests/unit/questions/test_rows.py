@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 
-from pytest_rageval.questions.base import Passage
-from pytest_rageval.questions.rows import Known
+from pytest_rageval.questions.base import MadeQuestion, Passage, Slot
+from pytest_rageval.questions.make import Outcome
+from pytest_rageval.questions.rows import Known, settled
 
 
 def test_rows_whose_quotes_no_document_holds_any_more_are_found_fast() -> None:
@@ -29,3 +32,41 @@ def test_rows_whose_quotes_no_document_holds_any_more_are_found_fast() -> None:
     start = time.process_time()
     assert known.outdated(passages) == ["gone", "changed"]
     assert time.process_time() - start < 2.0
+
+
+LOAN = Passage("loans.md", "", "A loan lasts three weeks. It costs nothing.", 1)
+TOUR = Passage("tours.md", "", "A tour takes an hour. It begins at the gate.", 1)
+
+
+def _unreadable(slot: Slot) -> dict[str, object]:
+    made = settled([Outcome(slot, reason="unreadable")], Known())
+    (line,) = made.rejected_text(Known())
+    row: dict[str, object] = json.loads(line)
+    return row
+
+
+def test_what_was_unreadable_leaves_only_when_its_passage_comes_up_again() -> None:
+    known = Known(rejected=[_unreadable(Slot("single", (LOAN,)))])
+    question = MadeQuestion("How long does a tour of the mill take?", "An hour", ("A tour ...",))
+    other = settled([Outcome(Slot("single", (TOUR,)), question)], known)
+    assert [json.loads(line)["id"] for line in other.rejected_text(known)] == [
+        known.rejected[0]["id"]
+    ]
+    assert not other.changes_rejected(known)
+    again = settled([Outcome(Slot("paraphrase", (LOAN,)), question)], known)
+    assert list(again.rejected_text(known)) == []
+    assert again.changes_rejected(known)
+
+
+def test_line_ends_and_a_mark_at_the_start_stay(tmp_path: Path) -> None:
+    text = '\ufeff{"id": "a", "question": "Q?"}\r\n{"id": "b", "question": "R?"}\r\n'
+    (tmp_path / "questions.jsonl").write_bytes(text.encode())
+    known = Known.of(tmp_path)
+    assert [row["id"] for row in known.rows] == ["a", "b"]
+    assert "".join(settled([], known).questions_text(known)) == text
+
+
+def test_a_type_that_is_none_fills_no_slot() -> None:
+    row = {"id": "a", "question_type": ["single"], "made_by": "model", "passages": [LOAN.digest]}
+    assert Known(rows=[row]).filled == []
+    assert [one.id for one in Known(rows=[{**row, "question_type": "single"}]).filled] == ["a"]
