@@ -192,6 +192,7 @@ class _Making:
     def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> int:
         asked, known = self.asked, self._known_by_now()
         found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
+        taken = [slot.id for slot in self.slots if slot.id in known.ids]
         found = found.without(known.ids)
         counts = Counter(one.reason for one in found.rejected)
         lines = [f"{len(found.rows)} of {counted(len(self.slots), 'question')} passed all checks"]
@@ -202,6 +203,8 @@ class _Making:
             for name, why in REASONS.items()
             if counts[name]
         ]
+        is_taken = f"  {len(taken)} not written, since a row has the id: {listed(taken)}"
+        lines += [is_taken] * bool(taken)
         known_too = sum(bool(row["common_knowledge"]) for row in found.rows)
         if known_too:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")

@@ -165,6 +165,18 @@ def test_the_same_command_makes_nothing_twice_and_more_go_on(documents: Document
     assert len(writing) == 4
 
 
+def test_a_question_whose_id_is_taken_is_not_dropped_in_silence(documents: Documents) -> None:
+    documents.make(1)
+    path = documents.path / "questions.jsonl"
+    row = json.loads(path.read_text(encoding="utf-8"))
+    row.update(made_by="a person", question="Who sweeps the yard on Mondays?")
+    del row["passages"]
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    result = documents.make(1)
+    said = f"  1 not written, since a row has the id: {row['id']}"
+    assert said in result.stdout.str()
+
+
 def test_a_full_cache_gives_the_same_files_to_the_byte(documents: Documents) -> None:
     documents.make(9)
     first, asked = documents.texts(), len(documents.asked())
