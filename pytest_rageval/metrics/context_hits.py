@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Final, Literal
 
 from pytest_rageval.model import Sample
 from pytest_rageval.text.tokenize import normalize_unicode
+
+_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
 
 Match = Literal["exact", "normalized", "contains", "holds", "doc_name"]
 
@@ -50,8 +53,8 @@ def find_hits(sample: Sample, match: Match) -> Hits:
 
     ``normalized`` compares after NFKC and case folding, without punctuation and white space (which
     PDF readers put between Chinese characters); ``contains`` normalises too, and accepts either
-    text inside the other, ``holds`` only the expected one inside the retrieved one. Equal expected
-    contexts count once.
+    text inside the other, ``holds`` only the expected one inside the retrieved one, and takes the
+    targets of Markdown's links for none of the text. Equal expected contexts count once.
     """
     contexts = sample.contexts or ()
     if match == "doc_name":
@@ -89,6 +92,8 @@ def _folded(texts: tuple[str, ...], match: Match) -> tuple[str, ...]:
     """Return the texts in the form that is compared; punctuation alone is left unchanged."""
     if match == "exact":
         return texts
+    if match == "holds":  # parsers keep the words of a link, and drop where it leads
+        texts = tuple(_TARGET.sub("]", text) for text in texts)
     return tuple(normalize_unicode(text).replace(" ", "") or text for text in texts)
 
 

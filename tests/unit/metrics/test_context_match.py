@@ -28,6 +28,13 @@ def hits(contexts: Sequence[str], expected: Sequence[str], match: Match, **field
         ("in Paris, France", "paris", {"contains", "holds"}),
         ("paris", "in Paris, France", {"contains"}),
         ("双源CT成像技术", "双源ct", {"contains", "holds"}),
+        (
+            "All rules: see the guide for guests.",
+            "See [the guide](guide.md#g) for guests",
+            {"holds"},
+        ),
+        ("See [the guide](other.md) for guests.", "see the guide for guests", {"holds"}),
+        ("See [the map](guide.md) for guests.", "see [the guide](guide.md) for guests", set()),
         ("Paris", "Rome", set()),
         ("", "Rome", set()),
         # Nothing is left of a text of punctuation; it says nothing that could be found.
