@@ -50,6 +50,13 @@ MADE_BY: Final = "made_by"
 BY_MODEL: Final = "model"
 """What that column says of questions that a model wrote."""
 
+
+def is_by_model(fields: Mapping[str, Any]) -> bool:
+    """Return whether a row says that a model wrote its question, in whatever case."""
+    said = fields.get(MADE_BY)
+    return isinstance(said, str) and said.strip().casefold() == BY_MODEL
+
+
 MAX_GRADE: Final = 1000
 """The largest grade of relevance; more is a score that strayed into the judgements."""
 

@@ -17,7 +17,7 @@ from pytest_rageval.engine.planning.bind_labels import (
     levels_of,
 )
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import BY_MODEL, MADE_BY, HumanLabels, Sample
+from pytest_rageval.model import HumanLabels, Sample, is_by_model
 from pytest_rageval.plugin.exit_status import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
@@ -140,7 +140,7 @@ class Labelling:
 def _made(plan: Plan) -> list[Sample]:
     """Return the questions that a model made."""
     samples = (case for case in plan.cases if isinstance(case, Sample))
-    return [sample for sample in samples if sample.metadata.get(MADE_BY) == BY_MODEL]
+    return [sample for sample in samples if is_by_model(sample.metadata)]
 
 
 def _wanted(plan: Plan) -> HumanLabels:

@@ -16,7 +16,7 @@ from pytest_rageval.datasets.answer_fields import NUGGETS_OF, nuggets_digest
 from pytest_rageval.datasets.reviews import passages_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.first_scenario.scenario_text import SECOND_FILE, file_stem
-from pytest_rageval.model import BY_MODEL, MADE_BY, Case, Sample
+from pytest_rageval.model import BY_MODEL, MADE_BY, Case, Sample, is_by_model
 from pytest_rageval.questions.base import MadeQuestion, Passage, Slot
 from pytest_rageval.questions.make import Outcome
 from pytest_rageval.questions.nuggets import Answered, NuggetList
@@ -156,7 +156,7 @@ def answered_of(sample: Sample) -> Answered:
     """
     question, references = sample.question or "", sample.references or ()
     texts = [*(passages_of(sample) or sample.reference_contexts or ())]
-    if not texts or sample.metadata.get(MADE_BY) != BY_MODEL:
+    if not texts or not is_by_model(sample.metadata):
         texts[:0] = [claimed(MadeQuestion(question, text)) for text in references]
     passages = [Passage(sample.id, "", text, number) for number, text in enumerate(texts, 1)]
     return Answered(Slot("single", passages), question, references)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import BY_MODEL, MADE_BY
+from pytest_rageval.model import is_by_model
 from pytest_rageval.questions.base import (
     PASSAGES,
     REASONS,
@@ -71,7 +71,7 @@ class Known:
         return [
             Filled(str(row.get("id")), row["question_type"], _texts(row, PASSAGES))
             for row in (*self.rows, *settled)
-            if row.get(MADE_BY) == BY_MODEL and str(row.get("question_type")) in SHARES
+            if is_by_model(row) and str(row.get("question_type")) in SHARES
         ]
 
     @property
@@ -94,8 +94,7 @@ class Known:
         return [
             str(row.get("id"))
             for row in self.rows
-            if row.get(MADE_BY) == BY_MODEL
-            and not all(holds(row, quote) for quote in _texts(row, "evidence"))
+            if is_by_model(row) and not all(holds(row, quote) for quote in _texts(row, "evidence"))
         ]
 
 

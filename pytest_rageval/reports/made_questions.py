@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_rageval.model import (
-    BY_MODEL,
-    MADE_BY,
     WEIGHTED_SCORE,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
+    is_by_model,
 )
 from pytest_rageval.stats.summary import summarize
 from pytest_rageval.stats.verdict import score_of
@@ -52,7 +51,7 @@ def made_lines(result: ScenarioResult) -> Iterator[str]:
 
 
 def _is_made(sample: SampleResult) -> bool:
-    return sample.metadata.get(MADE_BY) == BY_MODEL
+    return is_by_model(sample.metadata)
 
 
 def _mean(info: ScenarioInfo, name: str, samples: Sequence[SampleResult], kind: str) -> str:

@@ -21,6 +21,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
     SignificanceTest,
+    is_by_model,
 )
 from pytest_rageval.notebooks.results import EvaluationResult
 from pytest_rageval.text.codec import from_json, to_json
@@ -214,3 +215,12 @@ def test_the_range_of_the_weighted_score(
 def test_types_of_public_classes_resolve(kind: type) -> None:
     """For those who read them at run time, as pydantic and FastAPI do."""
     assert get_type_hints(kind)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_made"),
+    [("model", True), (" Model ", True), ("MODEL", True), ("models", False), (None, False)],
+)
+def test_who_made_a_question_is_told_in_any_case_of_letters(said: object, is_made: bool) -> None:
+    assert is_by_model({"made_by": said}) is is_made
+    assert not is_by_model({})

@@ -17,13 +17,12 @@ from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import (
-    BY_MODEL,
-    MADE_BY,
     Case,
     InvalidRow,
     MadeQuestions,
     Sample,
     ScenarioView,
+    is_by_model,
     value_text,
 )
 from pytest_rageval.scenario.column_names import check_meant
@@ -153,7 +152,7 @@ def made_questions(dataset: Dataset, cases: Sequence[Case]) -> MadeQuestions | N
 
     All that a run could ask are counted, whichever it chooses.
     """
-    made = {case.id for case in cases if case.metadata.get(MADE_BY) == BY_MODEL}
+    made = {case.id for case in cases if is_by_model(case.metadata)}
     if not made:
         return None
     return MadeQuestions(len(made), len(made & dataset.reviewed), dataset.rejected, rows=len(cases))
