@@ -289,7 +289,9 @@ def _read_row(file: DataFile, row: Row | BrokenRow, found: _Reading) -> bool:
     present = case if isinstance(case, Sample) and is_present else None
     reasons = list(_wrong(cells, present))
     if reasons:
-        found.problems.append(Problem(place, "; ".join(reasons)))
+        # A line of the file is no row of a spreadsheet where cells have line breaks.
+        named = f"{shorten(repr(cells['id']))}: " if cells["id"] else ""
+        found.problems.append(Problem(place, f"{named}{'; '.join(reasons)}"))
     elif case is None:
         found.unknown += 1
     elif present is None:

@@ -145,7 +145,7 @@ def test_a_question_that_changed_is_reviewed_again(project: Project) -> None:
     result = project.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
-        ["*questions-review-bo.csv:2: verdict 'no': expected accept, edit, reject.*"]
+        ["*questions-review-bo.csv:2: 'refunds-2': verdict 'no': expected accept, edit, reject.*"]
     )
 
 

@@ -196,15 +196,18 @@ def test_all_problems_are_said_at_once_with_their_lines(tmp_path: Path) -> None:
     )
     written(tmp_path / "b.csv", said(0, "reject")).write_text("id,verdict\na,reject\n", "utf-8")
     assert problems(tmp_path) == [
-        "a.csv:2: verdict 'acept': expected accept, edit, reject. Did you mean 'accept'?",
-        "a.csv:4: no 'reviewer'; write who says so",
-        "a.csv:5: no 'digest': it tells which wording was reviewed, and --rag-label writes it",
-        "a.csv:6: digest '1e+11': expected an x and 12 hexadecimal digits, as --rag-label writes",
+        "a.csv:2: 'refunds-1': verdict 'acept': expected accept, edit, reject. Did you mean "
+        "'accept'?",
+        "a.csv:4: 'refunds-2': no 'reviewer'; write who says so",
+        "a.csv:5: 'refunds-3': no 'digest': it tells which wording was reviewed, and --rag-label "
+        "writes it",
+        "a.csv:6: 'refunds-3': digest '1e+11': expected an x and 12 hexadecimal digits, as "
+        "--rag-label writes",
         "a.csv:7: no 'id'",
-        "a.csv:8: accept, but 'question' is not as it was shown; to change it write edit; accept, "
-        "but 'reference' is not as it was shown; to change it write edit",
-        "a.csv:9: edit, but no 'question'; to take the row out write reject",
-        "a.csv:10: edit, but no 'reference'; to take the row out write reject",
+        "a.csv:8: 'refunds-4': accept, but 'question' is not as it was shown; to change it write "
+        "edit; accept, but 'reference' is not as it was shown; to change it write edit",
+        "a.csv:9: 'refunds-4': edit, but no 'question'; to take the row out write reject",
+        "a.csv:10: 'refunds-4': edit, but no 'reference'; to take the row out write reject",
         "b.csv: no column 'question' and no 'reference' and no 'reviewer' and no 'digest'; it has: "
         "id, verdict. A file of reviews has the columns that --rag-label N writes",
     ]
