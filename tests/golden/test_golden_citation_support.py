@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from others_data import others_data
 
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, AnswerReading, Models
@@ -22,7 +23,6 @@ from pytest_rageval.text.citations import (
     read_citations,
     structured_citations,
 )
-from tests.fakes.others_data import others_data
 from tests.fakes.table_judge import table_judge
 
 LEVELS = {0: "none", 1: "partial", 2: "full", -1: None}

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from others_data import others_data
+
 from pytest_rageval import evaluate
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import Sample
-from tests.fakes.others_data import others_data
 
 MTRAG = """
 name: mtrag

@@ -8,10 +8,10 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from others_data import others_data
 
 from pytest_rageval.stats.labels.agreement import Rated, agreement
 from pytest_rageval.stats.labels.coefficients import spearman
-from tests.fakes.others_data import others_data
 
 LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 import yaml
+from others_data import others_data
 
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.errors import ScenarioError
@@ -22,7 +23,6 @@ from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.first_scenario.questions import UndecidedError
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from tests.fakes.others_data import others_data
 
 READ: Final = {
     "deepeval/dataset-a.csv": "answer references contexts reference_contexts",

@@ -9,11 +9,11 @@ import json
 from typing import Any, Final
 
 import pytest
+from others_data import others_data
 
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from tests.fakes.others_data import others_data
 
 EXPORTS: Final = others_data("data/real-exports")
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 
 import pytest
+from others_data import others_data
 
 from pytest_rageval.questions.base import Documents
-from tests.fakes.others_data import others_data
 
 Read = Callable[..., Documents]
 
