@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -116,12 +117,16 @@ def test_callers_sleep_until_it_is_their_turn() -> None:
     assert time.monotonic() - began >= 0.19
 
 
-def test_a_cancelled_caller_is_not_counted() -> None:
+def test_a_cancelled_caller_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that stands: a machine that pauses books later."""
+    stands = SimpleNamespace(monotonic=lambda: 100.0)  # not that of the event loop
+    monkeypatch.setattr("pytest_rageval.clients.limits.limits.time", stands)
+
     async def main() -> float:
         rates = Rates(None, 10, window_s=0.2)
         began = await rates.start(10.0)
         waiting = asyncio.create_task(rates.start(10.0))
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)  # it begins to wait
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
