@@ -41,7 +41,7 @@ metrics: [recall@5, mrr{refusal}]
 
 gates:
   recall@5: 0.8                     # set it a little below what a run gives today
-  # by:                             # each value of a column is judged, too
+{traps}  # by:                             # each value of a column is judged, too
   #   question_type: {{recall@5: 0.6}}
 """
 
@@ -55,6 +55,10 @@ refusals: phrases
 # skip: [{where: {question_type: unanswerable}}]
 """
 
+
+_TRAPS: Final = """\
+  # missed_refusal: {max: 0.2}      # answers where there is none; name it in 'metrics', too
+"""
 
 _NUGGETS: Final = """\
 # Also: nugget_recall, the share of the row's 'nuggets' that an answer says. Read these lists first.
@@ -89,5 +93,6 @@ def scenario_text(
         refusal=", refusal" if has_unanswerable else "",
         refusals=_REFUSALS if has_unanswerable else "",
         nuggets=_NUGGETS if has_nuggets else "",
+        traps=_TRAPS if has_unanswerable else "",
         judge=pair_text("judge", {**of_judge, "controls": "require"}),
     )
