@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
-from pytest_rageval.datasets.load import data_file, reader_of
-from pytest_rageval.errors import Problem, ScenarioError
-from pytest_rageval.model import value_text
+from pytest_rageval.datasets.load import Dataset, data_file, reader_of
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.model import Case, InvalidRow, value_text
 from pytest_rageval.scenario.column_names import name_key
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 
@@ -58,6 +58,31 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
         rest = [Problem(file.shown, f"and {more} more")] if more > 0 else []
         raise ScenarioError([*problems[:_LISTED], *rest])
     return Corpus(file.shown, {name: tuple(texts) for name, texts in found.items()})
+
+
+def expecting(dataset: Dataset, corpus: Corpus) -> Dataset:
+    """Return the data with the chunks of each row's document as its expected contexts.
+
+    A warning names documents without chunks.
+    """
+    unknown: dict[str, None] = {}
+    cases = [_expecting(case, corpus, unknown) for case in dataset.cases]
+    if not unknown:
+        return replace(dataset, cases=cases)
+    listed = ", ".join(shorten(name) for name in list(unknown)[:_LISTED])
+    more = f", and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+    warning = f"{corpus.shown} has no chunk of these documents: {listed}{more}"
+    return replace(dataset, cases=cases, warnings=(*dataset.warnings, warning))
+
+
+def _expecting(case: Case, corpus: Corpus, unknown: dict[str, None]) -> Case:
+    if isinstance(case, InvalidRow) or case.reference_contexts is not None or case.doc_name is None:
+        return case
+    chunks = corpus.of_document(case.doc_name)
+    if chunks is None:
+        unknown[case.doc_name] = None
+        return case
+    return replace(case, reference_contexts=chunks)
 
 
 def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:

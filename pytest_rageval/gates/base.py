@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.gates.worst_samples import WorstSamples, beyond, lowest
 from pytest_rageval.model import (
     SUPPORT,
     WEIGHTED_SCORE,
@@ -34,12 +35,6 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.spec import BoundSpec, Portion, mistakes, without_own_keys
-from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted
-
-LISTED: Final = 5
-"""How many samples are listed."""
 
 AnySample = Sample | SampleResult
 """A sample before or after it is asked about."""
@@ -66,14 +61,6 @@ BESIDE_MEAN: Final = ("not_applicable", "max_flip")
 
 AS_RUN = "as_run"
 """What the page calls a gate that it does not decide again for other weights."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorstSamples:
-    """``rows`` are samples with their figures, worst first; ``heading`` says how many there are."""
-
-    heading: str
-    rows: tuple[tuple[str, SampleResult], ...]
 
 
 class Watch(ABC):
@@ -175,7 +162,7 @@ class Gate(ABC):
         """
         targets = () if self.by_labels else self.targets
         columns = [targets_of(result.info)[target] for target in targets]
-        found = (_lowest(result, column) for column in columns)
+        found = (lowest(result, column) for column in columns)
         return [listed for listed in found if listed.rows]
 
 
@@ -420,38 +407,3 @@ def bound_result(
 def margin_of(found: GateResult) -> float:
     """Return the margin of a verdict as a sort key: a missing figure is the worst."""
     return -math.inf if found.margin is None else found.margin
-
-
-def beyond(
-    result: ScenarioResult, target: str, bound: Bound, observed: float | None
-) -> list[WorstSamples]:
-    """Return the samples beyond the bound, on the side of the observed figure."""
-    end = bound.side(-math.inf if observed is None else observed)
-    is_above = end.min is None
-    known = [
-        (score, sample)
-        for sample in weighing(result)
-        if is_scored(score := score_of(sample, target))
-    ]
-    found = [(score, sample) for score, sample in known if not end.holds(score)]
-    found.sort(key=lambda row: -row[0] if is_above else row[0])
-    if not found:
-        return []
-    side, extreme = ("above", "highest") if is_above else ("below", "lowest")
-    heading = f"{target} is {side} {end.end:g} in {len(found)} of {counted(len(known), 'sample')}"
-    rows = tuple((f"{score:.4f}", sample) for score, sample in found[:LISTED])
-    return [WorstSamples(f"{heading}; the {extreme}:", rows)]
-
-
-def _lowest(result: ScenarioResult, column: MetricColumn) -> WorstSamples:
-    """Return the samples with the worst scores of a metric, without those that are best."""
-    scores = ((score_of(sample, column.name), sample) for sample in weighing(result))
-    known = [(column.to_unit(score), score, sample) for score, sample in scores if is_scored(score)]
-    known = sorted((one for one in known if one[0] < 1.0), key=lambda one: one[0])
-    rows = tuple((f"{score:.4f}", sample) for _, score, sample in known[:LISTED])
-    return WorstSamples(f"the worst scores of {column.name}:", rows)
-
-
-def weighing(result: ScenarioResult) -> list[SampleResult]:
-    """Return the samples that count in a mean: to be scored, and with a weight above 0."""
-    return [sample for sample in result.samples if sample.is_expected and sample.sample_weight]

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from pytest_rageval.gates.base import (
-    LISTED,
     UNIT,
     Gate,
     GateKind,
     Location,
-    WorstSamples,
     bound_result,
     make_gates,
     targets_of,
-    weighing,
 )
 from pytest_rageval.gates.unscored import UnscoredGate
+from pytest_rageval.gates.worst_samples import LISTED, WorstSamples, weighing
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,

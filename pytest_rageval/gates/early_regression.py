@@ -1,4 +1,4 @@
-"""When ``no_regression`` is certain before all samples are scored."""
+"""Which falls ``no_regression`` allows, and when that is certain before all samples are scored."""
 
 from __future__ import annotations
 
@@ -6,30 +6,76 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal
 
-from pytest_rageval.gates.base import AnySample, Watch, targets_of
+from pytest_rageval.gates.base import AnySample, Gate, Watch, targets_of
 from pytest_rageval.gates.mean import score_range
 from pytest_rageval.model import (
+    TOLERANCE,
     WEIGHTED_SCORE,
+    Baseline,
     Bound,
     Sample,
     SampleResult,
     ScenarioInfo,
+    SignificanceTest,
 )
 from pytest_rageval.stats.certainty import GrowingMean, GrowingSum
-from pytest_rageval.stats.comparison import paired_scores
 from pytest_rageval.stats.paired import correction_used
 from pytest_rageval.stats.weights import is_scored, resolve_weight
 
-if TYPE_CHECKING:
-    from pytest_rageval.gates.regression import RegressionGate
-
 _Ends = tuple[float, float]
 
+Mode = Literal["significant", "exceeds", "non_inferior", "any"]
+"""What a regression is.
 
-def watch_falls(
-    gate: RegressionGate, info: ScenarioInfo, samples: Sequence[AnySample], error: float
+``significant``: a significant fall by more than ``max_drop``; ``exceeds``: a fall that is
+significantly larger than ``max_drop``; ``non_inferior``: a fall larger than ``max_drop`` cannot
+be excluded; ``any``: a fall by more than ``max_drop``, even by chance.
+"""
+Undecided = Literal["fail", "pass"]
+"""The verdict without enough pairs, or if data of this size cannot show anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class FallGate(Gate):
+    """Which falls against a saved run are allowed; what decides them is a subclass's ``check``.
+
+    ``spans`` are the widths of the metrics' ranges.
+    """
+
+    name: str
+    baseline: Baseline
+    higher_is_better: Mapping[str, bool]
+    max_drop: float
+    relative: bool
+    mode: Mode
+    test: SignificanceTest
+    spans: Mapping[str, float]
+    min_pairs: float
+    undecided: Undecided
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The metrics that it is about."""
+        return tuple(self.higher_is_better)
+
+    @property
+    def compared_with(self) -> Baseline:
+        """The run that it compares with."""
+        return self.baseline
+
+    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch | None:
+        """Return what follows the falls; None where every sample is needed."""
+        return None if self.by_labels else _watch_falls(self, info, samples, error)
+
+    def pairs_needed(self, required: int) -> int:
+        """Return how many pairs ``min_pairs`` asks for, of so many samples of the baseline."""
+        return math.ceil(self.min_pairs * required - TOLERANCE)
+
+
+def _watch_falls(
+    gate: FallGate, info: ScenarioInfo, samples: Sequence[AnySample], error: float
 ) -> FallWatch | None:
     """Return what follows the falls of all metrics; None where every sample is needed.
 
@@ -52,7 +98,7 @@ def watch_falls(
 
 
 def _fall(
-    gate: RegressionGate,
+    gate: FallGate,
     info: ScenarioInfo,
     metric: str,
     weighing: Mapping[str, tuple[int, float]],
@@ -83,7 +129,7 @@ def _fall(
     )
 
 
-def _can_be_early(gate: RegressionGate, info: ScenarioInfo) -> bool:
+def _can_be_early(gate: FallGate, info: ScenarioInfo) -> bool:
     """Return whether a verdict can be known before every sample is scored.
 
     Holes can make a fall undecided. In mode ``exceeds`` the test must have a result whatever the
@@ -98,13 +144,13 @@ def _can_be_early(gate: RegressionGate, info: ScenarioInfo) -> bool:
     return has_result and _times(gate) / (gate.test.n_resamples + 1) < gate.test.alpha
 
 
-def _times(gate: RegressionGate) -> int:
+def _times(gate: FallGate) -> int:
     """Return what the smallest p of a metric is multiplied by."""
     used = correction_used(gate.test.test, gate.test.correction)
     return len(gate.targets) if used == "holm" else 1
 
 
-def _pairs_needed(gate: RegressionGate, required: int) -> int:
+def _pairs_needed(gate: FallGate, required: int) -> int:
     """Return with how many pairs the gate is decided, of those that must be there."""
     if gate.undecided == "pass":
         return 1
@@ -117,7 +163,7 @@ def _pairs_needed(gate: RegressionGate, required: int) -> int:
     return max(needed, least)
 
 
-def _before(gate: RegressionGate, info: ScenarioInfo, metric: str, name: str) -> _Ends:
+def _before(gate: FallGate, info: ScenarioInfo, metric: str, name: str) -> _Ends:
     """Return between which ends the score of the baseline lies that a pair will have.
 
     A weighted score leaves out metrics that apply in this run only: it is then a mean of the rest.
@@ -134,13 +180,13 @@ def _before(gate: RegressionGate, info: ScenarioInfo, metric: str, name: str) ->
     return min(found), max(found)
 
 
-def _ends(gate: RegressionGate, metric: str, ours: _Ends, theirs: _Ends) -> _Ends:
+def _ends(gate: FallGate, metric: str, ours: _Ends, theirs: _Ends) -> _Ends:
     """Return the ends of what is left of the allowed fall: it is linear in both scores."""
     corners = [_left(gate, metric, now, before) for now, before in product(ours, theirs)]
     return min(corners), max(corners)
 
 
-def _left(gate: RegressionGate, metric: str, now: float, before: float) -> float:
+def _left(gate: FallGate, metric: str, now: float, before: float) -> float:
     """Return what a pair leaves of the allowed fall; below 0 it fell by more."""
     gain = now - before if gate.higher_is_better[metric] else before - now
     return gain + (gate.max_drop * before if gate.relative else gate.max_drop)
@@ -167,9 +213,7 @@ class FallWatch(Watch):
 
     follows_scores: ClassVar[bool] = True
 
-    def __init__(
-        self, gate: RegressionGate, info: ScenarioInfo, falls: Mapping[str, _Fall]
-    ) -> None:
+    def __init__(self, gate: FallGate, info: ScenarioInfo, falls: Mapping[str, _Fall]) -> None:
         self._gate = gate
         self._info = info
         self._falls = falls
@@ -184,6 +228,9 @@ class FallWatch(Watch):
 
     def add(self, sample: SampleResult) -> None:
         """Note the scores of a sample that has some in the baseline."""
+        # It imports numpy, which runs without a comparison need not load.
+        from pytest_rageval.stats.comparison import paired_scores
+
         for metric, fall in self._falls.items():
             if sample.invalid is not None or sample.index not in fall.known:
                 continue

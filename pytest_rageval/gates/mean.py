@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,15 +31,14 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, FlipChance, Portion
-from pytest_rageval.stats.answer_kinds import Applicable, applicable
-from pytest_rageval.stats.open_figures import open_text
+from pytest_rageval.stats.caveats import Applicable, applicable, remarks_of
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.stats.wording import estimate_text
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.certainty import GrowingMean
-    from pytest_rageval.stats.flips import SecondRun
+    from pytest_rageval.stats.stability import SecondRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +142,12 @@ class MeanGate(BoundedGate):
         return {"kind": "mean", "target": self.target, "ends": ends_of(self.bound)}
 
 
-def remarks_of(result: ScenarioResult, target: str) -> Iterator[str]:
-    """Yield what is said beside a mean of holes, and of answers that count as worst."""
-    yield open_text(result, target)
-    left = applicable(result.samples, target)
-    yield "" if left is None else str(left)
-
-
 def again_of(info: ScenarioInfo, samples: Sequence[SampleResult], target: str) -> SecondRun | None:
     """Return what is known of a second run; None where no judge is asked several times."""
     if not info.repeated:
         return None
     # Not at the top: most scenarios ask once.
-    from pytest_rageval.stats.flips import second_run
+    from pytest_rageval.stats.stability import second_run
 
     return second_run(info, samples, target)
 

@@ -22,7 +22,8 @@ from pytest_rageval.gates.base import (
     UndecidedGate,
     targets_of,
 )
-from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided, corrected_gate
+from pytest_rageval.gates.early_regression import Mode, Undecided
+from pytest_rageval.gates.regression import RegressionGate, corrected_gate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,

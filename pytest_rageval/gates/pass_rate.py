@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
-    LISTED,
     UNIT,
     AnySample,
     Gate,
@@ -18,11 +17,11 @@ from pytest_rageval.gates.base import (
     Location,
     NoThresholdsError,
     ShareSpec,
-    WorstSamples,
     bound_result,
     ends_of,
 )
 from pytest_rageval.gates.mean import MeanWatch
+from pytest_rageval.gates.worst_samples import LISTED, WorstSamples
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.verdict import badness, is_ruled_out, score_of, shortfalls

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
 from typing import ClassVar, Final, Literal, TypeVar
 
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import AnySample, Gate, Location, Watch, WorstSamples
-from pytest_rageval.gates.fallen import fallen
+from pytest_rageval.gates.base import Location
+from pytest_rageval.gates.early_regression import FallGate
+from pytest_rageval.gates.worst_samples import WorstSamples, fallen
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
-    Baseline,
     Corrected,
     Correction,
     GateResult,
     HumanLabels,
     MetricComparison,
-    ScenarioInfo,
     ScenarioResult,
     SignificanceTest,
 )
@@ -29,16 +27,6 @@ from pytest_rageval.stats.verdict import is_ruled_out
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
-Mode = Literal["significant", "exceeds", "non_inferior", "any"]
-"""What a regression is.
-
-``significant``: a significant fall by more than ``max_drop``; ``exceeds``: a fall that is
-significantly larger than ``max_drop``; ``non_inferior``: a fall larger than ``max_drop`` cannot
-be excluded; ``any``: a fall by more than ``max_drop``, even by chance.
-"""
-Undecided = Literal["fail", "pass"]
-"""The verdict without enough pairs, or if data of this size cannot show anything."""
-
 AnyFinding = TypeVar("AnyFinding", "_Finding", "_CorrectedFinding")
 
 UNDECIDED: Final = "'undecided: pass'"
@@ -46,32 +34,8 @@ FEW_PAIRS: Final = f"{UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
 
 
 @dataclass(frozen=True, slots=True)
-class RegressionGate(Gate):
-    """Tests all its metrics together, and names those that fell or that cannot be decided.
-
-    ``spans`` are the widths of the metrics' ranges.
-    """
-
-    name: str
-    baseline: Baseline
-    higher_is_better: Mapping[str, bool]
-    max_drop: float
-    relative: bool
-    mode: Mode
-    test: SignificanceTest
-    spans: Mapping[str, float]
-    min_pairs: float
-    undecided: Undecided
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The metrics that it is about."""
-        return tuple(self.higher_is_better)
-
-    @property
-    def compared_with(self) -> Baseline:
-        """The run that it compares with."""
-        return self.baseline
+class RegressionGate(FallGate):
+    """Tests all its metrics together, and names those that fell or that cannot be decided."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
@@ -103,17 +67,6 @@ class RegressionGate(Gate):
         there = sum(name in ours for name in self.baseline.ids)
         reason = self._too_few(result, there, "are in this run")
         return f"{reason}; to let it pass: {FEW_PAIRS}" if reason else ""
-
-    def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> Watch | None:
-        """Return what follows the falls; None where every sample is needed."""
-        # Not at the top: most runs ask about every sample.
-        from pytest_rageval.gates.early_regression import watch_falls
-
-        return None if self.by_labels else watch_falls(self, info, samples, error)
-
-    def pairs_needed(self, required: int) -> int:
-        """Return how many pairs ``min_pairs`` asks for, of so many samples of the baseline."""
-        return math.ceil(self.min_pairs * required - TOLERANCE)
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the samples that are worse than in the baseline."""

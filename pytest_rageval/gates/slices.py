@@ -21,10 +21,10 @@ from pytest_rageval.gates.base import (
     GateOptionError,
     Location,
     Watch,
-    WorstSamples,
     each_gate,
     margin_of,
 )
+from pytest_rageval.gates.worst_samples import WorstSamples
 from pytest_rageval.model import (
     CAUSE,
     Baseline,

@@ -25,6 +25,7 @@ from pytest_rageval.gates.base import (
     bound_result,
     ends_of,
     largest_share,
+    make_gates,
     margin_of,
 )
 from pytest_rageval.model import (
@@ -123,6 +124,14 @@ class UnscoredGate(Gate):
         """Return what the page computes it from."""
         shares = [[name, ends_of(bound)] for name, bound in self.shares.items()]
         return {"kind": "unscored", "ends": ends_of(self.bound), "shares": shares}
+
+
+def gates_of(info: ScenarioInfo) -> list[Gate]:
+    """Return the gates of a scenario; if it has any, ``unscored`` is one of them."""
+    gates = make_gates(info.gates, info)
+    if gates and not any(gate.name == "unscored" for gate in gates):
+        gates.append(UnscoredGate())
+    return gates
 
 
 class UnscoredWatch(Watch):

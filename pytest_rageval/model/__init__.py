@@ -6,6 +6,19 @@ All hold JSON types: frozen msgspec Structs, except for samples, which are froze
 
 from __future__ import annotations
 
+from pytest_rageval.model.comparison import (
+    BEST,
+    Baseline,
+    CauseChange,
+    Comparing,
+    Comparison,
+    Contest,
+    MetricComparison,
+    RankedVariant,
+    Ranking,
+    SignificanceTest,
+    VariantPair,
+)
 from pytest_rageval.model.labels import (
     CHOSEN,
     RANDOM,
@@ -21,13 +34,11 @@ from pytest_rageval.model.labels import (
 from pytest_rageval.model.result import (
     NO_CONTROLS,
     Case,
-    Comparison,
     ControlVerdict,
     Counts,
     Estimate,
     GateResult,
     InvalidRow,
-    MetricComparison,
     MetricSummary,
     RunInfo,
     Sample,
@@ -38,23 +49,14 @@ from pytest_rageval.model.result import (
     verdicts_of,
 )
 from pytest_rageval.model.scenario import (
-    BEST,
     FILLED_AS,
     SEPARATOR,
-    Baseline,
     Bound,
-    CauseChange,
-    Comparing,
-    Contest,
     Diagnosis,
     MetricColumn,
-    RankedVariant,
-    Ranking,
     Sampling,
     ScenarioInfo,
     ScenarioView,
-    SignificanceTest,
-    VariantPair,
     finite_ends,
     title_of,
 )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
+from pytest_rageval.model.comparison import Comparison, Ranking
 from pytest_rageval.model.labels import Agreement, Corrected
-from pytest_rageval.model.scenario import Ranking, ScenarioInfo
+from pytest_rageval.model.scenario import ScenarioInfo
 from pytest_rageval.model.value import (
     BUDGET,
     NOT_ASKED,
@@ -19,7 +20,6 @@ from pytest_rageval.model.value import (
     REPLAY,
     WEIGHTED_SCORE,
     Cause,
-    Correction,
     Count,
     Figure,
     GateOutcome,
@@ -245,55 +245,6 @@ class GateResult(Value, frozen=True):
     baseline: str = ""
     metric: str = ""
     flip_chance: float | None = None
-
-
-class MetricComparison(Value, frozen=True, rename={"a_mean": "A_mean", "b_mean": "B_mean"}):
-    """A metric in two runs, A (this one) and B (the baseline), over the samples that both scored.
-
-    Means are weighted by sample; ``diff`` is A - B with its interval. ``p_value`` is the raw
-    two-sided one and None where no test can say anything, ``p_adjusted`` is adjusted over the
-    metrics that are judged together and None for one that is only shown, ``significant`` means
-    ``p_adjusted`` below alpha. ``smallest_detectable`` is the difference that this many samples
-    would have shown with a power of 80 %. ``note`` says what is odd. ``groups`` counts the groups
-    of samples, None where each sample is its own. ``undecided`` says why no data of this size
-    could have shown a difference, empty where it could.
-    """
-
-    a_mean: float | None
-    b_mean: float | None
-    diff: float | None
-    ci_low: float | None
-    ci_high: float | None
-    p_value: float | None
-    p_adjusted: float | None
-    significant: bool
-    n: int
-    n_nonzero: int
-    method: str
-    smallest_detectable: float | None
-    note: str = ""
-    groups: int | None = None
-    undecided: str = ""
-
-
-_IN_FILES: Final = {"only_a": "only_here", "only_b": "only_in_baseline"}
-
-
-class Comparison(Value, frozen=True, rename=_IN_FILES):
-    """A run (A) against its ``baseline`` (B), joined by sample id.
-
-    ``correction`` is how the p-values were adjusted. ``alpha`` is that of this one look, where a
-    series of ``looks`` shares it.
-    """
-
-    baseline: str
-    test: str
-    alpha: float
-    metrics: Mapping[str, MetricComparison]
-    only_a: Sequence[str] = ()
-    only_b: Sequence[str] = ()
-    correction: Correction = "holm"
-    looks: int = 1
 
 
 class Estimate(Value, frozen=True):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
+from pytest_rageval.model.comparison import Baseline, Comparing, Contest
 from pytest_rageval.model.labels import HumanLabels, MadeQuestions
 from pytest_rageval.model.value import (
     CAUSE,
@@ -14,128 +15,11 @@ from pytest_rageval.model.value import (
     TOLERANCE,
     WEIGHTED_SCORE,
     Band,
-    Cause,
-    Correction,
-    TestName,
     Value,
 )
 
-BEST: Final = "best"
-"""The name of the gate that compares the variants of a scenario."""
-
 SEPARATOR: Final = "::"
 """What separates a scenario's name from that of its variant."""
-
-
-class Contest(Value, frozen=True):
-    """The variants of a scenario in the order of its file, and how they are compared.
-
-    They are ranked by the metric ``of``. ``at_least`` is the variant than which none may be
-    significantly better, for the gate ``best``; None without that gate. ``min_pairs`` is the least
-    share of the samples that all variants have to score. With ``anyway`` variants are ranked even
-    if their questions or metrics differ.
-    """
-
-    names: tuple[str, ...]
-    of: str = WEIGHTED_SCORE
-    at_least: str | None = None
-    alpha: float = 0.05
-    n_resamples: int = 10_000
-    seed: int = 42
-    min_pairs: float = 0.9
-    anyway: bool = False
-
-    @property
-    def reference(self) -> str:
-        """The variant that the others are described against: ``at_least``, else the first."""
-        return self.at_least or self.names[0]
-
-
-class RankedVariant(Value, frozen=True):
-    """A variant's mean of the metric over the common samples, with its interval.
-
-    ``n`` counts these samples. Variants that share one of the ``letters`` cannot be told apart;
-    empty where nothing can be said.
-    """
-
-    name: str
-    mean: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n: int
-    letters: str = ""
-
-
-class VariantPair(Value, frozen=True):
-    """Two variants over the common samples; ``diff`` is the mean of ``a`` minus that of ``b``.
-
-    ``a`` ranks above ``b``. The interval is that of this pair alone. ``p_value`` is the raw
-    two-sided one, ``p_adjusted`` that of max-T over all pairs; both are None where no test can say
-    anything. ``smallest_detectable`` is the difference that this many samples would have shown
-    among all pairs with a power of 80 %, None where none would. ``a_wins`` and ``b_wins`` count the
-    samples on which one scores better than the other.
-    """
-
-    a: str
-    b: str
-    diff: float | None
-    ci_low: float | None
-    ci_high: float | None
-    p_value: float | None
-    p_adjusted: float | None
-    significant: bool
-    n: int
-    a_wins: int
-    b_wins: int
-    method: str
-    smallest_detectable: float | None
-
-
-class CauseChange(Value, frozen=True):
-    """How many low answers of one cause a variant mends and adds, against the reference.
-
-    ``mended``: low for this cause in ``reference`` and not low in ``variant``; ``new``: the other
-    way round.
-    """
-
-    variant: str
-    reference: str
-    cause: Cause
-    mended: int
-    new: int
-
-
-class Ranking(Value, frozen=True):
-    """The variants of a scenario by the mean of ``metric``, best first.
-
-    ``common`` samples of ``total`` have a score in every variant: means and pairs are about these,
-    or, where a variant has no score at all, about what the others share. ``undecided`` says why the
-    variants cannot be told apart by letters at all, empty where they can. ``complete``: every
-    variant of the scenario is here, and all of its samples ran.
-    """
-
-    scenario: str
-    metric: str
-    alpha: float
-    variants: Sequence[RankedVariant]
-    pairs: Sequence[VariantPair] = ()
-    common: int = 0
-    total: int = 0
-    undecided: str = ""
-    causes: Sequence[CauseChange] = ()
-    remarks: Sequence[str] = ()
-    complete: bool = True
-    higher_is_better: bool = True
-
-    @property
-    def best(self) -> str:
-        """The name of the variant with the best mean."""
-        return self.variants[0].name
-
-    def pair(self, one: str, other: str) -> VariantPair | None:
-        """Return the pair of two variants, in whichever order; None where they were not tested."""
-        names = {one, other}
-        return next((pair for pair in self.pairs if {pair.a, pair.b} == names), None)
 
 
 class Bound(Value, frozen=True):
@@ -258,28 +142,6 @@ def finite_ends(ends: tuple[float, float]) -> tuple[float | None, float | None]:
     return low, high
 
 
-class SignificanceTest(Value, frozen=True):
-    """How a difference of two runs is tested for chance; ``alpha`` is two-sided.
-
-    ``looks`` runs in a row are held against one baseline, and share ``alpha``.
-    """
-
-    test: TestName = "permutation"
-    alpha: float = 0.05
-    n_resamples: int = 10_000
-    seed: int = 42
-    correction: Correction = "max-t"
-    looks: int = 1
-
-
-class Comparing(Value, frozen=True):
-    """The comparison that a scenario asks for; empty ``metrics`` mean all."""
-
-    baseline: str
-    metrics: tuple[str, ...] = ()
-    test: SignificanceTest = SignificanceTest()
-
-
 class Sampling(Value, frozen=True):
     """Which rows are asked: ``n`` of them, drawn by ``seed``; the others have those of ``against``.
 
@@ -294,24 +156,6 @@ class Sampling(Value, frozen=True):
     drawn: frozenset[str] = frozenset()
     certain: frozenset[str] = frozenset()
     changed: frozenset[str] | None = None
-
-
-class Baseline(Value, frozen=True):
-    """Another run: the ids of its samples, and for each metric their scores by id.
-
-    ``weighted_score`` is among the metrics when the run has all of this scenario's; it is weighed
-    as this scenario weighs.
-    """
-
-    name: str
-    ids: Sequence[str]
-    scores: Mapping[str, Mapping[str, float | None]]
-    failed: Mapping[str, Sequence[str]] = NOTHING
-    """By metric, the samples on which it failed in that run: they have no weighted score."""
-    digests: Mapping[str, str] = NOTHING
-    """The digests of its answers by sample id, where labels are compared."""
-    judged: Mapping[str, Mapping[str, float]] = NOTHING
-    """By metric and sample id, the share of the results that is judged, where not all are."""
 
 
 class Diagnosis(Value, frozen=True):

@@ -9,7 +9,7 @@ from html import escape
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, RunInfo, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
-from pytest_rageval.stats.open_figures import band_of
+from pytest_rageval.stats.caveats import band_of
 from pytest_rageval.text.printable import one_line
 
 _NO_SCORE = "no score"

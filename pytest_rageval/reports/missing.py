@@ -14,8 +14,7 @@ from pytest_rageval.model import (
     MetricSummary,
     ScenarioResult,
 )
-from pytest_rageval.stats.answer_kinds import applicable, kinds_of_answers
-from pytest_rageval.stats.open_figures import open_lines
+from pytest_rageval.stats.caveats import applicable, kinds_of_answers, open_lines
 from pytest_rageval.stats.summary import replies_text, reply_counts
 from pytest_rageval.stats.verdict import has_failed, unwritten
 from pytest_rageval.stats.weights import is_scored

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Final
 
 from pytest_rageval.gates.base import Gate, GateOptionError, make_gates, targets_of
-from pytest_rageval.gates.regression import Mode, RegressionGate
+from pytest_rageval.gates.early_regression import Mode
+from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,

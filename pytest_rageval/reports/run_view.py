@@ -26,7 +26,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.model.value import Band
 from pytest_rageval.reports.missing import Missing, missing_in
-from pytest_rageval.stats.open_figures import band_of, judged_text
+from pytest_rageval.stats.caveats import band_of, judged_text
 from pytest_rageval.stats.verdict import (
     badness,
     is_judged,

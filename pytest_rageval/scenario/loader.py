@@ -24,7 +24,7 @@ from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
 from pytest_rageval.scenario.overrides import NameOf, Override, pinned_runs
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
-from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.schema import Scenario, must_be_filled
 from pytest_rageval.scenario.spec import existing, kind_of, model_at, reworded
 from pytest_rageval.scenario.variants import (
     SECTIONS,
@@ -437,21 +437,3 @@ def refuse_empty(tree: YamlTree) -> None:
                 "is empty; write a value, or take the key out. Where you mean null, write null"
             )
             tree.problem(path, f"{dotted(path)}: {message}")
-
-
-def must_be_filled(path: YamlPath) -> bool:
-    """Return whether an empty value at ``path`` of a scenario is a mistake.
-
-    Not in a row, where it is a missing one; nor is a variant that changes nothing.
-
-    >>> must_be_filled(("gates", "em")), must_be_filled(("dataset", 0, "answer"))
-    (True, False)
-    """
-    if path[:1] == ("variants",) and path[1:]:
-        return must_be_filled(path[2:])
-    is_ours = bool(path) and (path[0] in Scenario.model_fields or path[0] == "variants")
-    section, step = path[:1], path[1:2]
-    is_of_row = section in (("dataset",), ("answers",)) and (
-        step == ("rows",) or any(isinstance(at, int) for at in step)
-    )
-    return is_ours and not is_of_row

@@ -355,7 +355,7 @@ def _refuse_empty(tree: YamlTree, path: tuple[str, ...], where: str) -> None:
         raise OptionError([Problem(where, message)])
     if tree.empty:
         # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
-        from pytest_rageval.scenario.loader import must_be_filled
+        from pytest_rageval.scenario.schema import must_be_filled
 
         found = [(*path, *steps) for steps in tree.empty if must_be_filled((*path, *steps))]
         message = "is empty; expected a value, or null to remove the key"

@@ -64,6 +64,7 @@ from pytest_rageval.scenario.spec import (
     refuse_half_characters,
     without_own_keys,
 )
+from pytest_rageval.scenario.yaml.tree import YamlPath
 
 EmptyAnswer = Literal["worst", "missing", "error"]
 MatchName = Literal["exact", "normalized", "contains", "holds", "doc_name"]
@@ -417,3 +418,21 @@ def null_says_something(path: Sequence[str | int]) -> bool | None:
     if found is None or (at == len(path) and is_many):
         return None
     return found.default is not None and NoneType in get_args(found.annotation)
+
+
+def must_be_filled(path: YamlPath) -> bool:
+    """Return whether an empty value at ``path`` of a scenario is a mistake.
+
+    Not in a row, where it is a missing one; nor is a variant that changes nothing.
+
+    >>> must_be_filled(("gates", "em")), must_be_filled(("dataset", 0, "answer"))
+    (True, False)
+    """
+    if path[:1] == ("variants",) and path[1:]:
+        return must_be_filled(path[2:])
+    is_ours = bool(path) and (path[0] in Scenario.model_fields or path[0] == "variants")
+    section, step = path[:1], path[1:2]
+    is_of_row = section in (("dataset",), ("answers",)) and (
+        step == ("rows",) or any(isinstance(at, int) for at in step)
+    )
+    return is_ours and not is_of_row

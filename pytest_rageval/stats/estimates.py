@@ -23,10 +23,9 @@ Each end falls, or stays, with each score: the mean less both distances does, si
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -39,7 +38,7 @@ from pytest_rageval.model import (
     Sampling,
     ScenarioResult,
 )
-from pytest_rageval.stats.influence import dot, sum_of_squares
+from pytest_rageval.stats.labels.influence import dot, sum_of_squares
 from pytest_rageval.stats.summary import group_sums, weighted_interval
 from pytest_rageval.stats.verdict import has_failed, score_of
 from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
@@ -390,66 +389,3 @@ def _all_asked(parts: Sequence[_Class]) -> list[tuple[float, float, int]]:
         rows += [(new, scale * weight, first + at) for new, _, weight, at in part.asked]
         first += len(part.units)
     return rows
-
-
-def drawn_rows(
-    ids: Collection[str],
-    n: int,
-    seed: int,
-    *,
-    groups: Mapping[str, str] = NOTHING,
-    changed: Collection[str] = (),
-    whole: Collection[str] = (),
-) -> frozenset[str]:
-    """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
-
-    Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
-    average. The ``whole`` rows, which have no older score, are all drawn and are among the ``n``.
-    Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at
-    least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
-
-    >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
-    ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']
-    """
-    if n >= len(ids):
-        return frozenset(ids)
-    units: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for name in ids:
-        units[("group", groups[name]) if name in groups else ("row", name)].append(name)
-    without, other = frozenset(whole), frozenset(changed)
-    is_whole = {key: not without.isdisjoint(names) for key, names in units.items()}
-    parts: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
-    for key, names in units.items():
-        if not is_whole[key]:
-            parts[not other.isdisjoint(names)].append(key)
-    drawn = [key for key in units if is_whole[key]]
-    fixed = sum(len(units[key]) for key in drawn)
-    count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))
-    least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in parts.values())
-    if count < least or n < LEAST_ASKED:
-        rows = math.ceil(least * (len(ids) - fixed) / max(len(units) - len(drawn), 1))
-        raise ValueError(_too_small(n, fixed, max(rows, LEAST_ASKED - fixed)))
-    sizes = {part: len(parts[part]) for part in sorted(parts)}
-    for part, size in _allocated(sizes, count).items():
-        drawn += sorted(parts[part], key=lambda key: _place(seed, *key))[:size]
-    return frozenset(name for key in drawn for name in units[key])
-
-
-def _too_small(n: int, fixed: int, least: int) -> str:
-    without = f"{fixed} without an older score, and " if fixed else ""
-    return f"a sample of {n} rows is too small: it takes {without}{least} others at least"
-
-
-def _place(seed: int, kind: str, name: str) -> bytes:
-    return hashlib.sha256(f"{seed}\n{kind}\n{name}".encode()).digest()
-
-
-def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
-    """Return how many of ``count`` units to draw in each part, in proportion to its size."""
-    found = {part: min(LEAST_IN_CLASS, size) for part, size in sizes.items()}
-    for _ in range(count - sum(found.values())):
-        owed = {
-            part: size * count - found[part] * sum(sizes.values()) for part, size in sizes.items()
-        }
-        found[max(sorted(owed), key=owed.__getitem__)] += 1
-    return found

@@ -1,14 +1,16 @@
-"""Counts verdicts that change when a judge is asked several times."""
+"""How steady a judge is: verdicts that its repeats change, and the chance of another mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from pytest_rageval.model import REPEATS, SampleResult, ScenarioInfo
-from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.stats.weights import weighted_mean
+from pytest_rageval.model import REPEATS, WEIGHTED_SCORE, Bound, SampleResult, ScenarioInfo
+from pytest_rageval.stats.summary import standard_deviation
+from pytest_rageval.stats.verdict import score_of, shortfalls
+from pytest_rageval.stats.weights import is_scored, rescale, weighted_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +89,129 @@ def as_in(
         for column in info.metrics
     )
     return replace(sample, scores=scores, weighted_score=overall)
+
+
+LEAST: Final = 0.001
+"""The smallest chance that is told: the tails of a normal distribution are not those of a judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondRun:
+    """How far the mean would move if the judge were asked again, as often as in this run.
+
+    ``sd`` is the standard deviation of the mean: 0 where all repeats agree, None where fewer than
+    half of the ``judged`` samples are ``known``, which have scores of two repeats or more.
+    """
+
+    repeats: int
+    judged: int
+    known: int
+    sd: float | None
+
+    def chance(self, mean: float, bound: Bound) -> float | None:
+        """Return how likely the verdict of ``bound`` is another one the next time, 0.001 to 1.
+
+        The next mean is normal around this one; both runs have chance in them. None where no
+        repeats differ, and where that is not known.
+        """
+        if not self.sd:
+            return None
+        width = self.sd * math.sqrt(2.0)
+        below = -math.inf if bound.min is None else (bound.min - mean) / width
+        above = math.inf if bound.max is None else (bound.max - mean) / width
+        if bound.holds(mean):
+            flips = _beyond(-below) + _beyond(above)
+        else:
+            near, far = sorted((abs(below), abs(above)))
+            flips = _beyond(near) - _beyond(far)
+        return max(flips, LEAST)
+
+    def said(self, mean: float, bound: Bound) -> str:
+        """Return in words how sure the verdict of ``bound`` is."""
+        if self.sd is None:
+            return f"how sure this is, is not known: {self.lacking}"
+        chance = self.chance(mean, bound)
+        if chance is None:
+            lacking = "" if self.known == self.judged else f", {self.lacking}"
+            samples = "sample" if self.known == 1 else "samples"
+            return f"no flip seen in {self.repeats} repeats of {self.known} {samples}{lacking}"
+        share = "less than 1" if chance < 0.005 else f"{100.0 * chance:.0f}"
+        return f"a second run would differ in {share} %"
+
+    @property
+    def lacking(self) -> str:
+        """How many samples lack a second score."""
+        if not self.judged:
+            return "the judge scored no sample"
+        few = self.judged - self.known
+        return f"{few} of {self.judged} judged samples lack a second score"
+
+
+def second_run(
+    info: ScenarioInfo, samples: Iterable[SampleResult], target: str
+) -> SecondRun | None:
+    """Return what is known of a second run; None where no judge is asked for it several times.
+
+    Each sample adds w²s²/k: its weight, the variance of its repeats (divisor k - 1), how many
+    there are. One that asks no judge, such as an empty answer, adds nothing. One without a second
+    score adds the mean variance of the others, as of one repeat: not known is not steady.
+    """
+    asked = _asked(info, target)
+    if not asked:
+        return None
+    scored = [s for s in samples if s.is_expected and is_scored(score_of(s, target))]
+    weights = rescale([sample.sample_weight for sample in scored])
+    judged = [
+        (weight, found)
+        for sample, weight in zip(scored, weights, strict=True)
+        if weight and (found := _repeated(info, sample, target, asked)) is not None
+    ]
+    known = [(weight, found) for weight, found in judged if len(found) > 1]
+    repeats = max((len(found) for _, found in known), default=0)
+    if 2 * len(known) < len(judged) or not known:
+        return SecondRun(repeats, len(judged), len(known), None)
+    variances = [_variance(found) for _, found in known]
+    typical = math.fsum(variances) / len(variances)
+    parts = [w * w * s / len(f) for (w, f), s in zip(known, variances, strict=True)]
+    parts += [weight * weight * typical for weight, found in judged if len(found) < 2]
+    sd = math.sqrt(math.fsum(parts)) / math.fsum(weights)
+    return SecondRun(repeats, len(judged), len(known), sd)
+
+
+def _asked(info: ScenarioInfo, target: str) -> list[str]:
+    """Return the metrics behind ``target`` that a judge is asked for more than once."""
+    if target != WEIGHTED_SCORE:
+        return [target] if target in info.repeated else []
+    weighing = (column.name for column in info.metrics if column.weight > 0.0)
+    return [name for name in weighing if name in info.repeated]
+
+
+def _repeated(
+    info: ScenarioInfo, sample: SampleResult, target: str, asked: Sequence[str]
+) -> list[float] | None:
+    """Return what the score would be by each repeat that has one; None if no judge was asked.
+
+    Of an answer that the judge found nothing in the repeats are not on record: none has a score.
+    """
+    repeats = repeats_of(sample, asked)
+    if any(sample.left_out.get(name) == "answer" for name in asked if name not in repeats):
+        return []
+    if not repeats:
+        return None
+    if target != WEIGHTED_SCORE:
+        return [value for value in repeats[target] if is_scored(value)]
+    whole = min(map(len, repeats.values()))
+    complete = [at for at in range(whole) if all(is_scored(of[at]) for of in repeats.values())]
+    values = [as_in(info, sample, repeats, at).weighted_score for at in complete]
+    return [value for value in values if is_scored(value)]
+
+
+def _variance(values: Sequence[float]) -> float:
+    # The float mean of equal values may be another number.
+    spread = standard_deviation(values) if len(set(values)) > 1 else 0.0
+    return spread * spread if spread else 0.0
+
+
+def _beyond(deviations: float) -> float:
+    """Return the chance that a normal value lies so many standard deviations above its mean."""
+    return math.erfc(deviations / math.sqrt(2.0)) / 2.0

@@ -14,10 +14,10 @@ import numpy as np
 import people_and_judges
 from people_and_judges import Both
 
-from pytest_rageval.stats.influence import Counted, table_interval
 from pytest_rageval.stats.labels.coefficients import cohen_kappa, kappa_influence
 from pytest_rageval.stats.labels.corrected import Judged, corrected_mean
 from pytest_rageval.stats.labels.corrected_means import verdict_mean
+from pytest_rageval.stats.labels.influence import Counted, table_interval
 from pytest_rageval.stats.summary import weighted_interval
 
 RUN = 300

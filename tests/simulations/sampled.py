@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import populations
 
-from pytest_rageval.stats.estimates import Row, drawn_rows, estimate
+from pytest_rageval.engine.planning.bind_asked import drawn_rows
+from pytest_rageval.stats.estimates import Row, estimate
 
 ROWS = 1000
 UNIT = (0.0, 1.0)

@@ -1,14 +1,16 @@
-"""How answers are read: the style of citations is found in all rows, the phrases are chosen."""
+"""How answers are read: the style of citations, the phrases of refusals, what came before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from pytest_rageval.datasets.answer_fields import CONVERSATION
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import Case, MetricColumn, Sample, finite_ends
-from pytest_rageval.scenario.answer_specs import CitationsSpec, RefusalsSpec
+from pytest_rageval.scenario.answer_specs import CitationsSpec, ConversationSpec, RefusalsSpec
 from pytest_rageval.text.citations import CitationRule, find_style
 from pytest_rageval.text.refusals import RefusalRule, fits
 
@@ -38,13 +40,14 @@ def bind_answers(
         _check_refusals(binding, metrics, refusals, samples, is_answered=is_answered)
     _warn_of_half(binding, metrics)
     conditions = refusals.conditions if refusals is not None else None
-    return AnswerRules(
+    rules = AnswerRules(
         None if citations is None else _rule(binding, citations, samples, is_answered=is_answered),
         None if refusals is None else RefusalRule(tuple(refusals.language), tuple(refusals.also)),
         None if conditions is None else tuple(conditions),
         refusals is not None and refusals.empty == "refused",
         () if refusals is None else tuple(_questions(refusals)),
     )
+    return _with_history(binding, metrics, samples, rules)
 
 
 def _questions(spec: RefusalsSpec) -> Iterator[BoundMetric]:
@@ -142,3 +145,34 @@ def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
                 f"gates: {name} alone is met by a system that {answers} everything; "
                 f"bound {other}, too"
             )
+
+
+def _with_history(
+    binding: Binding,
+    metrics: Sequence[BoundMetric],
+    samples: Sequence[Sample],
+    rules: AnswerRules,
+) -> AnswerRules:
+    """Return the rules with what judges see of earlier turns; remark what that leaves out."""
+    longest = max((len(sample.history or ()) for sample in samples), default=0)
+    if not longest:
+        return rules
+    spec = binding.scenario.conversation or ConversationSpec()
+    if longest > spec.turns and any(metric.info.asks for metric in metrics):
+        binding.remarks.append(
+            f"judges see the last {spec.turns} messages before a question, of up to {longest} "
+            f"(conversation: {{turns: {longest}}} shows all)"
+        )
+    _remark_on_groups(binding, samples)
+    return replace(rules, turns=spec.turns, history_is_evidence=spec.evidence)
+
+
+def _remark_on_groups(binding: Binding, samples: Sequence[Sample]) -> None:
+    if binding.scenario.group_by is not None:
+        return
+    has_column = any(CONVERSATION in sample.metadata for sample in samples)
+    hint = f"write group_by: {CONVERSATION}"
+    binding.remarks.append(
+        "intervals take the turns of a conversation as independent: "
+        + (hint if has_column else f"give rows a {CONVERSATION}, and {hint}")
+    )

@@ -6,14 +6,19 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.answer_columns import offers, outdated_lists, read_of_answers
-from pytest_rageval.engine.planning.bind_columns import check_columns, check_named_columns
+from pytest_rageval.engine.planning.bind_columns import (
+    check_columns,
+    check_named_columns,
+    check_pools,
+)
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.scoring.score_sample import without_empty_answers
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import (
@@ -22,6 +27,7 @@ from pytest_rageval.model import (
     MadeQuestions,
     Sample,
     ScenarioView,
+    answer_digest,
     is_by_model,
     value_text,
 )
@@ -33,18 +39,34 @@ from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.text.json_value import json_text
 
-if TYPE_CHECKING:
-    from pytest_rageval.datasets.corpus import Corpus
+
+def bind_dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
+    """Return the data as they are scored: changed by hooks, with empty answers as asked for.
+
+    None when they cannot be used.
+    """
+    dataset = _read(binding)
+    if dataset is None:
+        return None
+    human = binding.scenario.human
+    if human is not None and human.column:  # hooks may give other answers than were labelled
+        binding.row_digests = {
+            case.id: answer_digest(case.answer, case.contexts)
+            for case in dataset.cases
+            if isinstance(case, Sample)
+        }
+    dataset = _changed(binding, dataset, view)
+    if binding.scenario.empty_answer == "missing":
+        dataset = replace(dataset, cases=without_empty_answers(dataset.cases))
+    return dataset
 
 
-def bind_dataset(binding: Binding) -> Dataset | None:
-    """Return the data set, or None when it cannot be used."""
+def _read(binding: Binding) -> Dataset | None:
     spec = binding.scenario.dataset
     if spec is UNREADABLE or (spec.rows == [] and binding.loaded.tree.problems):
         return None  # what is wrong with it is reported already
     try:
-        dataset = _load(binding, spec)
-        corpus = _corpus(binding)
+        dataset = _with_corpus(binding, _load(binding, spec))
     except ScenarioError as error:
         binding.problems += error.problems
     except MissingExtraError as error:
@@ -56,7 +78,7 @@ def bind_dataset(binding: Binding) -> Dataset | None:
         skips = binding.scenario.skip
         binding.remarks += offers(binding, dataset, lambda case: _marked(case, skips, ()))
         binding.remarks += outdated_lists(dataset)
-        return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
+        return _with_top_k(binding, dataset)
     return None
 
 
@@ -169,37 +191,15 @@ def _unused(variant: str) -> str:
     )
 
 
-def _corpus(binding: Binding) -> Corpus | None:
+def _with_corpus(binding: Binding, dataset: Dataset) -> Dataset:
     spec = binding.scenario.corpus
     if spec is None or binding.scenario.dataset.qrels_path is not None:
-        return None  # TREC files name no expected document
+        return dataset  # TREC files name no expected document
     # Not at the top: most scenarios have none.
-    from pytest_rageval.datasets.corpus import load_corpus
+    from pytest_rageval.datasets.corpus import expecting, load_corpus
 
-    return load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
-
-
-def _with_corpus(binding: Binding, dataset: Dataset, corpus: Corpus | None) -> Dataset:
-    """Return the data with the chunks of each row's document as its expected contexts."""
-    if corpus is None:
-        return dataset
-    unknown: dict[str, None] = {}
-    cases = [_expecting(case, corpus, unknown) for case in dataset.cases]
-    if unknown:
-        listed = ", ".join(shorten(name) for name in list(unknown)[:5])
-        more = f", and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-        binding.warnings.append(f"{corpus.shown} has no chunk of these documents: {listed}{more}")
-    return replace(dataset, cases=cases)
-
-
-def _expecting(case: Case, corpus: Corpus, unknown: dict[str, None]) -> Case:
-    if isinstance(case, InvalidRow) or case.reference_contexts is not None or case.doc_name is None:
-        return case
-    chunks = corpus.of_document(case.doc_name)
-    if chunks is None:
-        unknown[case.doc_name] = None
-        return case
-    return replace(case, reference_contexts=chunks)
+    corpus = load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
+    return expecting(dataset, corpus)
 
 
 def _with_top_k(binding: Binding, dataset: Dataset) -> Dataset:
@@ -244,25 +244,8 @@ def bind_cases(
     if invalid and len(invalid) == len(cases) and not binding.problems:
         binding.problems += _all_invalid(invalid, dataset.shown)
     _check_doc_weights(binding, cases)
-    _check_pools(binding, cases, metrics)
+    check_pools(binding, cases, metrics)
     return cases
-
-
-def _check_pools(binding: Binding, cases: Sequence[Case], metrics: Sequence[BoundMetric]) -> None:
-    """Refuse metrics that estimate by what was left unjudged on purpose, where nothing was."""
-    if not any(metric.info.needs_pool for metric in metrics):
-        return
-    judged = [case.reference_ids or {} for case in cases if isinstance(case, Sample)]
-    if any(-1 in grades.values() for grades in judged):
-        return
-    for metric in metrics:
-        if metric.info.needs_pool:
-            message = (
-                f"metrics[{metric.position}]: {metric.info.name} estimates by documents of grade "
-                "-1 (in the pool, not judged), and no judgement has it: without them it is 'map', "
-                "to five digits. Write 'map'"
-            )
-            binding.problem(message, "metrics", metric.position)
 
 
 def _with_its_checks(case: Case, line: int | None, misspelt: Mapping[str, str]) -> Case:
@@ -375,7 +358,7 @@ def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
         binding.problem(message, "doc_weights")
 
 
-def bind_samples(binding: Binding, dataset: Dataset, view: ScenarioView) -> Dataset:
+def _changed(binding: Binding, dataset: Dataset, view: ScenarioView) -> Dataset:
     """Return the data with the samples that run: metrics, gates and saved runs see only those."""
     samples = tuple(case for case in dataset.cases if isinstance(case, Sample))
     left, remarks = binding.change_samples(view, samples)

@@ -14,7 +14,7 @@ from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import MetricInfo
-from pytest_rageval.model import Sample
+from pytest_rageval.model import Case, Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
 from pytest_rageval.scenario.fields import (
     ANSWERED_FIELDS,
@@ -333,3 +333,20 @@ def _asked_by_a_test(binding: Binding) -> str:
         "; if a test function asks it (rag_scenario), name this file otherwise, like "
         f"{other}: pytest runs each *.rageval.yaml by itself"
     )
+
+
+def check_pools(binding: Binding, cases: Sequence[Case], metrics: Sequence[BoundMetric]) -> None:
+    """Refuse metrics that estimate by what was left unjudged on purpose, where nothing was."""
+    if not any(metric.info.needs_pool for metric in metrics):
+        return
+    judged = [case.reference_ids or {} for case in cases if isinstance(case, Sample)]
+    if any(-1 in grades.values() for grades in judged):
+        return
+    for metric in metrics:
+        if metric.info.needs_pool:
+            message = (
+                f"metrics[{metric.position}]: {metric.info.name} estimates by documents of grade "
+                "-1 (in the pool, not judged), and no judgement has it: without them it is 'map', "
+                "to five digits. Write 'map'"
+            )
+            binding.problem(message, "metrics", metric.position)

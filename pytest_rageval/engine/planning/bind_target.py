@@ -11,12 +11,13 @@ from functools import partial
 from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.engine.plan import TargetPlan
+from pytest_rageval.engine.plan import NOT_SENT, TargetPlan
 from pytest_rageval.engine.planning.answer_columns import read_of_answers
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in
 from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.answer_specs import ConversationSpec
 from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.scenario.spec import reworded
 from pytest_rageval.targets.base import (
@@ -206,3 +207,14 @@ def _options(
                 message = f"target.{name}: {reworded(detail, may_quote=False)}".replace(".:", ":")
             binding.problem(message, "target", *path)
     return None
+
+
+def target_of_turns(binding: Binding, target: TargetPlan) -> TargetPlan:
+    """Return how the target is asked about rows with a history.
+
+    One that is not sent it is a problem: it would be asked other questions than the rows hold.
+    """
+    spec = binding.scenario.conversation or ConversationSpec()
+    if spec.send and not target.takes_history:
+        binding.problem(f"target: {NOT_SENT}", "target")
+    return replace(target, has_history=spec.send, sends_history=spec.send)

@@ -22,7 +22,6 @@ from pytest_rageval.engine.planning.bind_baselines import bind_baselines
 from pytest_rageval.engine.planning.bind_cases import (
     bind_cases,
     bind_dataset,
-    bind_samples,
     lines_of_data,
     made_questions,
     own_names,
@@ -38,7 +37,6 @@ from pytest_rageval.engine.planning.bind_keys import (
 )
 from pytest_rageval.engine.planning.bind_metrics import bind_models
 from pytest_rageval.engine.planning.binding import Binding, ChangeSamples, metric_name
-from pytest_rageval.engine.scoring.score_sample import without_empty_answers
 from pytest_rageval.errors import (
     BaselineError,
     DuplicateNameError,
@@ -53,7 +51,6 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
     ScenarioView,
-    answer_digest,
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
@@ -168,7 +165,7 @@ def _bind(
     """Return the plan; None when nothing can be made of the data, see the binding's problems."""
     scenario = binding.scenario
     metrics, info = bind_keys(binding, view.path, nodeid)
-    dataset = _dataset(binding, view)
+    dataset = bind_dataset(binding, view)
     columns = dataset.metadata_columns if dataset is not None else None
     target = None if answers_given else _target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
@@ -194,12 +191,10 @@ def _bind(
             info = replace(info, human=human)
     metrics = _filled(binding, metrics, cases, provided)
     answers = _answers(binding, metrics, cases, is_answered="answer" in provided)
-    if any(isinstance(case, Sample) and case.history for case in cases):
-        # Not at the top: most rows follow nothing.
-        from pytest_rageval.engine.planning.bind_history import bind_history, target_of_turns
+    if target is not None and _has_history(cases):
+        from pytest_rageval.engine.planning.bind_target import target_of_turns
 
-        answers = bind_history(binding, metrics, cases, answers)
-        target = None if target is None else target_of_turns(binding, target)
+        target = target_of_turns(binding, target)
     asking = (*metrics, *(() if answers is None else answers.asked))
     models = bind_models(binding, asking)
     judge = scenario.judge
@@ -281,12 +276,17 @@ def _answers(
 ) -> AnswerRules | None:
     scenario = binding.scenario
     is_asked = any(metric.info.section or metric.info.of_table for metric in metrics)
-    if scenario.citations is None and scenario.refusals is None and not is_asked:
+    is_read = scenario.citations is not None or scenario.refusals is not None or is_asked
+    if not is_read and not _has_history(cases):
         return None
-    # Not at the top: most scenarios do not say how answers cite or refuse.
+    # Not at the top: most scenarios do not say how answers cite or refuse, and follow nothing.
     from pytest_rageval.engine.planning.bind_answers import bind_answers
 
     return bind_answers(binding, metrics, cases, is_answered=is_answered)
+
+
+def _has_history(cases: Sequence[Case]) -> bool:
+    return any(isinstance(case, Sample) and case.history for case in cases)
 
 
 def _saved_columns(binding: Binding) -> Mapping[str, str] | None:
@@ -335,24 +335,6 @@ def _measured(
 
         found["code"] = {one.column.name: digests_of(source, [one]) for one in own}
     return found
-
-
-def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
-    """Return the data as they are scored: changed by hooks, with empty answers as asked for."""
-    dataset = bind_dataset(binding)
-    if dataset is None:
-        return None
-    human = binding.scenario.human
-    if human is not None and human.column:  # hooks may give other answers than were labelled
-        binding.row_digests = {
-            case.id: answer_digest(case.answer, case.contexts)
-            for case in dataset.cases
-            if isinstance(case, Sample)
-        }
-    dataset = bind_samples(binding, dataset, view)
-    if binding.scenario.empty_answer == "missing":
-        dataset = replace(dataset, cases=without_empty_answers(dataset.cases))
-    return dataset
 
 
 def _with_data(
@@ -411,7 +393,7 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     plan = replace(plan, info=info)
     if binding.scenario.sample is not None:
         # Not at the top: most scenarios ask all rows.
-        from pytest_rageval.engine.planning.bind_sample import bind_sample, refuse_sample
+        from pytest_rageval.engine.planning.bind_asked import bind_sample, refuse_sample
 
         plan = bind_sample(binding, plan) if compares else refuse_sample(binding, plan)
     info = plan.info
@@ -419,7 +401,7 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     warn_of_what_is_lost(binding, plan.metrics, gated)
     if plan.rename is None and binding.scenario.stop is not None:
         # Not at the top: most scenarios do not stop early.
-        from pytest_rageval.engine.planning.bind_stop import bind_stop
+        from pytest_rageval.engine.planning.bind_asked import bind_stop
 
         stop = bind_stop(binding, replace(plan, info=info), is_tested=not compares)
         info = replace(info, stop=stop)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from pytest_rageval.engine.plan import Plan, in_random_order
 from pytest_rageval.engine.scoring.score_sample import invalid_result
-from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import AnySample, Gate, Watch, read_by
+from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import (
     InvalidRow,
     SampleResult,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.gates.base import Gate, make_gates, read_by
-from pytest_rageval.gates.unscored import UnscoredGate
+from pytest_rageval.gates.unscored import UnscoredGate, gates_of
 from pytest_rageval.model import (
     BEST,
     FILLED,
@@ -21,7 +21,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     Value,
 )
-from pytest_rageval.stats.open_figures import doubtful_figures
+from pytest_rageval.stats.caveats import doubtful_figures
 from pytest_rageval.stats.verdict import is_beyond_budget
 
 
@@ -205,14 +205,6 @@ def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:
     names = tuple(metric.name for metric in info.metrics)
     weighing = [metric for metric in info.metrics if metric.weight > 0.0]
     return names if len(weighing) == 1 else (*names, WEIGHTED_SCORE)
-
-
-def gates_of(info: ScenarioInfo) -> list[Gate]:
-    """Return the gates of a scenario; if it has any, ``unscored`` is one of them."""
-    gates = make_gates(info.gates, info)
-    if gates and not any(gate.name == "unscored" for gate in gates):
-        gates.append(UnscoredGate())
-    return gates
 
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.gates.mean import MeanGate
+from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import (
     RETRIEVAL,
     TARGET,

@@ -10,8 +10,8 @@ from pytest_rageval.clients.http import missing_credentials
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.forecast import Forecast
-from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import UndecidedGate
+from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.reports.needed_rows import rows_of_saved_run
 from pytest_rageval.stats.wording import counted

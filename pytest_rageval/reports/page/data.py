@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, read_by
-from pytest_rageval.gates.mean import again_of, remarks_of
+from pytest_rageval.gates.mean import again_of
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
@@ -38,8 +38,8 @@ from pytest_rageval.reports.page.people import people_data
 from pytest_rageval.reports.page.support import has_table, support_data
 from pytest_rageval.reports.run_view import ComparedRun, RunView
 from pytest_rageval.results.run_point import RunPoint, change_of
+from pytest_rageval.stats.caveats import doubtful_figures, remarks_of
 from pytest_rageval.stats.comparison import paired_scores
-from pytest_rageval.stats.open_figures import doubtful_figures
 from pytest_rageval.stats.summary import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final
 
 from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
-from pytest_rageval.stats.influence import Counted, Unit, dot, sum_of_squares, table_interval
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.cells import judged_of
 from pytest_rageval.stats.labels.coefficients import (
@@ -30,6 +29,7 @@ from pytest_rageval.stats.labels.coefficients import (
     spearman,
     spearman_influence,
 )
+from pytest_rageval.stats.labels.influence import Counted, Unit, dot, sum_of_squares, table_interval
 from pytest_rageval.stats.labels.strata import (
     Scale,
     cut_of,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, combinations
 
-from pytest_rageval.stats.influence import Cell, Influence, Table, Unit, dot, sum_of_squares
+from pytest_rageval.stats.labels.influence import Cell, Influence, Table, Unit, dot, sum_of_squares
 
 
 def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:

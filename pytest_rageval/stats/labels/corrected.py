@@ -41,8 +41,8 @@ from itertools import compress
 from typing import Final
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.influence import dot, sum_of_squares
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.labels.influence import dot, sum_of_squares
 from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
 

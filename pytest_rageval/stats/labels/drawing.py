@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_rageval.model import Draw
-from pytest_rageval.stats.influence import Z_95, dot
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, residuals
+from pytest_rageval.stats.labels.influence import Z_95, dot
 from pytest_rageval.stats.labels.strata import CHANGED, Member, code_in
 from pytest_rageval.stats.summary import group_sums
 

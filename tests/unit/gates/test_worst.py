@@ -9,8 +9,8 @@ from typing import Any
 
 from decided_result import Scores, decided
 
-from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import WorstSamples
+from pytest_rageval.gates.unscored import gates_of
+from pytest_rageval.gates.worst_samples import WorstSamples
 from pytest_rageval.model import GateResult, MetricColumn, ScenarioResult
 
 NOISE = MetricColumn("noise", higher_is_better=False)

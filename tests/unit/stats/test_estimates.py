@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.engine.planning.bind_asked import drawn_rows
 from pytest_rageval.model import (
     NOT_DRAWN,
     Baseline,
@@ -21,7 +22,6 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.estimates import (
     Row,
-    drawn_rows,
     estimate,
     estimates_of,
 )

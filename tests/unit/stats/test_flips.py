@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.stats.flips import SecondRun, second_run
+from pytest_rageval.stats.stability import SecondRun, second_run
 
 Info = Callable[..., ScenarioInfo]
 A = MetricColumn("a")

@@ -20,8 +20,8 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
+from pytest_rageval.stats.caveats import judged_text, open_lines, open_text
 from pytest_rageval.stats.holes import judged_shares, open_mean, what_decides
-from pytest_rageval.stats.open_figures import judged_text, open_lines, open_text
 from pytest_rageval.stats.summary import summarize_scenario
 
 NDCG = MetricColumn("ndcg@10", retrieves=True)

@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 
-from pytest_rageval.stats.influence import Counted, Measure, Table, table_interval
 from pytest_rageval.stats.labels.coefficients import (
     ac_influence,
     area_under_curve,
@@ -26,6 +25,7 @@ from pytest_rageval.stats.labels.coefficients import (
     spearman,
     spearman_influence,
 )
+from pytest_rageval.stats.labels.influence import Counted, Measure, Table, table_interval
 
 SQUARE = [[7, 2, 1, 1], [3, 6, 2, 1], [1, 2, 9, 4], [1, 1, 3, 8]]
 WIDE = [[5, 3, 4, 1, 2], [1, 1, 3, 6, 2]]

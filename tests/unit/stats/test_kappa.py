@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
-from pytest_rageval.stats.influence import Counted, Table, table_interval
 from pytest_rageval.stats.labels.coefficients import cohen_kappa, gwet_ac, kappa_influence
+from pytest_rageval.stats.labels.influence import Counted, Table, table_interval
 
 # 8 of 10 agree. Rows sum to 3, 2, 5 and columns to 3, 3, 4.
 THREE = [[2, 1, 0], [0, 2, 0], [1, 0, 4]]

@@ -1,25 +1,33 @@
-"""Which rows of a scenario are asked: ``sample``, drawn and checked against the older run."""
+"""Which rows are asked: ``sample`` draws them, ``stop`` asks no more once verdicts are certain."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.planning.bind_baselines import compared_runs, comparing_gates, saved_run
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.verdict.certainty import watch_of
 from pytest_rageval.errors import BaselineError, Problem, unknown_name
-from pytest_rageval.gates.base import GateOptionError, each_gate
+from pytest_rageval.gates.base import Gate, GateOptionError, UndecidedGate, each_gate
+from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import (
+    BEST,
     NOT_DRAWN,
+    NOTHING,
     Baseline,
     Case,
     Sample,
     Sampling,
+    ScenarioInfo,
     answer_digest,
     value_text,
 )
-from pytest_rageval.stats.estimates import drawn_rows
+from pytest_rageval.stats.estimates import LEAST_ASKED, LEAST_IN_CLASS
 from pytest_rageval.stats.weights import field_value
 
 if TYPE_CHECKING:
@@ -174,3 +182,128 @@ def _with_skipped(cases: Sequence[Case], drawn: frozenset[str]) -> list[Case]:
         else case
         for case in cases
     ]
+
+
+def drawn_rows(
+    ids: Collection[str],
+    n: int,
+    seed: int,
+    *,
+    groups: Mapping[str, str] = NOTHING,
+    changed: Collection[str] = (),
+    whole: Collection[str] = (),
+) -> frozenset[str]:
+    """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
+
+    Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
+    average. The ``whole`` rows, which have no older score, are all drawn and are among the ``n``.
+    Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at
+    least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
+
+    >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
+    ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']
+    """
+    if n >= len(ids):
+        return frozenset(ids)
+    units: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in ids:
+        units[("group", groups[name]) if name in groups else ("row", name)].append(name)
+    without, other = frozenset(whole), frozenset(changed)
+    is_whole = {key: not without.isdisjoint(names) for key, names in units.items()}
+    parts: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
+    for key, names in units.items():
+        if not is_whole[key]:
+            parts[not other.isdisjoint(names)].append(key)
+    drawn = [key for key in units if is_whole[key]]
+    fixed = sum(len(units[key]) for key in drawn)
+    count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))
+    least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in parts.values())
+    if count < least or n < LEAST_ASKED:
+        rows = math.ceil(least * (len(ids) - fixed) / max(len(units) - len(drawn), 1))
+        raise ValueError(_too_small(n, fixed, max(rows, LEAST_ASKED - fixed)))
+    sizes = {part: len(parts[part]) for part in sorted(parts)}
+    for part, size in _allocated(sizes, count).items():
+        drawn += sorted(parts[part], key=lambda key: _place(seed, *key))[:size]
+    return frozenset(name for key in drawn for name in units[key])
+
+
+def _too_small(n: int, fixed: int, least: int) -> str:
+    without = f"{fixed} without an older score, and " if fixed else ""
+    return f"a sample of {n} rows is too small: it takes {without}{least} others at least"
+
+
+def _place(seed: int, kind: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}\n{kind}\n{name}".encode()).digest()
+
+
+def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
+    """Return how many of ``count`` units to draw in each part, in proportion to its size."""
+    found = {part: min(LEAST_IN_CLASS, size) for part, size in sizes.items()}
+    for _ in range(count - sum(found.values())):
+        owed = {
+            part: size * count - found[part] * sum(sizes.values()) for part, size in sizes.items()
+        }
+        found[max(sorted(owed), key=owed.__getitem__)] += 1
+    return found
+
+
+def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
+    """Return when to stop: 0.0 once all gates are decided, at an error bound, or None for never.
+
+    It is said why a scenario with ``stop`` never stops early. ``is_tested``: a test function asks.
+    """
+    stop = binding.scenario.stop
+    if stop is None or not plan.info.gates or binding.problems or binding.refusals:
+        return None
+    error = 0.0 if stop == "decided" else float(stop)
+    info = replace(plan.info, stop=error)
+    gates = {gate.name: gate for gate in gates_of(info)}
+    watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
+    waits = any(watch is not None and watch.follows_scores for watch in watches.values())
+    late = [name for name, watch in watches.items() if watch is None]
+    late += _needing_all(plan.info)
+    # What has no run to compare with yet needs every sample of the first one.
+    refused = [name for name in late if not _is_undecided(gates.get(name))]
+    if refused and error:
+        reasons = " and ".join(_reasons(refused, gates))
+        message = "an error bound is for gates on means and pass_rate, and for no_regression in "
+        message += f"mode any or exceeds, and {reasons}"
+        binding.problem(f"stop: {message}; write 'stop: decided', or remove it", "stop")
+    elif late:
+        binding.remarks.append(
+            f"stop: nothing stops early: gate {_listed(late)} needs every sample"
+        )
+    elif not waits:
+        message = "needs a gate on a mean, pass_rate, or no_regression: the others do not wait"
+        binding.problem(f"stop: {message} for scores", "stop")
+    elif is_tested:
+        binding.remarks.append("stop: nothing stops early: a test function does the asking")
+    elif not plan.is_asked:
+        binding.remarks.append("stop: has no effect: no model and no target is asked")
+    else:
+        return error
+    return None
+
+
+def _needing_all(info: ScenarioInfo) -> list[str]:
+    """Return the gate that compares this variant with others, if there is one."""
+    return [BEST] if info.contest is not None and info.contest.at_least is not None else []
+
+
+def _is_undecided(gate: Gate | None) -> bool:
+    return gate is not None and isinstance(gate.leaf, UndecidedGate)
+
+
+def _reasons(late: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:
+    """Yield which gates an error bound is not for; why, where the name does not tell."""
+    by_people = [name for name in late if name in gates and gates[name].leaf.by_labels]
+    others = [name for name in late if name not in by_people]
+    if others:
+        yield f"there is {_listed(others)}"
+    if by_people:
+        verb = "is" if len(by_people) == 1 else "are"
+        yield f"{_listed(by_people)} {verb} judged by labels, which needs every sample"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
