@@ -75,13 +75,13 @@ def value_in_text(text: str, name: str = "a cell") -> Any:
     return found if isinstance(found, list | Mapping) else None
 
 
-def value_or_text(text: str) -> Any:
-    """Return the list or mapping that ``text`` spells, else the text: also where it is too deep."""
+def value_or_text(value: Any) -> Any:
+    """Return the list or mapping that a text spells; else the value: also where it is too deep."""
     try:
-        found = value_in_text(text)
+        found = value_in_text(value) if isinstance(value, str) else None
     except BadValueError:
-        return text
-    return text if found is None else found
+        return value
+    return value if found is None else found
 
 
 def list_in_text(text: str) -> list[Any] | None:

@@ -126,7 +126,7 @@ class _LikelyColumns:
         for row in self._rows:
             value = row.fields.get(column)
             if not is_missing(value) and value not in ("", [], {}):
-                yield value_or_text(value) if row.tabular and isinstance(value, str) else value
+                yield value_or_text(value) if row.tabular else value
 
 
 def is_of_training(column: str, keys: frozenset[str]) -> bool:

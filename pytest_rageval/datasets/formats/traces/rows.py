@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_rageval.datasets.formats.traces.content import Document, decoded
-from pytest_rageval.datasets.formats.traces.span import Span
-from pytest_rageval.datasets.formats.traces.steps import (
+from pytest_rageval.datasets.formats.traces.conventions import (
     answer_of,
     contexts_of,
     documents_in_output,
@@ -24,6 +23,7 @@ from pytest_rageval.datasets.formats.traces.steps import (
     question_of,
     text_at,
 )
+from pytest_rageval.datasets.formats.traces.span import Span
 
 _SEARCHES: Final = re.compile(
     r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
