@@ -21,6 +21,7 @@ from pytest_rageval.importing.promptfoo_providers import (
     Provider,
     prompts_of,
     providers_of,
+    with_id,
 )
 from pytest_rageval.importing.promptfoo_rows import CHECKS, ImportedTests, Rows
 from pytest_rageval.importing.promptfoo_scripts import scripts_text
@@ -202,10 +203,7 @@ def _asked(
 
 
 def _is_echo(config: Part) -> bool:
-    given = [part.value for part in config.of("providers").parts()]
-    return [
-        provider.get("id") if isinstance(provider, dict) else provider for provider in given
-    ] == ["echo"]
+    return [with_id(part.value).get("id") for part in config.of("providers").parts()] == ["echo"]
 
 
 def _echoed(

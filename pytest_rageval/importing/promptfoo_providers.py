@@ -21,6 +21,7 @@ from pytest_rageval.importing.templates import Path, is_template, names_in, rewr
 from pytest_rageval.importing.written_files import Code
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.text.json_value import change_texts
 
 _SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "openai": (None, None),
@@ -45,6 +46,7 @@ _CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "
 _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
+_HAVE_VARIABLES: Final = ("url", "headers", "body", "query")
 _PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
@@ -104,18 +106,8 @@ class Provider:
         if prompt.system is not None:
             raise NotTakenError("messages of a chat cannot be put into a request over HTTP")
         known = {**places, ("prompt",): user}
-        return {
-            key: _filled(value, known) if key in ("url", "body", "query", "headers") else value
-            for key, value in self.target.items()
-        }
-
-
-def _filled(value: Any, places: Mapping[Path, str]) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _filled(part, places) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_filled(part, places) for part in value]
-    return rewritten(value, places) if isinstance(value, str) else value
+        shown = {key: self.target[key] for key in _HAVE_VARIABLES if key in self.target}
+        return {**self.target, **change_texts(shown, lambda text: rewritten(text, known))}
 
 
 def providers_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Provider]:
@@ -136,11 +128,7 @@ def _named(value: Any) -> str:
 
 
 def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
-    value = part.value
-    if isinstance(value, dict) and "id" not in value and len(value) == 1:  # {openai:gpt-4: {...}}
-        ((name, options),) = value.items()
-        value = {**(options if isinstance(options, dict) else {}), "id": name}
-    given = value if isinstance(value, dict) else {"id": value}
+    given = with_id(part.value)
     name, config = str(given.get("id")), given.get("config") or {}
     if not isinstance(config, dict):
         raise NotTakenError("its config is no mapping")
@@ -158,6 +146,14 @@ def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
     target = _http(name, config, part, notes) if is_http else chat_target(name, config, part, notes)
     label = str(given.get("label") or (shown_url(target["url"]) if is_http else target["model"]))
     return Provider(label, target, not is_http, only, where=part.where)
+
+
+def with_id(given: Any) -> dict[str, Any]:
+    """Return a provider with its ``id``; it may be written as that, or {openai:gpt-4: {...}}."""
+    if isinstance(given, dict) and "id" not in given and len(given) == 1:
+        ((name, options),) = given.items()
+        return {**(options if isinstance(options, dict) else {}), "id": name}
+    return given if isinstance(given, dict) else {"id": given}
 
 
 def chat_target(
