@@ -18,11 +18,11 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     parse_contexts,
     plain_text,
+    read_mark,
     value_in_cell,
     value_in_text,
 )
 from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
-from pytest_rageval.datasets.marks import read_mark
 from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
