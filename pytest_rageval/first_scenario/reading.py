@@ -17,7 +17,7 @@ from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reade
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
 from pytest_rageval.errors import ScenarioError, shorten
-from pytest_rageval.first_scenario.questions import Choice, rows_at_option, undecided
+from pytest_rageval.first_scenario.questions import Choice, quoted_option, undecided
 from pytest_rageval.first_scenario.scenario_text import written_map
 from pytest_rageval.model import InvalidRow
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -146,7 +146,7 @@ def find_rows(asked: Reading) -> Reading:
 
 def _place(fit: Reading) -> Choice:
     case = f"they are the {counted(len(fit.rows), 'row')} there"
-    line = f"If {case}, add {rows_at_option(fit.path)}"
+    line = f"If {case}, add {quoted_option('rows_at', fit.path)}"
     return Choice(f"{case}: {fit.path}", {"rows_at": fit.path}, line)
 
 

@@ -66,6 +66,11 @@ class Mapped:
     split: str = ""
 
     @property
+    def served(self) -> frozenset[str]:
+        """The columns of the fields."""
+        return frozenset(found.column for found in self.fields.values())
+
+    @property
     def has_gold(self) -> bool:
         """Whether a field says what a right answer, or a right search result, is."""
         return any(name in self.fields for name in GOLD_FIELDS)
