@@ -26,11 +26,7 @@ FIELD_ALIASES: Final[dict[str, tuple[str, ...]]] = {
 """Field -> the column names it is found under when ``key_map`` does not name one, best first."""
 
 CHECK_FIELDS: Final = (
-    "must_include",
-    "must_not_include",
-    "must_match",
-    "answer_checks",
-    "must_satisfy",
+    *("must_include", "must_not_include", "must_match", "answer_checks", "must_satisfy"),
 )
 """The fields by which a row says what its answer has to be like."""
 
