@@ -167,10 +167,9 @@ def _places(fits: list[Reading]) -> list[Reading]:
 
 def _read_at_paths(asked: Reading) -> list[Reading]:
     """Return what can be read as questions with something right, by where it is in a document."""
-    data, keys = asked.data, asked.keys
-    file = data_file(spec_of({**keys, "path": data.name}, data.name), data.parent, "", "dataset")
-    find = _PATHS.get(data.name.removesuffix(".gz").rpartition(".")[2].lower())
+    find = _PATHS.get(asked.data.name.removesuffix(".gz").rpartition(".")[2].lower())
     found = []
+    file = _file(asked.data, asked.keys)
     for place in find(file)[:_MOST_PATHS] if find is not None else ():
         try:
             reading = asked.at(rows_at=place.path)
@@ -184,9 +183,12 @@ def _read_at_paths(asked: Reading) -> list[Reading]:
 
 
 def _are_traces(data: Path, keys: Mapping[str, Any]) -> bool:
-    shown = data.name
-    file = data_file(spec_of({**keys, "path": shown}, shown), data.parent, shown, "dataset")
-    return reader_of(file, shown, "dataset").name == _TRACES
+    return reader_of(_file(data, keys), data.name, "dataset").name == _TRACES
+
+
+def _file(data: Path, keys: Mapping[str, Any]) -> DataFile:
+    spec = spec_of({**keys, "path": data.name}, data.name)
+    return data_file(spec, data.parent, data.name, "dataset")
 
 
 def _steps(reading: Reading) -> int:
@@ -200,9 +202,8 @@ def broken_rows(read: Dataset) -> list[InvalidRow]:
 
 def _read_rows(data: Path, keys: Mapping[str, Any]) -> tuple[Row | BrokenRow, ...]:
     """Return the first 20,000 rows; raises ScenarioError if the file cannot be read."""
-    shown = data.name
-    file = data_file(spec_of({**keys, "path": shown}, shown), data.parent, shown, "dataset")
-    return tuple(islice(reader_of(file, shown, "dataset").read(file), _MOST_ROWS))
+    file = _file(data, keys)
+    return tuple(islice(reader_of(file, data.name, "dataset").read(file), _MOST_ROWS))
 
 
 def spec_of(keys: Mapping[str, Any], shown: str) -> DatasetSpec:

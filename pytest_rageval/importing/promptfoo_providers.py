@@ -42,7 +42,15 @@ _KINDS: Final = frozenset({"chat", "completion", "messages", "responses"})
 _OTHERS: Final = frozenset(
     {"agents", "assistant", "image", "moderation", "realtime", "transcription", "tts", "video"}
 )
-_CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "seed": "seed"}
+_CHAT_KEYS: Final = ("temperature", "max_tokens", "seed")
+_SERVER_KEYS: Final = (
+    "apiBaseUrl",
+    "baseURL",
+    "apiHost",
+    "apiKeyEnvar",
+    "apiKey",
+    "apiKeyRequired",
+)
 _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
@@ -182,16 +190,8 @@ def chat_target(
         target["base_url"] = base_url
     if (named := _key_variable(config) or variable) is not None:
         target["api_key_env"] = named
-    target |= {ours: config[key] for key, ours in _CHAT_KEYS.items() if key in config}
-    known = {
-        *_CHAT_KEYS,
-        "apiBaseUrl",
-        "baseURL",
-        "apiHost",
-        "apiKeyEnvar",
-        "apiKey",
-        "apiKeyRequired",
-    }
+    target |= {key: config[key] for key in _CHAT_KEYS if key in config}
+    known = {*_CHAT_KEYS, *_SERVER_KEYS}
     if isinstance(config.get("response_format"), dict):
         target["extra_body"] = {"response_format": config["response_format"]}
         known.add("response_format")
