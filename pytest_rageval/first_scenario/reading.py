@@ -124,7 +124,8 @@ def find_rows(asked: Reading) -> Reading:
     Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
     """
     try:
-        if _are_traces(asked.data, asked.keys):
+        file = _file(asked.data, asked.keys)
+        if reader_of(file, file.shown, "dataset").name == _TRACES:
             return asked.at(format=_TRACES)
         reading = asked.at()
         if "question" in reading.mapped.fields or "rows_at" in asked.keys:
@@ -180,10 +181,6 @@ def _read_at_paths(asked: Reading) -> list[Reading]:
         if has_question and (mapped.has_gold or mapped.doubt or "answer" in mapped.fields):
             found.append(reading)
     return found
-
-
-def _are_traces(data: Path, keys: Mapping[str, Any]) -> bool:
-    return reader_of(_file(data, keys), data.name, "dataset").name == _TRACES
 
 
 def _file(data: Path, keys: Mapping[str, Any]) -> DataFile:

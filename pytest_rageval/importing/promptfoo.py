@@ -187,7 +187,7 @@ def _asked(
         return {}
     prompts = prompts_of(config, folder, notes)
     targets = {}
-    if _is_echo(config):
+    if [with_id(part.value).get("id") for part in config.of("providers").parts()] == ["echo"]:
         _echoed(config, prompts, tests, notes)
         if tests.rows and "answer" in tests.rows[0]:
             return {}
@@ -200,10 +200,6 @@ def _asked(
     if len(targets) == 1:
         return {"target": next(iter(targets.values()))}
     return {"variants": {name: {"target": target} for name, target in targets.items()}}
-
-
-def _is_echo(config: Part) -> bool:
-    return [with_id(part.value).get("id") for part in config.of("providers").parts()] == ["echo"]
 
 
 def _echoed(

@@ -312,7 +312,8 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
     given = value if isinstance(value, dict) else {}
     raw = given.get("raw", given.get("id", "")) if given else str(value)
     label = str(given.get("label") or (given.get("id") if "raw" in given else "") or "")
-    names = tuple(str(name) for name in (label, given.get("id"), raw, _file_name(raw)) if name)
+    file = re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
+    names = tuple(str(name) for name in (label, given.get("id"), raw, file) if name)
     texts = list(_texts(str(raw), folder))
     for at, text in enumerate(texts, start=before + 1):
         system, user = _turns(text)
@@ -320,10 +321,6 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
             names_in(turn)
         numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
         yield Prompt(numbered or f"prompt-{at}", user, system, part.where, names)
-
-
-def _file_name(raw: Any) -> str:
-    return re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
 
 
 def _texts(raw: str, folder: Folder) -> Iterator[str]:
