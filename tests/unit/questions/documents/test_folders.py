@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.questions.base import Documents
-from pytest_rageval.questions.documents.files import find_files
-from pytest_rageval.questions.documents.read import read_documents
+from pytest_rageval.questions.documents.read import find_files, read_documents
 
 Read = Callable[..., Documents]
 TEXT = "You may send back any kettle within thirty days, unless its seal is broken by you."
