@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_rageval.clients.base import Accept, ChatClient, Message, ReplySchema
+from pytest_rageval.clients.base import ChatClient, ask
 from pytest_rageval.clients.errors import (
     ClientError,
     InvalidOutputError,
@@ -32,22 +32,16 @@ UNUSABLE: Final[tuple[type[ClientError], ...]] = (
 """The errors of calls that were made, and whose reply says nothing."""
 
 
-async def ask(client: ChatClient, prompt: str, schema: ReplySchema, accept: Accept) -> str:
-    """Return the reply to a prompt; raises ClientError."""
-    reply = await client.complete([Message("user", prompt)], schema=schema, accept=accept)
-    return reply.text
-
-
 async def support(judge: ChatClient, made: MadeQuestion, sources: Sequence[str]) -> Cell:
     """Return how far sources support that the answer is the one to the question."""
     read = CellsReply(1, "\n".join([made.question, made.answer, *sources]))
-    (cell,) = read(await ask(judge, supported_prompt(made, sources), cells_schema(), read))
+    (cell,) = read(await ask(judge, supported_prompt(made, sources), read, cells_schema()))
     return cell
 
 
 async def alone(judge: ChatClient, question: str) -> Alone:
     """Return what the judge makes of a question without any passage."""
-    return read_alone(await ask(judge, alone_prompt(question), alone_schema(), read_alone))
+    return read_alone(await ask(judge, alone_prompt(question), read_alone, alone_schema()))
 
 
 async def answered(judge: ChatClient, question: str, texts: Sequence[str]) -> tuple[bool, str]:

@@ -75,30 +75,22 @@ def text_of(written: Mapping[str, Any], name: str) -> str:
 @cache
 def question_schema(kind: QuestionType) -> ReplySchema:
     """Return the JSON Schema of a reply with a question of this type."""
+    # Not at the top: who only reads replies needs no client.
+    from pytest_rageval.clients.base import ReplySchema
+
     text = {"type": "string"}
     parts: dict[str, Any] = {"question": text}
     if kind == "comparison":
         parts |= {"answer": text, "quotes": {"type": "array", "items": text}}
     elif kind != "unanswerable":
         parts |= {"answer": text, "quote": text}
-    return _schema(f"question_{kind}", parts)
+    return ReplySchema.of(f"question_{kind}", **parts)
 
 
 @cache
 def alone_schema() -> ReplySchema:
     """Return the JSON Schema of a reply to a question without a passage."""
-    return _schema("question_alone", {"clear": {"type": "boolean"}, "answer": {"type": "string"}})
-
-
-def _schema(name: str, parts: Mapping[str, Any]) -> ReplySchema:
     from pytest_rageval.clients.base import ReplySchema
 
-    return ReplySchema(
-        name,
-        {
-            "type": "object",
-            "properties": parts,
-            "required": list(parts),
-            "additionalProperties": False,
-        },
-    )
+    parts = {"clear": {"type": "boolean"}, "answer": {"type": "string"}}
+    return ReplySchema.of("question_alone", **parts)

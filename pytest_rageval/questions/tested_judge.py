@@ -22,7 +22,8 @@ from pytest_rageval.questions.checks import (
     answered_score,
     supported_score,
 )
-from pytest_rageval.questions.prompts import VERSION, Language, language_of
+from pytest_rageval.questions.prompts import VERSION, language_of
+from pytest_rageval.text.prompts import Language
 
 _RULE: Final = ControlRule(0.5)
 _FIRST: Final = -1

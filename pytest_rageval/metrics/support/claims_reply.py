@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.support.prompts import CLAIMS, read_claims
+from pytest_rageval.metrics.support.prompts import read_claims
 from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.prompts import prompts_of
 from pytest_rageval.text.refusals import kind_of
 from pytest_rageval.text.reply import UnreadableReplyError
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
@@ -51,7 +52,8 @@ class ClaimsReply:
             raise UnreadableReplyError(f"the claim {shown} says nothing")
         if claim.endswith(("?", "？")):
             raise UnreadableReplyError(f"{shown} is a question, and no claim")
-        is_ours = counts_as_sentence(claim) and any(claim in asked for asked in CLAIMS.values())
+        asked = prompts_of(__package__)["claims"].values()
+        is_ours = counts_as_sentence(claim) and any(claim in text for text in asked)
         if is_ours and claim not in self.text:
             raise UnreadableReplyError(f"{shown} is not in the text, but in what was asked")
 
