@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
+from pytest_rageval.metrics.lexical import NEEDS, StringMetric
 from pytest_rageval.model import Sample, Score
 
 Measure = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
@@ -24,25 +25,11 @@ class DistanceOptions(NoOptions):
     distance_measure: Measure = Field("levenshtein", description="how alike two texts are")
 
 
-class StringMetric:
-    """Compares the answer literally with the references."""
-
-    def __init__(
-        self, name: str, options: NoOptions, compare: Callable[[str, Sequence[str]], float]
-    ) -> None:
-        self._name = name
-        self._compare = compare
-
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the score in 0..1."""
-        return Score(self._name, self._compare(sample.answer or "", sample.references or ()))
-
-
 def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
     """Return the metric of the most similar reference; two empty texts are equal."""
     similarity = SIMILARITIES[options.distance_measure]
     return StringMetric(
-        name, options, lambda answer, of: max(similarity(answer, text) for text in of or ("",))
+        name, lambda answer, of: max(similarity(answer, text) for text in of or ("",))
     )
 
 
@@ -148,13 +135,11 @@ SIMILARITIES: dict[Measure, Callable[[str, str], float]] = {
     "jaro_winkler": jaro_winkler_similarity,
 }
 
-_ANSWER_NEEDS = frozenset({"answer", "references"})
-
 _OF_ANSWERS = (
     MetricDefinition(
         MetricInfo(
             "string_similarity",
-            _ANSWER_NEEDS,
+            NEEDS,
             ("non_llm_string_similarity", "NonLLMStringSimilarity"),
             summary="how few characters to change",
         ),
@@ -164,20 +149,20 @@ _OF_ANSWERS = (
     MetricDefinition(
         MetricInfo(
             "string_presence",
-            _ANSWER_NEEDS,
+            NEEDS,
             ("string_present", "StringPresence"),
             summary="1 if a reference is a part of the answer to the letter, else 0",
         ),
-        partial(StringMetric, compare=contained),
+        lambda shown, _: StringMetric(shown, contained),
     ),
     MetricDefinition(
         MetricInfo(
             "string_equality",
-            _ANSWER_NEEDS,
+            NEEDS,
             ("ExactMatch",),
             summary="1 if the answer is a reference to the letter, else 0",
         ),
-        partial(StringMetric, compare=equal),
+        lambda shown, _: StringMetric(shown, equal),
     ),
 )
 
