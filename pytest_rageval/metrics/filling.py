@@ -27,13 +27,7 @@ from pytest_rageval.text.prompts import (
     prompts_of,
     tagged,
 )
-from pytest_rageval.text.reply import (
-    UnreadableReplyError,
-    find_objects,
-    read_reason,
-    read_score,
-    strip_thinking,
-)
+from pytest_rageval.text.reply import UnreadableReplyError, read_reason, read_score, stated
 from pytest_rageval.text.reply_text import to_lines
 
 if TYPE_CHECKING:
@@ -227,13 +221,7 @@ def read_grade(reply: str) -> int:
     >>> read_grade('{"grade": 2, "reason": "in part"}'), read_grade("##final score: 3.0")
     (2, 3)
     """
-    stated = [one["grade"] for one in find_objects(reply) if one.get("grade") is not None]
-    if stated:
-        values = {_number(str(value)) for value in stated}
-    elif re.search(_CUT, strip_thinking(reply)) and not find_objects(reply):
-        raise UnreadableReplyError("its JSON has no end")
-    else:
-        values = {_in_words(reply)}
+    values = {_number(str(value)) for value in stated("grade", reply)} or {_in_words(reply)}
     if len(values) > 1:
         raise UnreadableReplyError("it states several grades")
     value = values.pop()
@@ -242,7 +230,6 @@ def read_grade(reply: str) -> int:
     return int(value)
 
 
-_CUT: Final = r"\{\s*[\"'“]"
 _PLAIN: Final = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?")
 _OVERALL: Final = re.compile(r"(?m)^(?:o|overall)\s*[:=]\s*(?=[-\d])")
 _ASPECT: Final = re.compile(r"(?m)^[mt]\s*[:=].*$")

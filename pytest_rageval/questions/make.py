@@ -17,8 +17,13 @@ from pytest_rageval.clients.base import ChatClient, ask
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.questions.base import MadeQuestion, Slot
 from pytest_rageval.questions.checks import PURPOSE, UNUSABLE, alone, answered, support
-from pytest_rageval.questions.prompts import VERSION, language_of, question_prompt
-from pytest_rageval.questions.replies import question_schema, read_question
+from pytest_rageval.questions.prompts import (
+    VERSION,
+    language_of,
+    question_prompt,
+    question_schema,
+    read_question,
+)
 from pytest_rageval.questions.rules import find_quote, why_not_alone
 from pytest_rageval.questions.slots import Search
 from pytest_rageval.text.prompts import prompts_of

@@ -20,8 +20,13 @@ from pytest_rageval.metrics.support.prompts import CellsReply, cells_prompt, cel
 from pytest_rageval.questions.base import Slot
 from pytest_rageval.questions.checks import PURPOSE, UNUSABLE
 from pytest_rageval.questions.make import WriterAndJudge
-from pytest_rageval.questions.prompts import VERSION, language_of, nuggets_prompt
-from pytest_rageval.questions.replies import last_with, text_of
+from pytest_rageval.questions.prompts import (
+    VERSION,
+    language_of,
+    last_with,
+    nuggets_prompt,
+    text_of,
+)
 from pytest_rageval.questions.rows import NUGGETS
 from pytest_rageval.text.reply import UnreadableReplyError
 

@@ -28,6 +28,7 @@ __all__ = [
     "read_reason",
     "read_score",
     "read_verdict",
+    "stated",
     "strip_thinking",
 ]
 
@@ -52,6 +53,17 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     return objects
 
 
+def stated(name: str, text: str) -> list[Any]:
+    """Return what the objects of a reply say under a name, leaving out null.
+
+    Raises UnreadableReplyError for a reply whose only object has no end.
+    """
+    objects = find_objects(text)
+    if not objects and re.search(_BEGUN, strip_thinking(text)):
+        raise UnreadableReplyError("its JSON has no end")
+    return [found[name] for found in objects if found.get(name) is not None]
+
+
 def read_reason(text: str) -> str:
     r"""Return what a reply says besides its score, "" if nothing.
 
@@ -74,6 +86,7 @@ def read_reason(text: str) -> str:
 
 
 _PHRASES = phrases_in(__package__, "verdicts.toml")
+_BEGUN = r"\{\s*[\"'“]"
 _FENCE = r"(?m)^```\w*[ \t]*$"
 
 

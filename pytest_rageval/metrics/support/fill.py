@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.citations import Sources
-from pytest_rageval.metrics.support.claims_reply import ClaimsReply
 from pytest_rageval.metrics.support.prompts import (
     MOST_CLAIMS,
     MOST_STATEMENTS,
     CellsReply,
+    ClaimsReply,
     cells_prompt,
     cells_schema,
     claims_prompt,
