@@ -28,7 +28,7 @@ from pytest_rageval.errors import RagevalError
 from pytest_rageval.plugin.options import JUDGE_MODEL
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import Slot
-from pytest_rageval.questions.tested_judge import untold
+from pytest_rageval.questions.checks import untold
 from pytest_rageval.scenario.model_specs import JudgeSpec
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable

@@ -26,7 +26,7 @@ from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.metrics.support.prompts import cells_schema
 from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
-from pytest_rageval.questions.checks import PURPOSE
+from pytest_rageval.questions.checks import PURPOSE, control_rows, row_score
 from pytest_rageval.questions.make import MOST_TEXT, NEAREST, Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nugget_rows import answered_in
 from pytest_rageval.questions.nuggets import (
@@ -38,14 +38,14 @@ from pytest_rageval.questions.nuggets import (
 )
 from pytest_rageval.questions.prompts import (
     alone_prompt,
+    alone_schema,
     question_prompt,
+    question_schema,
     supported_prompt,
 )
-from pytest_rageval.questions.replies import alone_schema, question_schema
 from pytest_rageval.questions.rows import Known
 from pytest_rageval.questions.rows import settled as rows_of
 from pytest_rageval.questions.slots import Search
-from pytest_rageval.questions.tested_judge import control_rows, row_score
 
 _ANSWERABLE: Final = (0.9, 0.9, 0.5)
 _UNANSWERABLE: Final = (0.95, 0.9)
