@@ -175,8 +175,10 @@ def _cited(rule: CitationRule, sample: Sample) -> CitedText:
     return replace(read, citations=tuple(given))
 
 
-def seen_by(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
+def seen_by(rules: AnswerRules | None, metric: BoundMetric, sample: Sample) -> Sample:
     """Return the sample as a judged metric sees it: without citations, and with earlier turns."""
+    if rules is None:
+        return sample
     return with_turns(rules, metric, _stripped(rules, metric, sample))
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.clients.errors import (
-    BudgetError,
-    ClientError,
     InvalidOutputError,
     NotAskedError,
     RefusedError,
@@ -25,10 +23,9 @@ from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.controls import slips_allowed
 from pytest_rageval.engine.plan import BoundMetric, Controlled
 from pytest_rageval.engine.scoring.judge_sample import score_once
-from pytest_rageval.engine.scoring.repeats import Asking
-from pytest_rageval.errors import MissingExtraError, describe_error
+from pytest_rageval.engine.scoring.repeats import Asking, error_text
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import BUDGET, REPLAY, ControlVerdict, Sample
+from pytest_rageval.model import REPLAY, ControlVerdict, Sample
 from pytest_rageval.text.codec import from_json, to_json
 
 if TYPE_CHECKING:
@@ -168,14 +165,10 @@ async def _value(
         score = await score_once(bound, row, models, 0, how)
     except (InvalidOutputError, NotAskedError, RefusedError, TruncatedError):
         return None  # where it is not asked, the judge was given up
-    except BudgetError as error:
-        return f"{BUDGET}{error}"
     except ReplayMissError:
         return f"{REPLAY}they are not in the cache; run once without replay to record them"
-    except (ClientError, MissingExtraError) as error:
-        return str(error)
     except BaseException as error:
         if is_ours(error):
             raise
-        return describe_error(error)
+        return error_text(error)
     return score.value

@@ -24,9 +24,8 @@ from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
 from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
-from pytest_rageval.engine.scoring.ask_target import filled
+from pytest_rageval.engine.scoring.ask_target import AnswerCache, filled, question_key
 from pytest_rageval.engine.scoring.control_rows import rows_needed
 from pytest_rageval.engine.scoring.cost import asked_models, texts_of
 from pytest_rageval.engine.scoring.counting_models import (
@@ -38,6 +37,7 @@ from pytest_rageval.engine.scoring.counting_models import (
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
 from pytest_rageval.engine.scoring.repeats import merged
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.engine.scoring.shared_scores import purpose_of_table, support_row
 from pytest_rageval.engine.scoring.stand_ins import (
     ASSUMED,
     Assumed,
@@ -46,7 +46,6 @@ from pytest_rageval.engine.scoring.stand_ins import (
     learned,
     levels_matter,
 )
-from pytest_rageval.engine.scoring.table_scores import purpose_of_table, support_row
 from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
 from pytest_rageval.metrics.support.fill import fill_table
 from pytest_rageval.metrics.support.metric import SupportMetric
@@ -302,11 +301,11 @@ class _Forecaster:
         if not roles:  # a model in this process
             return None
         if answered is not None:
-            answered = self._seen(bound, answered)
+            answered = seen_by(self._plan.answers, bound, answered)
             if self._has_score(bound, answered, repeat, roles[-1]):
                 return None
         # Any answer that the cache cannot have shows how often it asks.
-        shown = answered or self._seen(bound, self._with_stand_ins(sample))
+        shown = answered or seen_by(self._plan.answers, bound, self._with_stand_ins(sample))
         before, made_up = self._looked_up, self._made_up
         is_whole, score = False, None
         if bound.is_known and not missing_fields(shown, bound.info):
@@ -318,11 +317,6 @@ class _Forecaster:
         for role in roles:
             self.uses[role].is_least |= not is_whole
         return score if self._made_up == made_up else None
-
-    def _seen(self, bound: BoundMetric, sample: Sample) -> Sample:
-        if self._plan.answers is None:
-            return sample
-        return seen_by(self._plan.answers, bound, sample)
 
     async def _run(
         self, bound: BoundMetric, sample: Sample, purpose: Purpose

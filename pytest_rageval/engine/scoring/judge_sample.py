@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_rageval.clients.accounting import Purpose, Tally, asking
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.engine.plan import BoundMetric
+from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.score_sample import (
@@ -48,13 +49,7 @@ async def judge_sample(
     if plan.answers is not None and plan.answers.asked:
         first = await _asked_first(plan, plan.answers, sample, models, how)
         metrics = _left_to_ask(plan.answers, metrics, sample, first)
-    if plan.answers is not None:
-        # Not at the top: most scenarios do not say how answers cite or refuse.
-        from pytest_rageval.engine.scoring.answer_rules import seen_by
-
-        shown = {metric.column.name: seen_by(plan.answers, metric, sample) for metric in metrics}
-    else:
-        shown = {metric.column.name: sample for metric in metrics}
+    shown = {metric.column.name: seen_by(plan.answers, metric, sample) for metric in metrics}
     asked = [metric for metric in metrics if metric.column.name not in refused]
     alone = [metric for metric in asked if not (metric.info.of_table or metric.info.fills)]
     by_table = [metric for metric in asked if metric.info.of_table]
@@ -83,7 +78,7 @@ async def _by_table(
     if not metrics or plan.answers is None:
         return NOTHING
     # Not at the top: most scenarios have no metric of a support table.
-    from pytest_rageval.engine.scoring.table_scores import support_row, table_scores
+    from pytest_rageval.engine.scoring.shared_scores import support_row, table_scores
 
     return await table_scores(metrics, support_row(plan, plan.answers, sample, first), models, how)
 
@@ -94,7 +89,7 @@ async def _filled(
     if not metrics:
         return NOTHING
     # Not at the top: most scenarios have no holes filled.
-    from pytest_rageval.engine.scoring.filled_scores import filled_scores
+    from pytest_rageval.engine.scoring.shared_scores import filled_scores
 
     return await filled_scores(metrics, shown[metrics[0].column.name], models, how)
 
@@ -103,9 +98,6 @@ async def _asked_first(
     plan: Plan, rules: AnswerRules, sample: Sample, models: Models, how: Asking
 ) -> dict[str, Score]:
     """Return what the judge says of the row before its metrics are asked about it."""
-    # Not at the top: most scenarios do not say how answers cite, refuse or follow.
-    from pytest_rageval.engine.scoring.answer_rules import seen_by
-
     known = admitted(plan, sample)
     questions = [] if known is None else [q for q in rules.asked if _is_asked(plan, q, known)]
     replies = await asyncio.gather(
@@ -120,9 +112,6 @@ def _left_to_ask(
     sample: Sample,
     first: Mapping[str, Score],
 ) -> list[BoundMetric]:
-    # Not at the top: most scenarios do not say how answers cite or refuse.
-    from pytest_rageval.engine.scoring.answer_rules import is_ruled
-
     names = {question.column.name for question in rules.asked}
     return [
         metric
@@ -139,8 +128,6 @@ def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
 
 def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
     if plan.answers is not None:
-        from pytest_rageval.engine.scoring.answer_rules import is_ruled
-
         is_known = metric.column.name == ANSWERABLE and sample.answerable is not None
         if is_known or is_ruled(plan.answers, metric, sample):
             return False

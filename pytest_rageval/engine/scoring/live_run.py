@@ -22,11 +22,11 @@ from pytest_rageval.clients.limits.limits import Limits, open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan, TargetPlan
 from pytest_rageval.engine.scoring.ask_target import TargetClient
-from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.window import (
     WINDOW_PER_CALL,
+    EventLoop,
     Judgement,
     SampleWindow,
     waited_for,
