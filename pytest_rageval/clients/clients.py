@@ -133,9 +133,11 @@ class Clients:
         return next(filter(None, (call.retry.waiting for _, call in self._calls)), "")
 
     @property
-    def in_flight(self) -> tuple[int, float, int]:
-        """Requests in flight, seconds for which the oldest is, and requests sent again so far."""
-        return (*self._ledger.in_flight, self._ledger.sent_again)
+    def flight(self) -> str:
+        """What is in flight in words, to follow a number of calls; "" if nothing is."""
+        waiting, oldest_s = self._ledger.in_flight
+        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        return now + (f", {again} sent again" if (again := self._ledger.sent_again) else "")
 
     def chat(self, settings: ClientSettings) -> ChatClient:
         """Return the client for ``settings``; opens nothing before it is asked."""

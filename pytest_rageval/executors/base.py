@@ -82,28 +82,20 @@ class UserWorkers:
     """The workers of an executor that Python code handed over, and closes itself."""
 
     def __init__(self, executor: Executor) -> None:
-        self.executor = executor
-        client: Any = getattr(executor, "_client", None)
-        self._client = client if hasattr(client, "nthreads") else None
-        self._watch = None if self._client is None else SchedulerWatch(self._client)
-
-    @property
-    def shown(self) -> str:
-        """What messages call it."""
-        return type(self.executor).__name__
-
-    @property
-    def count(self) -> int:
-        """How many workers there are, or may be."""
+        self.shown = type(executor).__name__
+        self._executor = executor
         # There is no public name: this is that of concurrent.futures and loky, and Dask's way.
-        count: Any = getattr(self.executor, "_max_workers", None)
-        if self._client is not None:
-            count = sum(self._client.nthreads().values())
-        return count if isinstance(count, int) and count > 0 else UNKNOWN_COUNT
+        count: Any = getattr(executor, "_max_workers", None)
+        client: Any = getattr(executor, "_client", None)
+        self._watch: SchedulerWatch | None = None
+        if hasattr(client, "nthreads"):
+            self._watch = SchedulerWatch(client)
+            count = sum(client.nthreads().values())
+        self.count = count if isinstance(count, int) and count > 0 else UNKNOWN_COUNT
 
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
         """Submit to the executor; one that is broken raises."""
-        return self.executor.submit(function, *given)
+        return self._executor.submit(function, *given)
 
     def trouble(self) -> str:
         """Return what is known of a Dask cluster; of another executor nothing is."""

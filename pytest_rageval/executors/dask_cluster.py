@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +9,7 @@ from pytest_rageval import extras
 from pytest_rageval.executors.base import (
     EngineError,
     ExecutorKind,
-    SchedulerWatch,
+    UserWorkers,
     Workers,
     error_text,
 )
@@ -21,25 +19,14 @@ _CONNECT_S = 5.0
 _WORKERS_S = 10.0
 
 
-class DaskWorkers:
+class DaskWorkers(UserWorkers):
     """The workers of a cluster. Dask itself asks another worker when one is lost."""
 
     def __init__(self, client: Any, shown: str, cluster: Any = None) -> None:
+        super().__init__(client.get_executor())
         self.shown = shown
-        self.count = max(1, sum(client.nthreads().values()))
-        self._watch = SchedulerWatch(client)
         self._client = client
         self._cluster = cluster
-        self._executor = client.get_executor()
-
-    def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
-        """Have a worker call a function."""
-        found: Future[bytes] = self._executor.submit(function, *given)
-        return found
-
-    def trouble(self) -> str:
-        """Return whether the scheduler is gone, or has had no worker for a while."""
-        return self._watch.trouble()
 
     def close(self) -> None:
         """Cancel what is under way, and leave the cluster unless it is our own."""

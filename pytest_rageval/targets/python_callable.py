@@ -24,7 +24,7 @@ from pytest_rageval.targets.base import (
     answer_of,
     describe_exception,
 )
-from pytest_rageval.targets.templates import arguments_of, takes_history
+from pytest_rageval.targets.templates import arguments_of
 from pytest_rageval.text.json_value import digests
 
 
@@ -62,10 +62,9 @@ class CallableTarget:
             kind = type(function).__name__
             raise TargetError(f"is {shorten(repr(function))} ({kind}), expected a function")
         self._function = function
-        self._arguments = arguments_of(function, options)
+        self._arguments, self.takes_history = arguments_of(function, options)
         self.identity = identity
         self._is_async = _is_async(function)
-        self.takes_history = takes_history(function, options)
 
     async def answer(self, sample: Sample) -> Answer:
         """Return what the function returns for the sample."""

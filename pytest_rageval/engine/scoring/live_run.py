@@ -97,16 +97,9 @@ class LiveRun:
         return self._clients.waiting if self._clients is not None else ""
 
     @property
-    def in_flight(self) -> tuple[int, float, int]:
-        """Requests to models in flight, seconds for which the oldest is, and how many are again."""
-        return self._clients.in_flight if self._clients is not None else (0, 0.0, 0)
-
-    @property
     def flight(self) -> str:
         """What is in flight in words, to follow a number of calls; "" if nothing is."""
-        waiting, oldest_s, again = self.in_flight
-        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
-        return now + (f", {again} sent again" if again else "")
+        return self._clients.flight if self._clients is not None else ""
 
     @property
     def problems(self) -> tuple[str, ...]:
