@@ -79,7 +79,7 @@ class LiveRun:
     @property
     def finished(self) -> int:
         """How many samples have been judged so far."""
-        return sum(scenario.finished for scenario in self._scenarios.values())
+        return sum(scenario.window.finished for scenario in self._scenarios.values())
 
     @property
     def usage(self) -> Usage | None:
@@ -163,9 +163,9 @@ class LiveRun:
         The next question starts everything anew: some plugins run failed cases again.
         """
         self.loop.close()
+        self._start()
         for scenario in self._scenarios.values():
             scenario.restart()
-        self._start()
 
     def next_order(self) -> int:
         """Return a place in the queue for calls: samples queue in the order they are begun."""
@@ -203,7 +203,7 @@ class LiveRun:
 
 
 class LiveScenario:
-    """Asks the target and the judges of one scenario about its samples."""
+    """Asks the target and the judges of one scenario about its samples, those of its ``window``."""
 
     def __init__(self, plan: Plan, run: LiveRun) -> None:
         self._plan = plan
@@ -223,7 +223,7 @@ class LiveScenario:
 
     def restart(self) -> None:
         """Forget what belonged to an event loop that is closed; a fixture's value stays."""
-        self._window: SampleWindow | None = None
+        self.window = SampleWindow(self._run.loop, self._ask_ahead, self._size)
         self._target_client: TargetClient | None = None
         self._judges: tuple[Models, ScoreReuse | None] | None = None
         self._testing: asyncio.Task[Mapping[str, ControlVerdict]] | None = None
@@ -254,12 +254,7 @@ class LiveScenario:
         return target is None or target.make is not None or self._is_shared
 
     @property
-    def finished(self) -> int:
-        """How many samples have been judged so far."""
-        return self._window.finished if self._window is not None else 0
-
-    @property
-    def window(self) -> int:
+    def _size(self) -> int:
         """How many samples are worth having in flight at once."""
         plan = self._plan
         asked = plan.models.concurrency if plan.judged else 0
@@ -268,23 +263,6 @@ class LiveScenario:
         if plan.target is not None:
             asked += plan.target.settings.concurrency
         return WINDOW_PER_CALL * max(1, asked // max(1, self._run.settings.processes))
-
-    def feed(self, samples: Iterable[Sample]) -> None:
-        """Have these samples asked about, in this order."""
-        self._opened_window().feed(samples)
-
-    def wait(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
-        """Wait for the judgement of a sample and return it; see ``SampleWindow.wait``."""
-        return self._opened_window().wait(sample, meanwhile)
-
-    def has(self, sample: Sample) -> bool:
-        """Return whether a sample is being asked about, or was and is not waited for yet."""
-        return self._window is not None and self._window.has(sample)
-
-    def cut(self, kept: Sample | None = None) -> None:
-        """Ask about nothing more but ``kept`` and what is on its way; see ``SampleWindow.cut``."""
-        if self._window is not None:
-            self._window.cut(kept)
 
     def now(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
         """Judge a sample now, before all others, and return the judgement; see ``wait``."""
@@ -296,11 +274,6 @@ class LiveScenario:
             return ()
         await self._target_client.aclose()
         return self._target_client.problems
-
-    def _opened_window(self) -> SampleWindow:
-        if self._window is None:
-            self._window = SampleWindow(self._run.loop, self._ask_ahead, self.window)
-        return self._window
 
     async def _ask_ahead(self, sample: Sample) -> Judgement:
         _SAMPLE.set(sample)  # in the context of this task, and of those that it starts

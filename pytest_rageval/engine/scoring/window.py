@@ -149,7 +149,7 @@ class SampleWindow:
     def __init__(self, loop: EventLoop, judge: Judge, window: int) -> None:
         self._loop = loop
         self._judge = judge
-        self._window = window
+        self.size = window
         self._waiting: deque[Sample] = deque()
         self._futures: dict[int, Future[Judgement]] = {}
         self._tasks: dict[int, tuple[asyncio.Future[None], asyncio.Event]] = {}
@@ -186,7 +186,8 @@ class SampleWindow:
 
         Those with a request on its way go on.
         """
-        self._loop.submit(self._cut(kept.index if kept is not None else None)).result()
+        if self._futures:
+            self._loop.submit(self._cut(kept.index if kept is not None else None)).result()
 
     async def _cut(self, kept: int | None) -> None:
         idle = [sample.index for sample in self._waiting if sample.index != kept]
@@ -208,7 +209,7 @@ class SampleWindow:
         One in each turn of the loop: the first requests are on their way before the prompts of
         hundreds of samples are written.
         """
-        if self._waiting and self._open < self._window:
+        if self._waiting and self._open < self.size:
             self._open += 1
             sample = self._waiting.popleft()
             first_slot = asyncio.Event()
@@ -219,7 +220,7 @@ class SampleWindow:
 
     def _stop(self) -> None:
         """Begin nothing more, and cancel what callers wait for."""
-        self._window = 0
+        self.size = 0
         self._waiting.clear()
         for future in list(self._futures.values()):
             future.cancel()
