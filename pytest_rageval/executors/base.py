@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.errors import RagevalError, error_line
 from pytest_rageval.registry import Registry, UnknownNameError
 
 UNKNOWN_COUNT: Final = 32
@@ -129,15 +129,10 @@ class SchedulerWatch:
             # As client.nthreads() does, which would wait for a scheduler that has stopped.
             found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
         except Exception as error:  # noqa: BLE001  (whatever Dask and its network raise)
-            return f"the scheduler does not answer: {error_text(error)}"
+            return f"the scheduler does not answer: {error_line(error, 200)}"
         if found:
             self._alone_since = None
             return ""
         self._alone_since = now if self._alone_since is None else self._alone_since
         is_over = now - self._alone_since > _PATIENCE_S
         return f"no worker is left, for {_PATIENCE_S:.0f} s" if is_over else ""
-
-
-def error_text(error: BaseException) -> str:
-    """Return an error of Dask in one line."""
-    return f"{type(error).__name__}: {shorten(' '.join(str(error).split()), 200)}"

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 from pytest_rageval import extras
+from pytest_rageval.errors import error_line
 from pytest_rageval.executors.base import (
     EngineError,
     ExecutorKind,
     UserWorkers,
     Workers,
-    error_text,
 )
 from pytest_rageval.redaction import without_credentials
 
@@ -30,7 +30,7 @@ class DaskWorkers(UserWorkers):
 
     def close(self) -> None:
         """Cancel what is under way, and leave the cluster unless it is our own."""
-        with suppress(Exception):  # of a scheduler that is gone, which the report has error_text
+        with suppress(Exception):  # of a scheduler that is gone, which the report has said
             self._executor.shutdown(wait=False)
         with suppress(Exception):
             self._client.close(timeout=_CONNECT_S)
@@ -52,8 +52,8 @@ def _open(place: str) -> Workers:
     except (OSError, ValueError, TypeError) as error:
         raise EngineError(
             f"no scheduler of Dask answers at {without_credentials(address)} "
-            f"({error_text(error)}); start one with 'dask scheduler', or give the address that it "
-            "prints"
+            f"({error_line(error, 200)}); start one with 'dask scheduler', or give the address "
+            "that it prints"
         ) from error
     return _with_workers(client, f"dask://{without_credentials(place)}")
 
@@ -64,7 +64,7 @@ def _with_workers(client: Any, shown: str) -> DaskWorkers:
     except Exception as error:
         client.close()
         raise EngineError(
-            f"the scheduler has no workers ({error_text(error)}); "
+            f"the scheduler has no workers ({error_line(error, 200)}); "
             "start some with 'dask worker ADDRESS'"
         ) from error
     return DaskWorkers(client, shown)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from pytest_rageval.clients.threads import Raised, in_thread, is_ours
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import error_line, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.targets.base import (
@@ -122,8 +122,7 @@ def _instance(found: Callable[[], object]) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # user code; also SystemExit, pytest.skip
-        text = shorten(" ".join(str(error).split()), 300)
-        raise TargetError(f"its constructor raised {type(error).__name__}: {text}") from error
+        raise TargetError(f"its constructor raised {error_line(error)}") from error
 
 
 def module_file(name: str, root: Path) -> str | None:

@@ -10,8 +10,7 @@ from typing import Final, cast
 from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.answer_rules import read_answer
-from pytest_rageval.engine.scoring.earlier_turns import evidence_of, question_after
+from pytest_rageval.engine.scoring.answer_rules import evidence_of, question_after, read_answer
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
 from pytest_rageval.engine.scoring.score_sample import checked_score, worst_of
 from pytest_rageval.errors import describe_error
