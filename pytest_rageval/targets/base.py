@@ -73,22 +73,17 @@ class ModelTarget(Protocol):
 
 
 @runtime_checkable
-class Identified(Protocol):
-    """A target whose identity is more than its options."""
+class Described(Protocol):
+    """A target that says of itself what its options do not: a function."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """What is added to the identity of the options; without secrets."""
         ...
 
-
-@runtime_checkable
-class Conversing(Protocol):
-    """A target that says whether it is handed the messages before the question."""
-
     @property
     def takes_history(self) -> bool:
-        """Whether it is."""
+        """Whether it is handed the messages before the question."""
         ...
 
 
