@@ -65,7 +65,8 @@ class LiveRun:
     def _start(self) -> None:
         self.loop = EventLoop()
         self.loop.on_close(self._close_clients)
-        self._clients: Clients | None = None
+        self.opened: Clients | None = None
+        """The clients, None before a model is asked."""
         self._limits: list[tuple[ClientSettings, Limits]] = []
         self._verdicts: dict[str, asyncio.Task[ControlVerdict]] = {}
 
@@ -84,22 +85,7 @@ class LiveRun:
     @property
     def usage(self) -> Usage | None:
         """What this process has asked so far, None before it asked anything."""
-        return self._clients.usage if self._clients is not None else None
-
-    @property
-    def unkept(self) -> str:
-        """Why replies are not kept although they should be; "" if they are."""
-        return self._clients.unkept if self._clients is not None else ""
-
-    @property
-    def waiting(self) -> str:
-        """How long calls wait for what server that is starting, and why; "" if none does."""
-        return self._clients.waiting if self._clients is not None else ""
-
-    @property
-    def flight(self) -> str:
-        """What is in flight in words, to follow a number of calls; "" if nothing is."""
-        return self._clients.flight if self._clients is not None else ""
+        return self.opened.usage if self.opened is not None else None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -181,22 +167,22 @@ class LiveRun:
 
     def clients(self) -> Clients:
         """Return the clients of this process; call it in the loop, where they belong."""
-        if self._clients is None:
+        if self.opened is None:
             with loading():
                 from pytest_rageval.clients.clients import Clients
 
-                self._clients = Clients(self.settings)
-        return self._clients
+                self.opened = Clients(self.settings)
+        return self.opened
 
     async def _close_clients(self) -> None:
         for scenario in self._scenarios.values():
             self._note(await scenario.close_target())
         for _, limits in self._limits:
             limits.close()
-        if self._clients is not None:
-            self._note(self._clients.problems)  # of limits, while their locks are open
-            await self._clients.aclose()
-            self._note(self._clients.problems)
+        if self.opened is not None:
+            self._note(self.opened.problems)  # of limits, while their locks are open
+            await self.opened.aclose()
+            self._note(self.opened.problems)
 
     def _note(self, problems: Iterable[str]) -> None:
         self._problems = tuple(dict.fromkeys([*self._problems, *problems]))

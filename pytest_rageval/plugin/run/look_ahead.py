@@ -202,7 +202,7 @@ class LookAhead:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None:
             return
-        waiting = self._live.waiting
+        waiting = self._live.opened.waiting if self._live.opened is not None else ""
         if waiting and not self._is_waiting:
             self._say(terminal, f"waiting up to {waiting}; Ctrl-C ends it")
         self._is_waiting = bool(waiting)
@@ -221,11 +221,12 @@ class LookAhead:
 
     @property
     def _progress(self) -> str:
-        done, usage = f"{self._live.finished} of {self._total} samples", self._live.usage
-        if usage is None:  # a target but no models
+        done, clients = f"{self._live.finished} of {self._total} samples", self._live.opened
+        if clients is None:  # a target but no models
             return f"{done} answered"
+        usage = clients.usage
         cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        return f"{done} judged, {usage.calls} calls{cost}{self._live.flight}"
+        return f"{done} judged, {usage.calls} calls{cost}{clients.flight}"
 
     @property
     def _is_quiet(self) -> bool:
