@@ -13,7 +13,7 @@ from msgspec import ValidationError, convert
 
 from pytest_rageval.clients.cache import Cache, Key, answer_key
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
-from pytest_rageval.clients.file_locks import ByteLocks, open_locks
+from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
@@ -187,7 +187,8 @@ class AnswerCache:
     def __init__(self, plan: TargetPlan, run: RunSettings) -> None:
         self._plan = plan
         self._cache = Cache(run)
-        self._claims = _claims(plan, run) if self._cache.writes else None
+        name = f"answers-{answer_key(plan.identity, {}).sha256[:16]}"
+        self._claims = run_locks(run, name) if self._cache.writes else None
         self._flights: SingleFlight[Answer] = SingleFlight(self._claims)
 
     @property
@@ -256,13 +257,6 @@ def refuse_replay(plan: TargetPlan, run: RunSettings) -> None:
     if run.cache_mode == "replay" and plan.is_remote and not plan.cache_answers:
         hint = "this target keeps no answers: cache_answers: true, or save them to a file"
         raise ReplayMissError(f"replay sends no requests, and {hint}")
-
-
-def _claims(plan: TargetPlan, run: RunSettings) -> ByteLocks | None:
-    if run.processes == 1:
-        return None
-    name = answer_key(plan.identity, {}).sha256[:16]
-    return open_locks(run.shared_dir, f"answers-{name}")
 
 
 def _shown(sample: Sample, shown: frozenset[str] | None) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from pytest_rageval.clients.errors import (
     ReplayMissError,
     TruncatedError,
 )
-from pytest_rageval.clients.file_locks import open_locks
+from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import is_ours
@@ -74,7 +74,7 @@ async def once_a_run(
         _write(verdict_file(run.shared_dir, digest), found)
         return look() or found
 
-    locks = open_locks(run.shared_dir, f"controls-{digest}") if run.processes > 1 else None
+    locks = run_locks(run, f"controls-{digest}")
     try:
         return look() or await SingleFlight[ControlVerdict](locks).run(digest, look, asked)
     finally:
