@@ -251,7 +251,7 @@ class LiveScenario:
         return WINDOW_PER_CALL * max(1, asked // max(1, self._run.settings.processes))
 
     def now(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
-        """Judge a sample now, before all others, and return the judgement; see ``wait``."""
+        """Judge a sample now, before all others; see ``SampleWindow.wait``."""
         return waited_for(self._run.loop.submit(self._timed(sample)), meanwhile)
 
     async def close_target(self) -> tuple[str, ...]:
