@@ -14,7 +14,7 @@ from fake_app import FakeApp
 from fake_openai import FakeOpenAI
 
 import pytest_rageval.clients.clients
-import pytest_rageval.engine.scoring.answer_cache
+import pytest_rageval.engine.scoring.ask_target
 import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
 

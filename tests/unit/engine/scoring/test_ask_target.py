@@ -212,15 +212,6 @@ def test_a_server_that_asks_to_wait_stops_all() -> None:
     assert target.times[1] - target.times[0] >= 0.2
 
 
-def test_a_target_that_only_says_429_is_asked_twelve_times() -> None:
-    """[R1] Rate limits do not count against ``retries``, but against ``max_wait_s`` and these."""
-    target = Fake(RateLimitError("429", is_transient=True, retry_after_s=-1.0))
-    assert once(target, retries=0).error == (
-        "app: 429 (12 attempts; a call sends 12 requests at most)"
-    )
-    assert len(target.asked) == 12
-
-
 def test_a_target_is_not_waited_for_longer_than_max_wait_s() -> None:
     """[R1]"""
     target = Fake(RateLimitError("429", is_transient=True, retry_after_s=9.0))

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from pytest_rageval.engine.scoring import event_loop as runner_module
-from pytest_rageval.engine.scoring.event_loop import EventLoop
+from pytest_rageval.engine.scoring import window as runner_module
+from pytest_rageval.engine.scoring.window import EventLoop
 
 NAME = "rageval-loop"
 

@@ -12,8 +12,7 @@ import pytest
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.slots import LocalPool, Slots
 from pytest_rageval.engine.scoring import window as ahead_module
-from pytest_rageval.engine.scoring.event_loop import EventLoop
-from pytest_rageval.engine.scoring.window import Judgement, SampleWindow
+from pytest_rageval.engine.scoring.window import EventLoop, Judgement, SampleWindow
 from pytest_rageval.extras import loading
 from pytest_rageval.model import Sample, Score
 
