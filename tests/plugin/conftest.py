@@ -177,9 +177,10 @@ class Project:
         return self.pytester.runpytest_inprocess(*args, no_reraise_ctrlc=True, plugins=plugins)
 
     def folders(self, name: str = "qa", base: str = ".rageval") -> list[Path]:
-        """Return the run folders of a scenario, oldest first."""
-        runs = self.path / base / name
-        return sorted(run for run in runs.glob("2*") if run.is_dir()) if runs.is_dir() else []
+        """Return the run folders of a scenario, oldest first: as they were written."""
+        runs = [run for run in (self.path / base / name).glob("2*") if run.is_dir()]
+        # Not by their names alone: those follow a clock that may be set (``tox -e clock``).
+        return sorted(runs, key=lambda run: (run.stat().st_mtime_ns, run.name))
 
     def folder(self, name: str = "qa", base: str = ".rageval") -> Path:
         """Return the only run folder of a scenario."""

@@ -190,7 +190,7 @@ class Process:
 
     def leaves_nobody(self) -> bool:
         """Return whether no process of it is left, soon after it has ended."""
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 60.0
         while time.monotonic() < deadline:
             try:
                 os.killpg(self._process.pid, 0)
