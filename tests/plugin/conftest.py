@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import gc
 import importlib
+import itertools
 import json
 import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,19 @@ BROKEN_METRICS = """
             METRIC_REGISTRY.add(MetricDefinition(MetricInfo(name, frozenset({"answer"})), make))
 """
 """A conftest.py with metrics that go wrong, each in its way, and one that leaves a trace."""
+
+
+@pytest.fixture
+def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each run of this process begin a second after the one before, by whatever clock."""
+    seconds = itertools.count(1_800_000_000)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls.fromtimestamp(next(seconds), tz)
+
+    monkeypatch.setattr("pytest_rageval.plugin.run.session.datetime", Clock)
 
 
 @pytest.fixture(autouse=True)
