@@ -110,7 +110,7 @@ BROKEN_METRICS = """
 
 @pytest.fixture
 def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each run of this process begin a second after the one before, by whatever clock."""
+    """Let the runs of this process begin and end one second after the other."""
     seconds = itertools.count(1_800_000_000)
 
     class Clock(datetime):
@@ -118,7 +118,8 @@ def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: tzinfo | None = None) -> Clock:
             return cls.fromtimestamp(next(seconds), tz)
 
-    monkeypatch.setattr("pytest_rageval.plugin.run.session.datetime", Clock)
+    for name in ("session", "run_files", "shard_run"):
+        monkeypatch.setattr(f"pytest_rageval.plugin.run.{name}.datetime", Clock)
 
 
 @pytest.fixture(autouse=True)
