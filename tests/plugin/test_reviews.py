@@ -43,7 +43,8 @@ def made(at: int, **more: Any) -> dict[str, Any]:
 
 def sheet(project: Project) -> Path:
     """Return the newest table to be reviewed."""
-    return sorted((project.path / ".rageval").glob("*/reviews/questions-review-2*.csv"))[-1]
+    sheets = (project.path / ".rageval").glob("*/reviews/questions-review-2*.csv")
+    return max(sheets, key=lambda sheet: sheet.stat().st_mtime_ns)
 
 
 def rows_of(table: Path) -> list[dict[str, str]]:

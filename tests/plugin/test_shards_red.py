@@ -208,6 +208,7 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.usefixtures("steady_clock")
 @pytest.mark.parametrize("way", ["refused", pytest.param("crashed", marks=pytest.mark.full)])
 def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way: str) -> None:
     """Its scenario was refused, or xdist's worker crashed in its first case."""

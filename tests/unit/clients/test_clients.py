@@ -214,7 +214,7 @@ else:
     preload_clients(settings, None, run)
 for thread in threading.enumerate():
     if thread.name.startswith("rageval-"):
-        thread.join(30)
+        thread.join(60)
 print("aiohttp" in sys.modules)
 """
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from within_a_minute import within_a_minute
 
 from pytest_rageval.text.reply import (
     UnreadableReplyError,
@@ -129,12 +129,10 @@ _PIECES = (
 @pytest.mark.parametrize("piece", _PIECES)
 def test_a_hostile_reply_takes_no_long_time(piece: str) -> None:
     """Patterns that are quadratic take minutes for it."""
-    reply = "x" + piece * (30_000 // len(piece)) + "x"
-    started = time.process_time()
+    reply = "x" + piece * (100_000 // len(piece)) + "x"
     for read in (lambda text: read_score(text, 0, 5), read_verdict, find_objects, read_reason):
-        with suppress(UnreadableReplyError):
+        with within_a_minute(), suppress(UnreadableReplyError):
             read(reply)
-    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize("reply", ROWS["second_thoughts"])

@@ -139,7 +139,7 @@ def test_no_other_call_waits_for_what_one_call_does_not_wait_for(
     limited, answered = within(work)
     assert isinstance(limited, ClientError)
     assert answered.text
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 60.0
 
 
 def test_what_a_call_is_asked_again_for_counts_with_its_rate_limits(
@@ -191,7 +191,7 @@ def test_a_server_that_hangs_is_left_after_the_timeout(server: FakeOpenAI, ask: 
     server.then("hang")
     began = time.monotonic()
     error = failure(ask, timeout_s=0.2)
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 60.0
     assert isinstance(error, CallTimeoutError)
     assert str(error).endswith(
         "no answer in time (timeout_s is 0.2), though no other request was in flight; raise "
@@ -247,9 +247,7 @@ def test_https_at_a_server_without_it_is_said_once(
             found.append(str(caught.value))
         return found
 
-    began = time.monotonic()
     one, two = within(work)
-    assert time.monotonic() - began < 3.0
     assert (
         one
         == two
@@ -259,7 +257,8 @@ def test_https_at_a_server_without_it_is_said_once(
         )
     )
     # The second one is without TLS, to see whether it takes any; the server may count it late.
-    while server.connections < 2 and time.monotonic() - began < 10.0:
+    began = time.monotonic()
+    while server.connections < 2 and time.monotonic() - began < 60.0:
         time.sleep(0.01)
     assert server.connections == 2
 

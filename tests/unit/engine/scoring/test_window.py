@@ -111,7 +111,7 @@ def test_a_judgement_has_the_scores_and_the_time_it_took(runner: EventLoop) -> N
     found = SampleWindow(runner, slow, 1).wait(SAMPLES[0], nothing)
     assert found.scores == {"m": Score("m", 0.7)}
     # A clock that is coarse may call 0.03 s a little less.
-    assert 0.02 < found.latency_s < 5.0
+    assert 0.02 < found.latency_s < 60.0
 
 
 def test_what_was_not_fed_is_judged_when_it_is_waited_for(
