@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
 
 from pytest_rageval import compare_saved_runs
