@@ -67,3 +67,13 @@ def test_page_of_exit_status_has_every_number_of_pytest() -> None:
     found = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
     assert set(map(int, pytest.ExitCode)) <= found
     assert found == set(range(7))
+
+
+def test_one_version_is_named_everywhere() -> None:
+    """The newest of the changes is the package's; pages and the citation name no other."""
+    root, version = DOCS.parent, pytest_rageval.__version__
+    changes = (root / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"^## \[(\d.*?)\]", changes, re.MULTILINE)[0] == version
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text("utf-8")
+    pages = "".join(page.read_text("utf-8") for page in (DOCS / "how-to").glob("*.md"))
+    assert set(re.findall(r"(?:@v|rev: v|rageval-|\]==)(\d+\.\d+\.\d+)", pages)) == {version}
