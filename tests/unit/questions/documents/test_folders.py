@@ -197,7 +197,7 @@ def test_many_links_are_compared_seldom(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "a.md").write_text("text", "utf-8")
     for number in range(2_000):
         (tmp_path / f"{number}.md").symlink_to("a.md")
-    monkeypatch.setattr("pytest_rageval.questions.documents.files.plain_name", Name)
+    monkeypatch.setattr("pytest_rageval.questions.documents.read.plain_name", Name)
     assert list(find_files(tmp_path).files) == ["a.md"]
     assert 2_000 < Name.times < 2_000 * 11 * 2
 
