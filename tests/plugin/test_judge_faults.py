@@ -88,6 +88,7 @@ def _but_replies(judged: JudgedProject, folder: Path) -> list[bytes]:
     return [counts.sub(b"", line) for line in judged.without_run(folder)]
 
 
+@pytest.mark.full
 def test_with_faults_that_clear_the_scores_are_those_of_a_run_without(
     judged: JudgedProject,
 ) -> None:

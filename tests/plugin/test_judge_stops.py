@@ -38,6 +38,7 @@ def _nothing_stays(judged: JudgedProject) -> Iterator[None]:
     assert not judged.server._tasks
 
 
+@pytest.mark.full
 def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
     """[E8] Also by a host name, for which a resolver's thread is needed; no warning is raised."""
     there = judged.server.base_url.replace("127.0.0.1", "localhost")
@@ -54,6 +55,7 @@ def test_a_run_without_calls_leaves_nothing_behind(judged: JudgedProject) -> Non
     assert not (judged.path / ".rageval").exists()
 
 
+@pytest.mark.full
 def test_stopping_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
     """[E8] Two calls in flight, a window of eight samples, 60 samples; the first one fails."""
     judged.server.options.latency_s = 0.01
@@ -118,6 +120,7 @@ def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
     assert len(judged.asked) == 2
 
 
+@pytest.mark.full
 def test_pytest_exit_asks_no_more(judged: JudgedProject) -> None:
     """[E8] ``pytest.exit`` in the third case."""
     judged.with_conftest(INTERRUPT.replace("raise KeyboardInterrupt", "pytest.exit('enough')"))

@@ -102,6 +102,7 @@ HUMAN = "human: {file: ann.csv, of: support, delimiter: ';', levels: [none, part
 GATES = "gates: {support: {agreement: {kappa: 0.4, weighted_kappa: {lower_bound: 0.9}}}}\n"
 
 
+@pytest.mark.full
 def test_cells_are_drawn_blind_and_their_labels_judge_the_judge(bot: Bot) -> None:
     """Cells: 8 rows with 2 claims held against the reference, and 3 of it against the answer.
 

@@ -70,7 +70,7 @@ def hand_in(
     project.file(f"{name}.csv", text)
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.full)])
 def test_reviews_come_back_into_each_run(project: Project, workers: str) -> None:
     """Of five questions one was made by people: it is never drawn."""
     real = {"id": "real", "question": "Q?", "references": ["A"], "answer": "A", "evidence": ["E"]}
