@@ -6,8 +6,8 @@ import pytest
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
+from pytest_rageval.engine.scoring.window import EventLoop
 from pytest_rageval.engine.verdict.decide import gates_of, has_best, scenario_nodeid
 from pytest_rageval.model import Case, Sample
 from pytest_rageval.plugin.exit_status import where_scenarios_are

@@ -70,7 +70,9 @@ class Bot:
     def drawn(self, n: int) -> list[dict[str, str]]:
         assert self.run(f"--rag-label={n}").ret == 0
         folder = self.project.path / ".rageval" / "bot" / "labels"
-        with max(folder.glob("*.csv")).open(encoding="utf-8-sig", newline="") as stream:
+        with max(folder.glob("*.csv"), key=lambda sheet: sheet.stat().st_mtime_ns).open(
+            encoding="utf-8-sig", newline=""
+        ) as stream:
             return list(csv.DictReader(stream))
 
 
