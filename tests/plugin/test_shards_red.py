@@ -225,7 +225,7 @@ def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(four: Proj
     four.scenario((four.path / "qa.rageval.yaml").read_text("utf-8").replace("[em]", "[gone]"))
     assert four.pytest(*given).ret == pytest.ExitCode.INTERRUPTED
     found = merge(four, parts)
-    found.stdout.fnmatch_lines(["*shard 2/2 is cut off (*shard-started-2-2.json)*"])
+    found.stdout.fnmatch_lines(["*shard 2/2 is cut off (*"])
 
 
 @pytest.mark.usefixtures("steady_clock")
