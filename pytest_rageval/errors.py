@@ -131,6 +131,16 @@ def shorten(text: str, width: int = 80) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def error_line(error: BaseException, most: int = 300) -> str:
+    """Return type and text of an error in one line, ``most`` characters of the text."""
+    name = type(error).__name__
+    try:
+        text = shorten(" ".join(str(error).split()), most)
+    except Exception:  # noqa: BLE001  (an exception whose own text raises)
+        text = ""
+    return f"{name}: {text}" if text else name
+
+
 def describe_error(error: BaseException) -> str:
     """Return what went wrong in a user's code, and where: ``KeyError: 'x' (my_metrics.py:5)``."""
     name = type(error).__name__

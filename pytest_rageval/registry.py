@@ -19,7 +19,7 @@ from threading import Lock, get_ident
 from types import ModuleType
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.errors import error_line, unknown_name
 
 
 class Named(Protocol):
@@ -182,10 +182,9 @@ class Registry(Generic[T]):
                     self._insert_all(found)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (anyone's code, which most scenarios do not use)
             owner = f" of {point.dist.name}" if point.dist is not None else ""
-            text = shorten(" ".join(str(error).split()), 300)
             self._broken[point.name] = (
                 f"The entry point '{point.name} = {point.value}'{owner} cannot be used: "
-                f"{type(error).__name__}: {text}."
+                f"{error_line(error)}."
             )
 
     def _insert_all(self, entries: Collection[T]) -> None:

@@ -62,6 +62,11 @@ class ReplySchema:
     name: str
     schema: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, name: str, **parts: Mapping[str, Any]) -> ReplySchema:
+        """Return the schema of an object with all of ``parts``, in their order, and no more."""
+        return cls(name, object_schema(**parts))
+
     @cached_property
     def sha256(self) -> str:
         """The digest of the schema, whatever the order of its keys."""
@@ -71,6 +76,16 @@ class ReplySchema:
     def text(self) -> str:
         """The schema as JSON, for servers that need it in the prompt."""
         return json.dumps(self.schema, ensure_ascii=False)
+
+
+def object_schema(**parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object that has each of ``parts``, and no more."""
+    return {
+        "type": "object",
+        "properties": parts,
+        "required": list(parts),
+        "additionalProperties": False,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +162,14 @@ class ChatClient(Protocol):
         Raises ClientError.
         """
         ...
+
+
+async def ask(
+    client: ChatClient, prompt: str, accept: Accept, schema: ReplySchema | None = None
+) -> str:
+    """Return the text of the reply to one message; raises ClientError."""
+    reply = await client.complete([Message("user", prompt)], schema=schema, accept=accept)
+    return reply.text
 
 
 class EmbeddingClient(Protocol):

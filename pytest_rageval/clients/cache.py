@@ -19,7 +19,7 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,8 @@ KEY_FORMAT = 1
 """Part of every key; a higher number makes all older entries unreachable."""
 
 _MOST_TEXTS = 20
+_STAMP = "%Y%m%dT%H%M%S-%f"
+_STAMP_LENGTH = len("20261121T093011-123456")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,8 @@ class Cache:
         self._folder = run.cache_dir or Path()
         self.mode: CacheMode = "off" if run.cache_dir is None else run.cache_mode
         self._peers = _peers(run)
-        self._name = _own_name(self._peers)
+        before = () if self.mode == "off" else self._folder.glob("*.jsonl")
+        self._name = _own_name(self._peers, before)
         self._values = {kind: self._open(kind) for kind in _KINDS}
         self._keys = {kind: self._open(f"{kind}-keys") for kind in _PLURALS}
         self._index: dict[Explained, _Index] = {}
@@ -370,9 +373,22 @@ def _peers(run: RunSettings) -> str:
     return f"-{sha256(name).hexdigest()[:8]}-"
 
 
-def _own_name(peers: str) -> str:
-    """Return what the names of the files of this process begin with; later ones sort later."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S-%f}{peers}{os.getpid()}-{uuid.uuid4().hex[:4]}"
+def _own_name(peers: str, before: Iterable[Path]) -> str:
+    """Return what the names of this process's files begin with: they sort after those from before.
+
+    Also where the clock was set back since: what a refresh has replaced does not come back.
+    """
+    at = max([datetime.now(UTC), *filter(None, map(_later_than, before))])
+    return f"{at:{_STAMP}}{peers}{os.getpid()}-{uuid.uuid4().hex[:4]}"
+
+
+def _later_than(path: Path) -> datetime | None:
+    """Return the first time after that in a file's name; None if it was named otherwise."""
+    try:
+        stamp = datetime.strptime(path.name[:_STAMP_LENGTH], _STAMP)
+        return stamp.replace(tzinfo=UTC) + timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _kind(key: Mapping[str, Any]) -> tuple[str, str]:

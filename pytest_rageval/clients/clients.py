@@ -30,7 +30,7 @@ from pytest_rageval.clients.base import (
 from pytest_rageval.clients.cache import Cache, has_replies
 from pytest_rageval.clients.chat import CachedChat, DirectChat
 from pytest_rageval.clients.embed import CachedEmbeddings
-from pytest_rageval.clients.file_locks import ByteLocks, open_locks
+from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.http import NOT_SET
 from pytest_rageval.clients.limits.limited_call import LimitedCall, UnusableReplies
 from pytest_rageval.clients.limits.limits import open_limits
@@ -102,7 +102,7 @@ class Clients:
         self._run = run
         self._cache = Cache(run)
         self._ledger = Ledger(run.budget_usd, run.shared_dir)
-        self._claims = _claims(run)
+        self._claims = run_locks(run, "claims") if self._cache.writes else None
         self._chats: list[tuple[ClientSettings, CachedChat]] = []
         self._embeddings: list[tuple[ClientSettings, CachedEmbeddings]] = []
         self._calls: list[tuple[str, LimitedCall]] = []
@@ -133,9 +133,11 @@ class Clients:
         return next(filter(None, (call.retry.waiting for _, call in self._calls)), "")
 
     @property
-    def in_flight(self) -> tuple[int, float, int]:
-        """Requests in flight, seconds for which the oldest is, and requests sent again so far."""
-        return (*self._ledger.in_flight, self._ledger.sent_again)
+    def flight(self) -> str:
+        """What is in flight in words, to follow a number of calls; "" if nothing is."""
+        waiting, oldest_s = self._ledger.in_flight
+        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        return now + (f", {again} sent again" if (again := self._ledger.sent_again) else "")
 
     def chat(self, settings: ClientSettings) -> ChatClient:
         """Return the client for ``settings``; opens nothing before it is asked."""
@@ -208,10 +210,3 @@ class Clients:
         )
         self._calls.append((settings.role, call))
         return call
-
-
-def _claims(run: RunSettings) -> ByteLocks | None:
-    """Return the locks by which processes tell each other what they are asking, if needed."""
-    if run.processes == 1 or run.cache_mode not in ("readwrite", "refresh"):
-        return None
-    return open_locks(run.shared_dir, "claims")

@@ -104,10 +104,6 @@ class ServerError(ClientError):
 class BadRequestError(ClientError):
     """The server cannot serve this request, however often it is sent."""
 
-    def __init__(self, message: str, names: str = "") -> None:
-        super().__init__(message)
-        self.names = names.lower()
-
 
 class RefusedError(ClientError):
     """A content filter stopped the request or the reply, or the model declines to answer."""

@@ -11,6 +11,8 @@ import os
 import sys
 from pathlib import Path
 
+from pytest_rageval.clients.settings import RunSettings
+
 if sys.platform != "win32":
     import fcntl
 
@@ -28,6 +30,11 @@ def open_locks(folder: Path | None, name: str) -> ByteLocks | None:
         return ByteLocks(folder / name)
     except OSError:  # a file system without locks, or a folder that cannot be written
         return None
+
+
+def run_locks(run: RunSettings, name: str) -> ByteLocks | None:
+    """Return the locks that the processes of a run share; None for one process, or without any."""
+    return open_locks(run.shared_dir, name) if run.processes > 1 else None
 
 
 class ByteLocks:

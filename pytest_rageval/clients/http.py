@@ -99,25 +99,27 @@ def missing_credentials(settings: ClientSettings) -> list[str]:
     """Return what is wrong with the environment variables that ``settings`` name, never a value."""
     problems = []
     if settings.api_key_env:
-        problems += _check(settings.api_key_env, "api_key_env")
+        problems += unusable_variable("api_key_env", settings.api_key_env, "key")
     for header, value in settings.headers.items():
-        if not _is_sendable(value):
+        if not is_sendable(value):
             problems.append(f"headers.{header}: holds characters that no header has")
         for name in Template(value).get_identifiers():
-            problems += _check(name, f"headers.{header}")
+            problems += unusable_variable(f"headers.{header}", name, "key")
     return problems
 
 
-def _check(name: str, where: str) -> list[str]:
+def unusable_variable(where: str, name: str, becomes: str = "") -> list[str]:
+    """Return what is wrong with an environment variable that ``becomes`` a key or a header."""
     value = os.environ.get(name, "").strip()
     if not value:
         return [f"{where}: the environment variable {name} {NOT_SET}"]
-    if not _is_sendable(value):
-        return [f"{where}: the environment variable {name} holds characters that no key has"]
+    if becomes and not is_sendable(value):
+        return [f"{where}: the environment variable {name} holds characters that no {becomes} has"]
     return []
 
 
-def _is_sendable(value: str) -> bool:
+def is_sendable(value: str) -> bool:
+    """Return whether a header may have these characters."""
     return value.isascii() and value.isprintable()
 
 

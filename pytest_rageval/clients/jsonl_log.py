@@ -21,7 +21,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _HEAD = b'{"sha256": "'
 _DIGEST = slice(len(_HEAD), len(_HEAD) + 64)
 _CLOCK_NS = 100_000_000
-"""A folder that changed more recently may change again with the same time stamp."""
+"""A folder may change again within it and have the same time stamp."""
 
 
 class JsonlLog:
@@ -43,6 +43,7 @@ class JsonlLog:
         self._read: dict[str, int] = {}
         self._peer_files: list[str] = []
         self._listed_ns = -1
+        self._met_ns, self._met_at = -1, 0
         self._file: int | None = None
         self._size = 0
 
@@ -94,10 +95,16 @@ class JsonlLog:
             return
         if changed_ns != self._listed_ns:
             self._peer_files = [name for name in self._names() if self._peers in name]
-            is_settled = time.time_ns() - changed_ns > _CLOCK_NS
-            self._listed_ns = changed_ns if is_settled else -1
+            self._listed_ns = changed_ns if self._is_settled(changed_ns) else -1
         for name in self._peer_files:
             self._follow(name, places)
+
+    def _is_settled(self, changed_ns: int) -> bool:
+        """Return whether a folder's time is known for so long that a new change has another one."""
+        now = time.monotonic_ns()  # the clock that wrote the time may be set
+        if changed_ns != self._met_ns:
+            self._met_ns, self._met_at = changed_ns, now
+        return now - self._met_at > _CLOCK_NS
 
     def _follow(self, name: str, places: dict[str, tuple[str, int, int]]) -> None:
         """Index the whole lines that a file has beyond what was read of it."""

@@ -238,7 +238,6 @@ def _is_filled(value: Any) -> bool:
 
 
 def _texts(row: Row, value: Any) -> list[str]:
-    if isinstance(value, str) and row.tabular:
-        value = value_or_text(value)
+    value = value_or_text(value) if row.tabular else value
     parts = value if isinstance(value, list | tuple) else [value]
     return [value_text(part).strip() for part in parts]

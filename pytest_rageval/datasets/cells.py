@@ -1,4 +1,4 @@
-"""Reads the values of cells: missing ones, texts, lists spelled as text, and contexts.
+"""Reads the values of cells: missing ones, texts, marks, lists spelled as text, and contexts.
 
 A list may be spelled as JSON, Python, numpy and pandas write it.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeGuard
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeGuard
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import value_text
@@ -40,11 +40,26 @@ def plain_text(name: str, value: Any) -> str:
     raise BadValueError(f"{name} must be text, found {json_kind(value)}")
 
 
+_FALSE_WORDS = frozenset(
+    {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
+    | {"none", "null", "nan", "na", "n/a"}
+)
+
+
+def read_mark(name: str, value: Any) -> str | None:
+    """Return the reason in a ``skip`` or ``xfail`` column, None if it is false."""
+    if value is False:
+        return None
+    text = "" if value is True else plain_text(name, value).strip()
+    if value is not True and text.lower() in _FALSE_WORDS:
+        return None
+    return "" if text.lower() in ("true", "yes", "1", "on") else text
+
+
 _OPENS_LIST: Final = re.compile(
     r"""\[\s*['"\[{] | \(\s*['"] | \{\s*['"] | (?:np\.)?array\( | \[?Document\(""", re.VERBOSE
 )
 _PAIRS: Final = {"[": "]", "{": "}"}
-_CLOSING: Final = {"[": "]", "(": ")", "{": "}"}
 _PLAIN_TEXT: Final = re.compile(r"""'[^'\\]*+'|"[^"\\]*+\"""")
 _PLAIN_LIST: Final = re.compile(rf"\[\s*+(?:(?:{_PLAIN_TEXT.pattern})\s*+,?+\s*+)*+\]")
 _MAY_SPELL: Final = ("[", "{", "(", "array(", "np.array(", "Document(")
@@ -75,13 +90,13 @@ def value_in_text(text: str, name: str = "a cell") -> Any:
     return found if isinstance(found, list | Mapping) else None
 
 
-def value_or_text(text: str) -> Any:
-    """Return the list or mapping that ``text`` spells, else the text: also where it is too deep."""
+def value_or_text(value: Any) -> Any:
+    """Return the list or mapping that a text spells; else the value: also where it is too deep."""
     try:
-        found = value_in_text(text)
+        found = value_in_text(value) if isinstance(value, str) else None
     except BadValueError:
-        return text
-    return text if found is None else found
+        return value
+    return value if found is None else found
 
 
 def list_in_text(text: str) -> list[Any] | None:
@@ -140,156 +155,90 @@ def _json_or_python(text: str) -> Any:
     except ValueError:
         pass
     try:
-        reader = _Reader(text)
-        found = reader.value()
-        return found if reader.is_done else None
+        return _value(ast.parse("".join(_as_source(text)), mode="eval").body)
     except LimitError:
         raise
-    except (_NoValueError, ValueError, SyntaxError):
+    except (LookupError, ValueError, SyntaxError):
         return None
-
-
-class _NoValueError(Exception):
-    """The text is not a value."""
 
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
     (?P<text>[bBuUrR]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))
     |(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
-    |(?P<name><NA>|<[\w.]+:|[A-Za-z_][\w.]*)
-    |(?P<sign>[\[\](){},:=>])
+    |(?P<name><NA>|[A-Za-z_][\w.]*)
+    |(?P<open>[\[({])
+    |(?P<close>[\])}])
+    |(?P<sign>[,:=])
     )""",
     re.VERBOSE | re.DOTALL,
 )
 _NAMES: Final = {
-    **dict.fromkeys(("None", "nan", "NaN", "NaT", "null", "<NA>", "np.nan"), None),
-    **dict.fromkeys(("True", "true"), True),
-    **dict.fromkeys(("False", "false"), False),
+    **dict.fromkeys(("nan", "NaN", "NaT", "null", "np.nan")),
+    "true": True,
+    "false": False,
 }
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
+def _as_source(text: str) -> Iterator[str]:
+    """Yield the parts of an expression of Python: with a comma between any two values of a list.
 
-
-_END: Final = _Token("end", "")
-
-
-class _Reader:
-    """Reads one value; commas between items may be missing, as in numpy's arrays."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-        self._depth = 0
-        self._next = self._token()
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing follows."""
-        return self._next.kind == "end"
-
-    def value(self) -> Any:
-        """Return the next value; sets and tuples become lists, nan becomes None."""
-        token = self._take()
-        if token.kind == "text":
-            return _text(token.text)
-        if token.kind == "number":
-            return ast.literal_eval(token.text)
-        self._depth += 1
-        if self._depth > MAX_DEPTH + 1:  # a constant, such as None, counts as well
-            raise LimitError(TOO_DEEP_TO_READ)
-        found = self._with_parts(token)
-        self._depth -= 1
-        return found
-
-    def _with_parts(self, token: _Token) -> Any:
-        if token.kind == "name":
-            return self._named(token.text)
-        if token.text == "{":
-            return self._braces()
-        if token.text in _CLOSING:
-            return self._items(_CLOSING[token.text])
-        raise _NoValueError
-
-    def _named(self, name: str) -> Any:
-        """Return a constant, or the value of a call: its first argument, or its keywords."""
-        if not self._is_sign("("):
-            if name not in _NAMES:
-                raise _NoValueError
-            return _NAMES[name]
-        self._take()
-        positional, keywords = [], {}
-        while not self._is_sign(")"):
-            if self._next.kind == "name" and self._text[self._at : self._at + 1] == "=":
-                key = self._take().text
-                self._take()
-                keywords[key] = self._keyword_value()
-            else:
-                positional.append(self.value())
-            self._skip_comma()
-        self._take()
-        if len(positional) > 1:
-            raise _NoValueError
-        return positional[0] if positional else keywords
-
-    def _keyword_value(self) -> Any:
-        """Return a value, or the name of one, as in ``dtype=object``."""
-        after = self._text[self._at : self._at + 1]
-        if self._next.kind == "name" and self._next.text not in _NAMES and after != "(":
-            return self._take().text
-        return self.value()
-
-    def _items(self, closing: str) -> list[Any]:
-        found = []
-        while not self._is_sign(closing):
-            found.append(self.value())
-            self._skip_comma()
-        self._take()
-        return found
-
-    def _braces(self) -> Any:
-        """Return a mapping, or the items of a set."""
-        items: list[Any] = []
-        pairs: dict[str, Any] = {}
-        while not self._is_sign("}"):
-            item = self.value()
-            if self._is_sign(":"):
-                self._take()
-                pairs[str(item)] = self.value()
-            else:
-                items.append(item)
-            self._skip_comma()
-        self._take()
-        if items and pairs:
-            raise _NoValueError
-        return items or pairs
-
-    def _is_sign(self, sign: str) -> bool:
-        return self._next.kind == "sign" and self._next.text == sign
-
-    def _skip_comma(self) -> None:
-        if self._is_sign(","):
-            self._take()
-
-    def _take(self) -> _Token:
-        token = self._next
-        if token is _END:
-            raise _NoValueError
-        self._next = self._token()
-        return token
-
-    def _token(self) -> _Token:
-        found = _TOKEN.match(self._text, self._at)
+    Numpy leaves it out. Raises ValueError, or LookupError, for what is no single value.
+    """
+    calls: list[bool] = []
+    """Of each bracket that is open, whether a name stands before it."""
+    before, at = "", 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
         if found is None:
-            if self._text[self._at :].strip():
-                raise _NoValueError
-            return _END
-        self._at = found.end()
-        assert found.lastgroup is not None  # each alternative has a name
-        return _Token(found.lastgroup, found[found.lastgroup])
+            raise ValueError("neither a value nor a sign")
+        kind, at = str(found.lastgroup), found.end()
+        part = found[kind]
+        is_call = before == "name" and part == "("
+        is_next = before in _ENDS_VALUE and kind not in ("close", "sign") and not is_call
+        if not calls and (is_next or part == ","):
+            raise ValueError("more than one value")
+        if kind == "open":
+            calls.append(is_call)
+        is_tuple = kind == "close" and not calls.pop() and part == ")" and before in _ENDS_VALUE
+        if len(calls) + (kind == "name") > MAX_DEPTH + 1:  # a constant counts as well
+            raise LimitError(TOO_DEEP_TO_READ)
+        yield "," if is_next or is_tuple else ""
+        yield repr(_text(part)) if kind == "text" else part.replace("<NA>", "None")
+        before = kind
+
+
+_ENDS_VALUE: Final = ("text", "number", "name", "close")
+
+
+def _value(node: ast.expr) -> Any:
+    """Return the value; sets and tuples become lists, nan becomes None.
+
+    That of a call is its first argument, or its keywords.
+    """
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.UnaryOp():  # a number with its sign
+            return ast.literal_eval(node)
+        case ast.List() | ast.Tuple() | ast.Set():
+            return [_value(item) for item in node.elts]
+        case ast.Dict():
+            pairs = zip(node.keys, node.values, strict=True)
+            return {str(_value(key)): _value(part) for key, part in pairs if key is not None}
+        case ast.Call(args=[]):
+            return {word.arg: _keyword_value(word.value) for word in node.keywords}
+        case ast.Call(args=[first]):
+            return _value(first)
+        case _:
+            return _NAMES[ast.unparse(node)]
+
+
+def _keyword_value(node: ast.expr) -> Any:
+    """Return a value, or the name of one, as in ``dtype=object``."""
+    name = ast.unparse(node)
+    is_name = isinstance(node, ast.Name | ast.Attribute) and name not in _NAMES
+    return name if is_name else _value(node)
 
 
 def _text(literal: str) -> Any:

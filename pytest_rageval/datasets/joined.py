@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.cells import BadValueError, is_missing
+from pytest_rageval.datasets.cells import BadValueError, is_missing, read_mark
 from pytest_rageval.datasets.ids import (
     as_number,
     grade_column,
@@ -16,7 +16,6 @@ from pytest_rageval.datasets.ids import (
     retrieved_ids,
 )
 from pytest_rageval.datasets.key_map import read_cell
-from pytest_rageval.datasets.marks import read_mark
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import NOTHING, value_text
 from pytest_rageval.scenario.column_names import read_field

@@ -18,11 +18,11 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     parse_contexts,
     plain_text,
+    read_mark,
     value_in_cell,
     value_in_text,
 )
 from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
-from pytest_rageval.datasets.marks import read_mark
 from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
@@ -105,12 +105,10 @@ class KeyMap:
 
     def case(self, row: Row | BrokenRow, index: int) -> Case:
         """Return the sample in ``row``, or an invalid row with the reason."""
-        if isinstance(row, BrokenRow):
-            return InvalidRow(
-                f"sample-{row.number}", index, row.number, row.line, row.reason, row.raw
-            )
-        layout = self._layout(tuple(row.fields))
         sample_id = f"sample-{row.number}"
+        if isinstance(row, BrokenRow):
+            return InvalidRow(sample_id, index, row.number, row.line, row.reason, row.raw)
+        layout = self._layout(tuple(row.fields))
         try:
             values = self._values(layout, row.fields)
             self._fall_back(values, row.fields)
@@ -314,11 +312,15 @@ def read_cell(name: str, text: str, mark: str = "", *, tabular: bool) -> Any:
             return spelled
     if mark:
         return [part.strip() for part in text.split(mark) if part.strip()]
-    if tabular and name in _TEXTS and (found := _separator_in(name, text)):
-        raise BadValueError(
-            f"{name}: one text with {found!r}, or several? {shorten(repr(text))}; "
-            'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
-        )
+    if tabular and name in _TEXTS:
+        # Not at the top: the rows of most data sets have no checks of their own.
+        from pytest_rageval.text.row_checks import separator_in
+
+        if found := separator_in(name, text):
+            raise BadValueError(
+                f"{name}: one text with {found!r}, or several? {shorten(repr(text))}; "
+                'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
+            )
     return text
 
 
@@ -421,13 +423,6 @@ def _tags(_name: str, value: Any) -> tuple[str, ...]:
     parts = value if isinstance(value, list | tuple) else [value]
     texts = (plain_text("a tag", part).strip() for part in parts if not is_missing(part))
     return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _separator_in(name: str, text: str) -> str:
-    # Not at the top: the rows of most data sets have no checks of their own.
-    from pytest_rageval.text.row_checks import separator_in
-
-    return separator_in(name, text)
 
 
 def _check(name: str, value: Any) -> Any:

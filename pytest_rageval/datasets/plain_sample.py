@@ -119,28 +119,21 @@ def _is_nugget(value: Any) -> bool:
 
 
 _TEXTS: Final = _list_of(_is_text)
-_CHECKED_TEXTS: Final = _Kind("a list of texts or None", _or_none(_is_read_by(read_texts)))
-_TEXT_OR_NONE: Final = _Kind("text or None", _or_none(_is_text))
-_TEXTS_OR_NONE: Final = _Kind("a list of texts or None", _or_none(_TEXTS))
-
-_KINDS: Final[Mapping[str, _Kind]] = {
+_BY_KIND: Final[Mapping[str, _Kind]] = {
     "id": _Kind("text", _is_text),
-    "index": _Kind("a whole number", _is_number),
-    "row": _Kind("a whole number", _is_number),
-    "question": _TEXT_OR_NONE,
-    "answer": _TEXT_OR_NONE,
-    "contexts": _TEXTS_OR_NONE,
-    "references": _TEXTS_OR_NONE,
+    "index row": _Kind("a whole number", _is_number),
+    "question answer doc_name skip xfail": _Kind("text or None", _or_none(_is_text)),
+    "contexts references reference_contexts retrieved_ids": _Kind(
+        "a list of texts or None", _or_none(_TEXTS)
+    ),
     "reference_groups": _Kind("a list of lists of texts or None", _or_none(_list_of(_TEXTS))),
-    "reference_contexts": _TEXTS_OR_NONE,
-    "doc_name": _TEXT_OR_NONE,
     "context_docs": _Kind(
         "a list of texts, some of them None, or None", _or_none(_list_of(_or_none(_is_text)))
     ),
-    "retrieved_ids": _TEXTS_OR_NONE,
     "reference_ids": _Kind("whole numbers by document or None", _or_none(_are_grades)),
-    "must_include": _CHECKED_TEXTS,
-    "must_not_include": _CHECKED_TEXTS,
+    "must_include must_not_include": _Kind(
+        "a list of texts or None", _or_none(_is_read_by(read_texts))
+    ),
     "must_match": _Kind("a list of patterns or None", _or_none(_is_read_by(read_patterns))),
     "must_satisfy": _Kind("a list of texts or None", _or_none(_is_read_by(read_criteria))),
     "answer_checks": _Kind("a list of checks or None", _or_none(_is_read_by(read_checks))),
@@ -148,7 +141,6 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         "a list of {text: ..., importance: vital or okay} or None", _or_none(_list_of(_is_nugget))
     ),
     "tags": _Kind("a list of texts", _TEXTS),
-    "skip": _TEXT_OR_NONE,
-    "xfail": _TEXT_OR_NONE,
 }
+_KINDS: Final = {name: kind for names, kind in _BY_KIND.items() for name in names.split()}
 """The values that each field of a sample may have, except metadata."""

@@ -107,7 +107,10 @@ def with_reviews(dataset: Dataset, named: Sequence[str], base_dir: Path, where: 
         _read_file(file, where, found)
     if found.problems:
         raise ScenarioError(found.problems)
-    counting = {name: _strictest(reviews) for name, reviews in found.reviews.items()}
+    counting = {
+        name: max(reviews, key=lambda review: VERDICTS.index(review.verdict))
+        for name, reviews in found.reviews.items()
+    }
     rejected = {name for name, review in counting.items() if review.verdict == REJECT}
     kept = [at for at, case in enumerate(dataset.cases) if case.id not in rejected]
     shown = ", ".join(file.shown for file in files)
@@ -126,10 +129,6 @@ def with_reviews(dataset: Dataset, named: Sequence[str], base_dir: Path, where: 
         reviewed=frozenset(counting.keys() - rejected),
         rejected=len(rejected),
     )
-
-
-def _strictest(reviews: Sequence[Review]) -> Review:
-    return max(reviews, key=lambda review: VERDICTS.index(review.verdict))
 
 
 def _edited(case: Case, index: int, edits: Mapping[str, Review]) -> Case:

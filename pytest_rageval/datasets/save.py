@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, KEY_OF, OF_ANSWERS, SAYS_NO
 from pytest_rageval.text.json_value import head_of
 from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, quoted
 
-_PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
-_LISTED_FIELDS = (
-    "reference_contexts",
-    "retrieved_ids",
-    "must_include",
-    "must_not_include",
-    "must_match",
-    "answer_checks",
-    "must_satisfy",
-    "tags",
+_ORDER: Final = (
+    *("id", "question", "doc_name", "skip", "xfail", "references", "answer", "contexts"),
+    *("reference_contexts", "retrieved_ids", "must_include", "must_not_include", "must_match"),
+    *("answer_checks", "must_satisfy", "tags", "answerable", "citations", "reference_citations"),
+    *("history", "confidence", "nuggets", "reference_ids"),
 )
+"""The fields of a row, as they are written."""
 
 
 def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
@@ -40,44 +36,24 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
 
     Metadata are in the columns that they came from; contexts are objects that name their document.
     """
-    known: dict[str, Any] = {"id": sample.id}
-    known |= {name: getattr(sample, name) for name in _PLAIN_FIELDS}
+    known: dict[str, Any] = {name: getattr(sample, name) for name in _ORDER}
     known["references"] = sample.reference_groups or sample.references
-    known["answer"] = sample.answer
     known["contexts"] = _contexts(sample)
-    known |= {name: getattr(sample, name) for name in _LISTED_FIELDS}
-    known |= _of_answers(sample, columns)
+    known["tags"] = sample.tags or None
     known["reference_ids"] = sample.reference_ids and dict(sample.reference_ids)
-    known["tags"] = known["tags"] or None
-    marks = {name: True for name in ("skip", "xfail") if known[name] == ""}
-    filled = {
-        columns[name]: value for name, value in {**known, **marks}.items() if value is not None
-    }
-    return {
-        **filled,
-        **{name: part for name, part in sample.metadata.items() if name not in filled},
-    }
-
-
-def _of_answers(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields that say what an answer cites, refuses and follows, as they are read."""
-    answerable = sample.answerable
-    if answerable is not None and columns["answerable"] in SAYS_NO:
-        answerable = not answerable
-    found: dict[str, Any] = {
-        "answerable": answerable,
-        "citations": sample.citations,
-        "reference_citations": sample.reference_citations,
-        "history": sample.history and [dict(turn) for turn in sample.history],
-        "confidence": sample.confidence,
-        "nuggets": sample.nuggets and [dict(nugget) for nugget in sample.nuggets],
-    }
+    for name in ("history", "nuggets"):
+        known[name] = known[name] and [dict(part) for part in known[name]]
+    if sample.answerable is not None and columns["answerable"] in SAYS_NO:
+        known["answerable"] = not sample.answerable
     if sample.cited_sentences is not None:
-        found["answer"] = [
+        known["answer"] = [
             {"text": text, "citations": [c - 1 if isinstance(c, int) else c for c in cited]}
             for text, cited in sample.cited_sentences
         ]
-    return found
+    known |= {name: True for name in ("skip", "xfail") if known[name] == ""}
+    filled = {columns[name]: value for name, value in known.items() if value is not None}
+    metadata = {name: part for name, part in sample.metadata.items() if name not in filled}
+    return {**filled, **metadata}
 
 
 def _contexts(sample: Sample) -> list[dict[str, str]] | None:

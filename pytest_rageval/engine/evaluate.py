@@ -169,16 +169,17 @@ def _asked(scorer: _Scorer, live: LiveScenario, reporter: _Reporter) -> list[Sam
     """Return the results of all cases; many samples are answered and judged concurrently."""
     plan = scorer.plan
     cases, certainty = plan.asking_order, certainty_of(plan)
-    live.feed([case for case in cases if isinstance(case, Sample) and case.skip is None])
+    window = live.window
+    window.feed([case for case in cases if isinstance(case, Sample) and case.skip is None])
     results: list[SampleResult] = []
     is_certain = False
     for case in cases:
         judgement = None
         if isinstance(case, Sample) and case.skip is None:
-            if is_certain and not live.has(case):
+            if is_certain and not window.has(case):
                 results.append(reporter.after(left_out_result(plan, case)))
                 continue
-            judgement = live.wait(case, lambda: reporter.at_least(live.finished))
+            judgement = window.wait(case, lambda: reporter.at_least(window.finished))
         result = scorer.run(case, reporter, judgement)
         if result is None:
             continue
@@ -187,7 +188,7 @@ def _asked(scorer: _Scorer, live: LiveScenario, reporter: _Reporter) -> list[Sam
             certainty.add(result)
             is_certain = certainty.is_reached
             if is_certain:
-                live.cut()
+                window.cut()
     return results
 
 

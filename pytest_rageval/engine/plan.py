@@ -201,16 +201,13 @@ class TargetPlan(Value, frozen=True):
     def asking(self, target: Target) -> TargetPlan:
         """Return the plan with the ``target`` that is asked."""
         # Not at the top: most scenarios ask no target.
-        from pytest_rageval.targets.base import Conversing, Identified, TargetError
+        from pytest_rageval.targets.base import Described, TargetError
 
-        own = target.identity if isinstance(target, Identified) else {}
-        if isinstance(target, Conversing):
-            takes = target.takes_history
-        else:
-            takes = self.fields is None or "history" in self.fields
+        identity, takes = self.identity, self.fields is None or "history" in self.fields
+        if isinstance(target, Described):
+            identity, takes = {**identity, **target.identity}, target.takes_history
         if self.has_history and not takes:
             raise TargetError(f"{self.shown}: {NOT_SENT}")
-        identity = {**self.identity, **own}
         return replace(self, make=lambda: target, identity=identity, takes_history=takes)
 
     def asked(self, sample: Sample) -> Sample:

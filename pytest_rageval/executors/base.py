@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.errors import RagevalError, error_line
 from pytest_rageval.registry import Registry, UnknownNameError
 
 UNKNOWN_COUNT: Final = 32
@@ -82,28 +82,20 @@ class UserWorkers:
     """The workers of an executor that Python code handed over, and closes itself."""
 
     def __init__(self, executor: Executor) -> None:
-        self.executor = executor
-        client: Any = getattr(executor, "_client", None)
-        self._client = client if hasattr(client, "nthreads") else None
-        self._watch = None if self._client is None else SchedulerWatch(self._client)
-
-    @property
-    def shown(self) -> str:
-        """What messages call it."""
-        return type(self.executor).__name__
-
-    @property
-    def count(self) -> int:
-        """How many workers there are, or may be."""
+        self.shown = type(executor).__name__
+        self._executor = executor
         # There is no public name: this is that of concurrent.futures and loky, and Dask's way.
-        count: Any = getattr(self.executor, "_max_workers", None)
-        if self._client is not None:
-            count = sum(self._client.nthreads().values())
-        return count if isinstance(count, int) and count > 0 else UNKNOWN_COUNT
+        count: Any = getattr(executor, "_max_workers", None)
+        client: Any = getattr(executor, "_client", None)
+        self._watch: SchedulerWatch | None = None
+        if hasattr(client, "nthreads"):
+            self._watch = SchedulerWatch(client)
+            count = sum(client.nthreads().values())
+        self.count = count if isinstance(count, int) and count > 0 else UNKNOWN_COUNT
 
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
         """Submit to the executor; one that is broken raises."""
-        return self.executor.submit(function, *given)
+        return self._executor.submit(function, *given)
 
     def trouble(self) -> str:
         """Return what is known of a Dask cluster; of another executor nothing is."""
@@ -137,15 +129,10 @@ class SchedulerWatch:
             # As client.nthreads() does, which would wait for a scheduler that has stopped.
             found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
         except Exception as error:  # noqa: BLE001  (whatever Dask and its network raise)
-            return f"the scheduler does not answer: {error_text(error)}"
+            return f"the scheduler does not answer: {error_line(error, 200)}"
         if found:
             self._alone_since = None
             return ""
         self._alone_since = now if self._alone_since is None else self._alone_since
         is_over = now - self._alone_since > _PATIENCE_S
         return f"no worker is left, for {_PATIENCE_S:.0f} s" if is_over else ""
-
-
-def error_text(error: BaseException) -> str:
-    """Return an error of Dask in one line."""
-    return f"{type(error).__name__}: {shorten(' '.join(str(error).split()), 200)}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
 from pytest_rageval import extras
+from pytest_rageval.errors import error_line
 from pytest_rageval.executors.base import (
     EngineError,
     ExecutorKind,
-    SchedulerWatch,
+    UserWorkers,
     Workers,
-    error_text,
 )
 from pytest_rageval.redaction import without_credentials
 
@@ -21,29 +19,18 @@ _CONNECT_S = 5.0
 _WORKERS_S = 10.0
 
 
-class DaskWorkers:
+class DaskWorkers(UserWorkers):
     """The workers of a cluster. Dask itself asks another worker when one is lost."""
 
     def __init__(self, client: Any, shown: str, cluster: Any = None) -> None:
+        super().__init__(client.get_executor())
         self.shown = shown
-        self.count = max(1, sum(client.nthreads().values()))
-        self._watch = SchedulerWatch(client)
         self._client = client
         self._cluster = cluster
-        self._executor = client.get_executor()
-
-    def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
-        """Have a worker call a function."""
-        found: Future[bytes] = self._executor.submit(function, *given)
-        return found
-
-    def trouble(self) -> str:
-        """Return whether the scheduler is gone, or has had no worker for a while."""
-        return self._watch.trouble()
 
     def close(self) -> None:
         """Cancel what is under way, and leave the cluster unless it is our own."""
-        with suppress(Exception):  # of a scheduler that is gone, which the report has error_text
+        with suppress(Exception):  # of a scheduler that is gone, which the report has said
             self._executor.shutdown(wait=False)
         with suppress(Exception):
             self._client.close(timeout=_CONNECT_S)
@@ -65,8 +52,8 @@ def _open(place: str) -> Workers:
     except (OSError, ValueError, TypeError) as error:
         raise EngineError(
             f"no scheduler of Dask answers at {without_credentials(address)} "
-            f"({error_text(error)}); start one with 'dask scheduler', or give the address that it "
-            "prints"
+            f"({error_line(error, 200)}); start one with 'dask scheduler', or give the address "
+            "that it prints"
         ) from error
     return _with_workers(client, f"dask://{without_credentials(place)}")
 
@@ -77,7 +64,7 @@ def _with_workers(client: Any, shown: str) -> DaskWorkers:
     except Exception as error:
         client.close()
         raise EngineError(
-            f"the scheduler has no workers ({error_text(error)}); "
+            f"the scheduler has no workers ({error_line(error, 200)}); "
             "start some with 'dask worker ADDRESS'"
         ) from error
     return DaskWorkers(client, shown)

@@ -159,11 +159,10 @@ def _conversation(table: Table, mapped: Mapped, *, is_asked: bool) -> OfAnswers:
 
 def _named(table: Table, mapped: Mapped, field: str) -> list[Column]:
     """Return the filled columns of a field's names that serve no other field."""
-    served = {found.column for found in mapped.fields.values()}
     return [
         column
         for column in table.columns
-        if column.name in OF_ANSWERS[field] and column.filled and column.name not in served
+        if column.name in OF_ANSWERS[field] and column.filled and column.name not in mapped.served
     ]
 
 
@@ -193,10 +192,9 @@ def _numbers(table: Table, mapped: Mapped) -> Iterator[str]:
             yield f"# {name!r} may be how sure the answers are. A gate on the surest four fifths:"
             gate = {"selective": {"coverage": 0.8, "min": 0.9}}
             yield f"# {pair_text('gates', {WEIGHTED_SCORE: gate})}"
-    served = {found.column for found in mapped.fields.values()}
     for column in table.columns:
         is_named = _FEWER_IS_BETTER.search(snake_case(column.name)) is not None
-        if is_named and column.name not in served and _is_amount(column):
+        if is_named and column.name not in mapped.served and _is_amount(column):
             metric = {"column": column.name, "range": [0, None], "lower_is_better": True}
             yield f"# Also, among the metrics:  {inline_text(metric)}"
 

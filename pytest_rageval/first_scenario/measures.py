@@ -165,7 +165,8 @@ def _without_answers_own(table: Table, mapped: Mapped) -> Measures:
 def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str, int]]:
     """Return for each metric how many rows have what it needs, but for what a target gives."""
     needs: dict[str, tuple[str, ...]] = {name: (name, "answer") for name in CHECK_FIELDS}
-    needs |= dict.fromkeys(_SEARCH, (_gold_of_search(mapped), _needed(mapped)))
+    expected = "reference_ids" if "reference_ids" in mapped.fields else "reference_contexts"
+    needs |= dict.fromkeys(_SEARCH, (expected, _needed(mapped)))
     needs |= {"faithfulness": ("contexts", "answer"), "context_recall": ("contexts", "references")}
     needs["nugget_recall"] = ("nuggets", "answer")
     counts = []
@@ -176,10 +177,6 @@ def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str,
         full = sum(all(cell is not None for cell in row) for row in zip(*cells, strict=True))
         counts.append((name, full))
     return counts
-
-
-def _gold_of_search(mapped: Mapped) -> str:
-    return "reference_ids" if "reference_ids" in mapped.fields else "reference_contexts"
 
 
 def _of_sentences(script: str) -> tuple[str, ...]:

@@ -210,7 +210,6 @@ def _draft(
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
     """Return the fields, with further ones that a reader finds by the names of other columns."""
-    served = {found.column for found in mapped.fields.values()}
     by_name = {
         name: column
         for column in read.columns
@@ -222,7 +221,9 @@ def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
     found = {
         name: FoundColumn(column, "by its name")
         for name, column in more.items()
-        if name not in mapped.fields and column not in served | left_out and table[column].filled
+        if name not in mapped.fields
+        and column not in mapped.served | left_out
+        and table[column].filled
     }
     return replace(mapped, fields={**mapped.fields, **found})
 

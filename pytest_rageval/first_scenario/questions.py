@@ -137,8 +137,7 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
     if asks_answer:
         for choice in _offers(table, mapped, "answer", "what your system said", works):
             yield f"the data seem to have no answers. {choice.line}"
-    served = {found.column for found in mapped.fields.values()}
-    yield from joined_cells(column for column in table.columns if column.name not in served)
+    yield from joined_cells(column for column in table.columns if column.name not in mapped.served)
 
 
 def _remarks(table: Table, mapped: Mapped, works: Works) -> Iterator[str]:
@@ -169,8 +168,7 @@ def _of_several_systems(table: Table, mapped: Mapped) -> str:
     asked = mapped.fields.get("question")
     if asked is None or len(table[asked.column].distinct) * 2 > table.rows:
         return ""
-    served = {found.column for found in mapped.fields.values()}
-    names = (one.name for one in table.columns if one.name not in served and one.repeats)
+    names = (one.name for one in table.columns if one.name not in mapped.served and one.repeats)
     return next((name for name in names if snake_case(name) in _SYSTEMS), "")
 
 
@@ -189,8 +187,7 @@ def _keys(way: Way) -> dict[str, Any]:
 
 def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[Choice]:
     """Yield the columns that could be a field; those that work."""
-    served = {found.column for found in mapped.fields.values()}
-    served |= {way.column for _, way in mapped.notes if way is not None}
+    served = mapped.served | {way.column for _, way in mapped.notes if way is not None}
     other = {"keyword", "negative"} if field == "references" else set()
     free = (
         column
@@ -203,10 +200,9 @@ def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -
 
 def _checks(table: Table, mapped: Mapped) -> Iterator[Way]:
     """Yield the columns whose words an answer may have to hold, or may not hold."""
-    served = {found.column for found in mapped.fields.values()}
     for column in table.columns:
         kinds = kinds_of(column.name)
-        if column.name in served or not kinds & {"keyword", "negative"} or column.is_number:
+        if column.name in mapped.served or not kinds & {"keyword", "negative"} or column.is_number:
             continue
         field = "must_not_include" if "negative" in kinds else "must_include"
         what = "none" if "negative" in kinds else "each"
@@ -298,18 +294,15 @@ def option(way: Way) -> str:
     """Return the option that gives a column to a field, as a shell takes it."""
     if _PLAIN.fullmatch(way.column):
         return f"--rag-set=dataset.key_map.{way.field}={way.column}"
-    if set(way.column) & set(_IN_QUOTES):
-        named = json.dumps(way.column, ensure_ascii=False)
-        return shlex.quote(f"--rag-set=dataset.key_map.{way.field}={named}")
-    named = way.column.replace("'", "''")
-    return f"\"--rag-set=dataset.key_map.{way.field}='{named}'\""
+    return quoted_option(f"key_map.{way.field}", way.column)
 
 
-def rows_at_option(path: str) -> str:
-    """Return the option that says where the rows are, as a shell takes it."""
-    if set(path) & set(_IN_QUOTES):
-        return shlex.quote(f"--rag-set=dataset.rows_at={json.dumps(path, ensure_ascii=False)}")
-    return f"\"--rag-set=dataset.rows_at='{path}'\""
+def quoted_option(key: str, value: str) -> str:
+    """Return the option that sets a key of ``dataset``, in the quotes that a shell takes."""
+    if set(value) & set(_IN_QUOTES):
+        return shlex.quote(f"--rag-set=dataset.{key}={json.dumps(value, ensure_ascii=False)}")
+    named = value.replace("'", "''")
+    return f"\"--rag-set=dataset.{key}='{named}'\""
 
 
 def _found(mapped: Mapped) -> str:

@@ -17,7 +17,7 @@ from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reade
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
 from pytest_rageval.errors import ScenarioError, shorten
-from pytest_rageval.first_scenario.questions import Choice, rows_at_option, undecided
+from pytest_rageval.first_scenario.questions import Choice, quoted_option, undecided
 from pytest_rageval.first_scenario.scenario_text import written_map
 from pytest_rageval.model import InvalidRow
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -124,7 +124,8 @@ def find_rows(asked: Reading) -> Reading:
     Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
     """
     try:
-        if _are_traces(asked.data, asked.keys):
+        file = _file(asked.data, asked.keys)
+        if reader_of(file, file.shown, "dataset").name == _TRACES:
             return asked.at(format=_TRACES)
         reading = asked.at()
         if "question" in reading.mapped.fields or "rows_at" in asked.keys:
@@ -146,7 +147,7 @@ def find_rows(asked: Reading) -> Reading:
 
 def _place(fit: Reading) -> Choice:
     case = f"they are the {counted(len(fit.rows), 'row')} there"
-    line = f"If {case}, add {rows_at_option(fit.path)}"
+    line = f"If {case}, add {quoted_option('rows_at', fit.path)}"
     return Choice(f"{case}: {fit.path}", {"rows_at": fit.path}, line)
 
 
@@ -167,10 +168,9 @@ def _places(fits: list[Reading]) -> list[Reading]:
 
 def _read_at_paths(asked: Reading) -> list[Reading]:
     """Return what can be read as questions with something right, by where it is in a document."""
-    data, keys = asked.data, asked.keys
-    file = data_file(spec_of({**keys, "path": data.name}, data.name), data.parent, "", "dataset")
-    find = _PATHS.get(data.name.removesuffix(".gz").rpartition(".")[2].lower())
+    find = _PATHS.get(asked.data.name.removesuffix(".gz").rpartition(".")[2].lower())
     found = []
+    file = _file(asked.data, asked.keys)
     for place in find(file)[:_MOST_PATHS] if find is not None else ():
         try:
             reading = asked.at(rows_at=place.path)
@@ -183,10 +183,9 @@ def _read_at_paths(asked: Reading) -> list[Reading]:
     return found
 
 
-def _are_traces(data: Path, keys: Mapping[str, Any]) -> bool:
-    shown = data.name
-    file = data_file(spec_of({**keys, "path": shown}, shown), data.parent, shown, "dataset")
-    return reader_of(file, shown, "dataset").name == _TRACES
+def _file(data: Path, keys: Mapping[str, Any]) -> DataFile:
+    spec = spec_of({**keys, "path": data.name}, data.name)
+    return data_file(spec, data.parent, data.name, "dataset")
 
 
 def _steps(reading: Reading) -> int:
@@ -200,9 +199,8 @@ def broken_rows(read: Dataset) -> list[InvalidRow]:
 
 def _read_rows(data: Path, keys: Mapping[str, Any]) -> tuple[Row | BrokenRow, ...]:
     """Return the first 20,000 rows; raises ScenarioError if the file cannot be read."""
-    shown = data.name
-    file = data_file(spec_of({**keys, "path": shown}, shown), data.parent, shown, "dataset")
-    return tuple(islice(reader_of(file, shown, "dataset").read(file), _MOST_ROWS))
+    file = _file(data, keys)
+    return tuple(islice(reader_of(file, data.name, "dataset").read(file), _MOST_ROWS))
 
 
 def spec_of(keys: Mapping[str, Any], shown: str) -> DatasetSpec:

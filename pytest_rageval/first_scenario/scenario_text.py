@@ -121,9 +121,8 @@ def _dataset(draft: Draft) -> list[str]:
     known = [name for name in draft.mapped.fields if name not in mapped]
     if known:
         lines.append(f"  # Found by their own names: {', '.join(known)}.")
-    served = {found.column for found in draft.mapped.fields.values()}
     read = draft.measures.of_answers.columns
-    served |= {*read}
+    served = draft.mapped.served | {*read}
     turns = tuple(f"{name}[" for name in read)
     names = [column.name for column in draft.table.columns if column.name not in served]
     rest = [name for name in names if not name.startswith(turns)]
@@ -363,10 +362,34 @@ def target_text(file: str, scenario: str, asks: Sequence[str]) -> str:
     return _MODULE.format(**parts)
 
 
-_ASKED: Final = (
-    "      # What your system needs; if the target is an address, pytest-rageval[judge] as well:",
-    "      # - run: pip install -r requirements.txt",
-)
+_WORKFLOW: Final = """\
+# Evaluates the answers: a case or a gate that fails makes the check red.
+name: rageval
+on:
+  push: {{branches: [main, master]}}
+  pull_request:
+permissions: {{contents: read}}
+jobs:
+  evaluate:
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+{folder}    steps:
+      - uses: actions/checkout@v7
+      - uses: actions/setup-python@v7
+        with: {{python-version: "3.12"}}
+      # Name the version, so that no other one comes unseen: pytest-rageval{extras}=={version}
+      # From no index: commit a wheel, and install it by its path instead,
+      # pip install "./vendor/pytest_rageval-{version}-py3-none-any.whl{extras}"
+      - run: pip install "pytest-rageval{extras}"
+{asked}      - {step}
+      - uses: actions/upload-artifact@v7
+        if: always()
+        with: {{name: rageval, path: "**/.rageval", include-hidden-files: true}}
+"""
+_ASKED: Final = """\
+      # What your system needs; if the target is an address, pytest-rageval[judge] as well:
+      # - run: pip install -r requirements.txt
+"""
 
 _STRICT: Final = "--rag-strict"
 
@@ -380,39 +403,14 @@ def workflow_text(step: str, extras: Sequence[str], folder: str, *, asks: bool) 
     ``folder`` is where to run it, relative to the repository; ``asks`` says that a system has to be
     installed that the scenario can ask.
     """
-    package = f"pytest-rageval[{','.join(extras)}]" if extras else "pytest-rageval"
-    lines = [
-        "# Evaluates the answers: a case or a gate that fails makes the check red.",
-        "name: rageval",
-        "on:",
-        "  push: {branches: [main, master]}",
-        "  pull_request:",
-        "permissions: {contents: read}",
-        "jobs:",
-        "  evaluate:",
-        "    runs-on: ubuntu-latest",
-        "    timeout-minutes: 30",
-        *([f"    defaults: {{run: {{working-directory: {_quoted(folder)}}}}}"] if folder else []),
-        "    steps:",
-        "      - uses: actions/checkout@v7",
-        "      - uses: actions/setup-python@v7",
-        '        with: {python-version: "3.12"}',
-        f"      # Name the version, so that no other one comes unseen: {package}=={__version__}",
-        "      # From no index: commit a wheel, and install it by its path instead,",
-        f"      # {_wheel(extras)}",
-        f'      - run: pip install "{package}"',
-        *(_ASKED if asks else ()),
-        f"      - {step}",
-        "      - uses: actions/upload-artifact@v7",
-        "        if: always()",
-        '        with: {name: rageval, path: "**/.rageval", include-hidden-files: true}',
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _wheel(extras: Sequence[str]) -> str:
-    named = f"[{','.join(extras)}]" if extras else ""
-    return f'pip install "./vendor/pytest_rageval-{__version__}-py3-none-any.whl{named}"'
+    at = f"    defaults: {{run: {{working-directory: {_quoted(folder)}}}}}\n" if folder else ""
+    return _WORKFLOW.format(
+        step=step,
+        extras=f"[{','.join(extras)}]" if extras else "",
+        folder=at,
+        version=__version__,
+        asked=_ASKED if asks else "",
+    )
 
 
 def step_text(scenario: str) -> str:
@@ -440,11 +438,8 @@ def shell_word(text: str) -> str:
     >>> shell_word("a.yaml"), shell_word("my data.yaml")
     ('a.yaml', "'my data.yaml'")
     """
-    return (
-        text
-        if all(character.isalnum() or character in "._/-" for character in text)
-        else shlex.quote(text)
-    )
+    is_plain = all(character.isalnum() or character in "._/-" for character in text)
+    return text if is_plain else shlex.quote(text)
 
 
 def _quoted(text: str) -> str:

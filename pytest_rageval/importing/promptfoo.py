@@ -21,6 +21,7 @@ from pytest_rageval.importing.promptfoo_providers import (
     Provider,
     prompts_of,
     providers_of,
+    with_id,
 )
 from pytest_rageval.importing.promptfoo_rows import CHECKS, ImportedTests, Rows
 from pytest_rageval.importing.promptfoo_scripts import scripts_text
@@ -186,7 +187,7 @@ def _asked(
         return {}
     prompts = prompts_of(config, folder, notes)
     targets = {}
-    if _is_echo(config):
+    if [with_id(part.value).get("id") for part in config.of("providers").parts()] == ["echo"]:
         _echoed(config, prompts, tests, notes)
         if tests.rows and "answer" in tests.rows[0]:
             return {}
@@ -199,13 +200,6 @@ def _asked(
     if len(targets) == 1:
         return {"target": next(iter(targets.values()))}
     return {"variants": {name: {"target": target} for name, target in targets.items()}}
-
-
-def _is_echo(config: Part) -> bool:
-    given = [part.value for part in config.of("providers").parts()]
-    return [
-        provider.get("id") if isinstance(provider, dict) else provider for provider in given
-    ] == ["echo"]
 
 
 def _echoed(

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten
 from pytest_rageval.importing.base import ImportNotes, NotTakenError
 from pytest_rageval.importing.files import Part, shown_name
-from pytest_rageval.importing.promptfoo_providers import chat_target
+from pytest_rageval.importing.promptfoo_providers import chat_target, with_id
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 _ROLES: Final = frozenset({"text", "embedding"})
@@ -69,13 +69,9 @@ def _grader(given: Any, role: str) -> tuple[str | None, Mapping[str, Any]]:
 
 
 def _named(given: Any) -> tuple[str | None, Mapping[str, Any]]:
-    if isinstance(given, dict) and "id" not in given and len(given) == 1:
-        ((name, options),) = given.items()
-        given = {**(options if isinstance(options, dict) else {}), "id": name}
-    name = given.get("id") if isinstance(given, dict) else given
-    config = given.get("config") if isinstance(given, dict) else None
-    options = config if isinstance(config, dict) else {}
-    return (None if name is None else str(name)), options
+    provider = with_id(given)
+    name, config = provider.get("id"), provider.get("config")
+    return (None if name is None else str(name)), config if isinstance(config, dict) else {}
 
 
 def check_server(own: Any, shared: Any, role: str) -> None:

@@ -21,6 +21,7 @@ from pytest_rageval.importing.templates import Path, is_template, names_in, rewr
 from pytest_rageval.importing.written_files import Code
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.text.json_value import change_texts
 
 _SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "openai": (None, None),
@@ -41,10 +42,19 @@ _KINDS: Final = frozenset({"chat", "completion", "messages", "responses"})
 _OTHERS: Final = frozenset(
     {"agents", "assistant", "image", "moderation", "realtime", "transcription", "tts", "video"}
 )
-_CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "seed": "seed"}
+_CHAT_KEYS: Final = ("temperature", "max_tokens", "seed")
+_SERVER_KEYS: Final = (
+    "apiBaseUrl",
+    "baseURL",
+    "apiHost",
+    "apiKeyEnvar",
+    "apiKey",
+    "apiKeyRequired",
+)
 _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
+_HAVE_VARIABLES: Final = ("url", "headers", "body", "query")
 _PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
@@ -104,18 +114,8 @@ class Provider:
         if prompt.system is not None:
             raise NotTakenError("messages of a chat cannot be put into a request over HTTP")
         known = {**places, ("prompt",): user}
-        return {
-            key: _filled(value, known) if key in ("url", "body", "query", "headers") else value
-            for key, value in self.target.items()
-        }
-
-
-def _filled(value: Any, places: Mapping[Path, str]) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _filled(part, places) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_filled(part, places) for part in value]
-    return rewritten(value, places) if isinstance(value, str) else value
+        shown = {key: self.target[key] for key in _HAVE_VARIABLES if key in self.target}
+        return {**self.target, **change_texts(shown, lambda text: rewritten(text, known))}
 
 
 def providers_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Provider]:
@@ -136,11 +136,7 @@ def _named(value: Any) -> str:
 
 
 def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
-    value = part.value
-    if isinstance(value, dict) and "id" not in value and len(value) == 1:  # {openai:gpt-4: {...}}
-        ((name, options),) = value.items()
-        value = {**(options if isinstance(options, dict) else {}), "id": name}
-    given = value if isinstance(value, dict) else {"id": value}
+    given = with_id(part.value)
     name, config = str(given.get("id")), given.get("config") or {}
     if not isinstance(config, dict):
         raise NotTakenError("its config is no mapping")
@@ -158,6 +154,14 @@ def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
     target = _http(name, config, part, notes) if is_http else chat_target(name, config, part, notes)
     label = str(given.get("label") or (shown_url(target["url"]) if is_http else target["model"]))
     return Provider(label, target, not is_http, only, where=part.where)
+
+
+def with_id(given: Any) -> dict[str, Any]:
+    """Return a provider with its ``id``; it may be written as that, or {openai:gpt-4: {...}}."""
+    if isinstance(given, dict) and "id" not in given and len(given) == 1:
+        ((name, options),) = given.items()
+        return {**(options if isinstance(options, dict) else {}), "id": name}
+    return given if isinstance(given, dict) else {"id": given}
 
 
 def chat_target(
@@ -186,16 +190,8 @@ def chat_target(
         target["base_url"] = base_url
     if (named := _key_variable(config) or variable) is not None:
         target["api_key_env"] = named
-    target |= {ours: config[key] for key, ours in _CHAT_KEYS.items() if key in config}
-    known = {
-        *_CHAT_KEYS,
-        "apiBaseUrl",
-        "baseURL",
-        "apiHost",
-        "apiKeyEnvar",
-        "apiKey",
-        "apiKeyRequired",
-    }
+    target |= {key: config[key] for key in _CHAT_KEYS if key in config}
+    known = {*_CHAT_KEYS, *_SERVER_KEYS}
     if isinstance(config.get("response_format"), dict):
         target["extra_body"] = {"response_format": config["response_format"]}
         known.add("response_format")
@@ -316,7 +312,8 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
     given = value if isinstance(value, dict) else {}
     raw = given.get("raw", given.get("id", "")) if given else str(value)
     label = str(given.get("label") or (given.get("id") if "raw" in given else "") or "")
-    names = tuple(str(name) for name in (label, given.get("id"), raw, _file_name(raw)) if name)
+    file = re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
+    names = tuple(str(name) for name in (label, given.get("id"), raw, file) if name)
     texts = list(_texts(str(raw), folder))
     for at, text in enumerate(texts, start=before + 1):
         system, user = _turns(text)
@@ -324,10 +321,6 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
             names_in(turn)
         numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
         yield Prompt(numbered or f"prompt-{at}", user, system, part.where, names)
-
-
-def _file_name(raw: Any) -> str:
-    return re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
 
 
 def _texts(raw: str, folder: Folder) -> Iterator[str]:

@@ -18,12 +18,12 @@ from pytest_rageval.importing.promptfoo_asserts import (
     Taken,
     left_over,
     role_of,
+    seen_through,
     take,
 )
 from pytest_rageval.importing.promptfoo_judges import check_server
 from pytest_rageval.importing.promptfoo_scripts import FIELD, Script, runs_script
 from pytest_rageval.importing.promptfoo_tests import Test
-from pytest_rageval.importing.promptfoo_transforms import seen_through
 from pytest_rageval.importing.templates import as_text
 from pytest_rageval.importing.written_files import Call
 from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret

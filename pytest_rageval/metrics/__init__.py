@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pytest_rageval.model import MetricColumn
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "answer_questions": (),
     "citation_support": (
         "citation_precision",
         "citation_recall",
@@ -52,7 +51,6 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "strict_weighted_score",
         "vital_score",
     ),
-    "quotations": ("quoted_spans_alignment",),
     "ragas": (
         "answer_accuracy",
         "answer_correctness",
@@ -95,6 +93,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "string_similarity": (
         "non_llm_context_precision",
         "non_llm_context_recall",
+        "quoted_spans_alignment",
         "string_equality",
         "string_presence",
         "string_similarity",

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict
@@ -19,9 +19,11 @@ from pytest_rageval.registry import Registry
 from pytest_rageval.text.tokenize import SampleTexts
 
 if TYPE_CHECKING:
-    from pytest_rageval.clients.base import ChatClient, EmbeddingClient
+    from pytest_rageval.clients.base import Accept, ChatClient, EmbeddingClient, ReplySchema
     from pytest_rageval.text.citations import CitedText
 
+
+Client = TypeVar("Client")
 
 Role = Literal["judge", "embedding"]
 """The part that a model plays in a scenario."""
@@ -134,6 +136,19 @@ class Models(Value, frozen=True):
     judge: ChatClient | None = None
     embedding: EmbeddingClient | None = None
     language: str = "auto"
+
+    async def ask(self, prompt: str, accept: Accept, schema: ReplySchema | None = None) -> str:
+        """Return the judge's reply to a prompt; raises ClientError."""
+        from pytest_rageval.clients.base import ask
+
+        return await ask(declared(self.judge), prompt, accept, schema)
+
+
+def declared(client: Client | None) -> Client:
+    """Return a model that a metric asks; RuntimeError where its info does not name it."""
+    if client is None:
+        raise RuntimeError("the metric asks a model that it does not declare")
+    return client
 
 
 class JudgedMetric(Protocol):

@@ -145,31 +145,50 @@ class StringEm:
         return Score(self._name, hits / len(groups))
 
 
-def _definition(name: str, compare: Compare, *aliases: str, summary: str) -> MetricDefinition:
+class StringMetric:
+    """Applies a comparison of texts as they are to a sample's answer and references."""
+
+    def __init__(self, name: str, compare: Callable[[str, Sequence[str]], float]) -> None:
+        self._name = name
+        self._compare = compare
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return the comparison's value in 0..1."""
+        return Score(self._name, self._compare(sample.answer or "", sample.references or ()))
+
+
+def lexical_metric(
+    name: str,
+    compare: Compare,
+    *aliases: str,
+    options: type[LexicalOptions] = LexicalOptions,
+    summary: str,
+) -> MetricDefinition:
+    """Return a metric that compares normalised texts and their tokens."""
     return MetricDefinition(
         MetricInfo(name, NEEDS, aliases, summary=summary),
-        lambda shown, options: LexicalMetric(shown, options, compare),
-        LexicalOptions,
+        lambda shown, chosen: LexicalMetric(shown, chosen, compare),
+        options,
     )
 
 
 METRICS = (
-    _definition(
+    lexical_metric(
         "em", exact_match, "exact_match", summary="1 if the answer equals a reference, else 0"
     ),
-    _definition(
+    lexical_metric(
         "acc",
         contains,
         "accuracy",
         summary="1 if a reference is a part of the answer (art of start), else 0",
     ),
-    _definition(
+    lexical_metric(
         "coverem",
         covers,
         "cover_exact_match",
         summary="1 if all tokens of a reference are in the answer, in any order, else 0",
     ),
-    _definition(
+    lexical_metric(
         "f1",
         token_f1,
         "token_f1",

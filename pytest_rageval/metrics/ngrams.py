@@ -12,56 +12,33 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
-from pytest_rageval.metrics.lexical import NEEDS, TOKENIZER, Normalizer, Tokenizer, prepare
-from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.tokenize import require_tokenizer
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+from pytest_rageval.metrics.lexical import (
+    NEEDS,
+    LexicalOptions,
+    Normalizer,
+    StringMetric,
+    lexical_metric,
+)
+from pytest_rageval.text.tokenize import PreparedText
 
 _BLEU_ORDER = 4
 _CHRF_ORDER = 6
 _CHRF_BETA = 2
 
 
-class BleuOptions(NoOptions):
+class BleuOptions(LexicalOptions):
     """How texts become tokens; articles are kept."""
 
     normalizer: Normalizer = Field("unicode", description="what counts as equal")
-    tokenizer: Tokenizer = Field("auto", description=TOKENIZER)
-
-
-class Bleu:
-    """BLEU of one answer (Papineni et al. 2002), with tokens for its script."""
-
-    def __init__(self, name: str, options: BleuOptions) -> None:
-        self._name = name
-        self._options = options
-        require_tokenizer(options.tokenizer)
-
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return BLEU in 0..1."""
-        chosen = self._options
-        answer, references = prepare(sample, context, chosen.normalizer, chosen.tokenizer)
-        return Score(self._name, max(bleu(answer.tokens, text.tokens) for text in references))
-
-
-class Chrf:
-    """ChrF2 (Popović 2015), which needs no tokenizer and works for every script."""
-
-    def __init__(self, name: str, options: NoOptions) -> None:
-        self._name = name
-
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return chrF in 0..1."""
-        answer = sample.answer or ""
-        return Score(self._name, max(chrf(answer, text) for text in sample.references or ("",)))
 
 
 def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
     """Return the geometric mean of the n-gram precisions, times the penalty for brevity.
 
-    n goes up to 4, or to the length of a shorter answer. An order without a match counts half a
-    match, the next one a quarter, and so on (NIST's smoothing, Chen and Cherry 2014, method 3);
-    without any match the score is 0.
+    (Papineni et al. 2002.) n goes up to 4, or to the length of a shorter answer. An order without a
+    match counts half a match, the next one a quarter, and so on (NIST's smoothing, Chen and Cherry
+    2014, method 3); without any match the score is 0.
     """
     logs, halved = [], 1.0
     orders = range(1, min(_BLEU_ORDER, len(answer)) + 1)
@@ -78,7 +55,8 @@ def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
 def chrf(answer: str, reference: str) -> float:
     """Return the F-measure, recall counting twice, of character n-grams without white space.
 
-    Precision and recall are means over n = 1..6, or up to the length of the shorter text.
+    ChrF2 (Popović 2015) needs no tokenizer and works for every script. Precision and recall are
+    means over n = 1..6, or up to the length of the shorter text.
     """
     given, wanted = "".join(answer.split()), "".join(reference.split())
     last = min(_CHRF_ORDER, len(given), len(wanted))
@@ -104,16 +82,22 @@ def _ngrams(sequence: Sequence[str], order: int) -> Counter[Sequence[str] | tupl
     return Counter(tuple(sequence[at : at + order]) for at in range(len(sequence) - order + 1))
 
 
+def _best_bleu(answer: PreparedText, references: Sequence[PreparedText], _: str) -> float:
+    return max(bleu(answer.tokens, text.tokens) for text in references)
+
+
+def _best_chrf(answer: str, references: Sequence[str]) -> float:
+    return max(chrf(answer, text) for text in references or ("",))
+
+
 METRICS = (
-    MetricDefinition(
-        MetricInfo(
-            "bleu",
-            NEEDS,
-            ("bleu_score", "BleuScore"),
-            summary="n-grams of the answer that a reference has",
-        ),
-        Bleu,
-        BleuOptions,
+    lexical_metric(
+        "bleu",
+        _best_bleu,
+        "bleu_score",
+        "BleuScore",
+        options=BleuOptions,
+        summary="n-grams of the answer that a reference has",
     ),
     MetricDefinition(
         MetricInfo(
@@ -122,6 +106,6 @@ METRICS = (
             ("chrf_score", "CHRFScore", "chrf2"),
             summary="n-grams of characters in common, for every script",
         ),
-        Chrf,
+        lambda shown, _: StringMetric(shown, _best_chrf),
     ),
 )

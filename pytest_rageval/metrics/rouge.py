@@ -7,7 +7,8 @@ are identical.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
@@ -15,30 +16,19 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_rageval import extras
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
-from pytest_rageval.metrics.lexical import NEEDS, LexicalOptions, prepare
-from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.tokenize import PreparedText, has_cjk, require_tokenizer, split_characters
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.metrics.lexical import NEEDS, Compare, StringMetric, lexical_metric
+from pytest_rageval.text.tokenize import PreparedText, has_cjk, split_characters
 
 
-class RougeMetric:
-    """One ROUGE measure; texts are tokenised once per sample for all measures."""
+def _rouge(measure: str) -> Compare:
+    """Return the comparison by a measure: its F-measure with the best reference, 0..1."""
 
-    def __init__(self, name: str, options: LexicalOptions, measure: str) -> None:
-        self._name = name
-        self._normalizer = options.normalizer or "ultrarag"
-        self._tokenizer = options.tokenizer
-        self._measure = measure
-        require_tokenizer(self._tokenizer)
+    def compare(answer: PreparedText, references: Sequence[PreparedText], _: str) -> float:
+        prediction = _tokens(answer)
+        return max(_figure(measure, _tokens(text), prediction) for text in references)
 
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the F-measure in 0..1."""
-        answer, references = prepare(sample, context, self._normalizer, self._tokenizer)
-        prediction = _tokens(context, answer)
-        return Score(
-            self._name,
-            max(_figure(self._measure, _tokens(context, text), prediction) for text in references),
-        )
+    return compare
 
 
 class RougeScoreOptions(NoOptions):
@@ -50,22 +40,21 @@ class RougeScoreOptions(NoOptions):
     )
 
 
-class RougeScoreMetric:
-    """ROUGE as in ragas: on texts that are not normalised, so that articles are kept."""
+def _as_in_ragas(name: str, options: RougeScoreOptions) -> StringMetric:
+    """Return ROUGE as in ragas: on texts that are not normalised, so that articles are kept.
 
-    def __init__(self, name: str, options: RougeScoreOptions) -> None:
-        self._name = name
-        self._options = options
+    CJK characters are tokens (ragas drops them).
+    """
 
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the score in 0..1; CJK characters are tokens (ragas drops them)."""
-        answer, references = sample.answer or "", sample.references or ()
+    def compare(answer: str, references: Sequence[str]) -> float:
         split = split_characters if any(map(has_cjk, (answer, *references))) else _stem
-        prediction, chosen = split(answer), self._options
-        found = (
-            _figure(chosen.rouge_type, split(text), prediction, chosen.mode) for text in references
+        prediction = split(answer)
+        return max(
+            _figure(options.rouge_type, split(text), prediction, options.mode)
+            for text in references
         )
-        return Score(self._name, max(found))
+
+    return StringMetric(name, compare)
 
 
 def _figure(
@@ -83,14 +72,13 @@ class _GivenTokens:
         return tokens
 
 
-def _tokens(context: ScoringContext, text: PreparedText) -> list[str]:
+def _tokens(text: PreparedText) -> list[str]:
     """Return ROUGE's tokens of a text: stemmed words, or the tokens of a CJK tokenizer."""
-    if text.tokenizer != "word":
-        return text.tokens
-    found: list[str] = context.texts.once(("rouge tokens", text.text), lambda: _stem(text.text))
-    return found
+    return _stem(text.text) if text.tokenizer == "word" else text.tokens
 
 
+# The measures of a sample are computed one after the other.
+@lru_cache(maxsize=64)
 def _stem(text: str) -> list[str]:
     tokens: list[str] = _default_tokenizer().tokenize(text)
     return tokens
@@ -113,31 +101,31 @@ def _backend(module: str) -> ModuleType:
     return import_module(f"{package}.{module}")
 
 
-def _definition(name: str, measure: str, *aliases: str, summary: str) -> MetricDefinition:
-    return MetricDefinition(
-        MetricInfo(name, NEEDS, aliases, summary=summary),
-        lambda shown, options: RougeMetric(shown, options, measure),
-        LexicalOptions,
-    )
-
-
 METRICS = (
-    _definition(
-        "rouge-1", "rouge1", "rouge1", "rouge_1", summary="unigrams in common, words stemmed"
+    lexical_metric(
+        "rouge-1",
+        _rouge("rouge1"),
+        "rouge1",
+        "rouge_1",
+        summary="unigrams in common, words stemmed",
     ),
-    _definition(
+    lexical_metric(
         "rouge-2",
-        "rouge2",
+        _rouge("rouge2"),
         "rouge2",
         "rouge_2",
         summary="bigrams in common; 0 for texts of one token",
     ),
-    _definition(
-        "rouge-l", "rougeL", "rougeL", "rouge_l", summary="longest common subsequence of tokens"
+    lexical_metric(
+        "rouge-l",
+        _rouge("rougeL"),
+        "rougeL",
+        "rouge_l",
+        summary="longest common subsequence of tokens",
     ),
     MetricDefinition(
         MetricInfo("rouge_score", NEEDS, ("RougeScore",), summary="ROUGE as ragas computes it"),
-        RougeScoreMetric,
+        _as_in_ragas,
         RougeScoreOptions,
     ),
 )

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import Field
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, NoOptions
+from pytest_rageval.metrics.base import (
+    MetricDefinition,
+    MetricInfo,
+    Models,
+    NoOptions,
+    declared,
+)
 from pytest_rageval.model import Sample, Score
 
 if TYPE_CHECKING:
@@ -59,7 +65,7 @@ class SemanticSimilarity:
         if not answer.strip() or not references:
             empty = "answer" if not answer.strip() else "reference"
             return Score(self._name, None, reason=f"the {empty} is empty")
-        first, *others = await _embed(models, [answer, *references])
+        first, *others = await declared(models.embedding).embed([answer, *references])
         found = [cosine(first, other) for other in others]
         cosines = [value for value in found if value is not None]
         if not cosines:
@@ -103,7 +109,7 @@ class ContextSimilarity:
         texts = [*retrieved, *wanted]
         if not all(text.strip() for text in texts):
             return Score(self._name, None, reason="a context is empty")
-        vectors = await _embed(models, texts)
+        vectors = await declared(models.embedding).embed(texts)
         return self._score(vectors[: len(retrieved)], vectors[len(retrieved) :])
 
     def _score(self, retrieved: Sequence[Vector], expected: Sequence[Vector]) -> Score:
@@ -121,12 +127,6 @@ class ContextSimilarity:
         if len(known) < len(found):
             return None
         return max(known) if self._against == "max" else math.fsum(known) / len(known)
-
-
-async def _embed(models: Models, texts: Sequence[str]) -> list[Vector]:
-    if models.embedding is None:
-        raise RuntimeError("the metric asks an embedding model that it does not declare")
-    return await models.embedding.embed(texts)
 
 
 METRICS = (

@@ -1,7 +1,8 @@
-"""Compares the answer, or the contexts, with references as strings."""
+"""Compares strings: the answer, or the contexts, with references, and quotations with contexts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
+from pytest_rageval.metrics.lexical import NEEDS, StringMetric
 from pytest_rageval.model import Sample, Score
 
 Measure = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
@@ -24,25 +26,11 @@ class DistanceOptions(NoOptions):
     distance_measure: Measure = Field("levenshtein", description="how alike two texts are")
 
 
-class StringMetric:
-    """Compares the answer literally with the references."""
-
-    def __init__(
-        self, name: str, options: NoOptions, compare: Callable[[str, Sequence[str]], float]
-    ) -> None:
-        self._name = name
-        self._compare = compare
-
-    def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the score in 0..1."""
-        return Score(self._name, self._compare(sample.answer or "", sample.references or ()))
-
-
 def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
     """Return the metric of the most similar reference; two empty texts are equal."""
     similarity = SIMILARITIES[options.distance_measure]
     return StringMetric(
-        name, options, lambda answer, of: max(similarity(answer, text) for text in of or ("",))
+        name, lambda answer, of: max(similarity(answer, text) for text in of or ("",))
     )
 
 
@@ -148,13 +136,11 @@ SIMILARITIES: dict[Measure, Callable[[str, str], float]] = {
     "jaro_winkler": jaro_winkler_similarity,
 }
 
-_ANSWER_NEEDS = frozenset({"answer", "references"})
-
 _OF_ANSWERS = (
     MetricDefinition(
         MetricInfo(
             "string_similarity",
-            _ANSWER_NEEDS,
+            NEEDS,
             ("non_llm_string_similarity", "NonLLMStringSimilarity"),
             summary="how few characters to change",
         ),
@@ -164,20 +150,20 @@ _OF_ANSWERS = (
     MetricDefinition(
         MetricInfo(
             "string_presence",
-            _ANSWER_NEEDS,
+            NEEDS,
             ("string_present", "StringPresence"),
             summary="1 if a reference is a part of the answer to the letter, else 0",
         ),
-        partial(StringMetric, compare=contained),
+        lambda shown, _: StringMetric(shown, contained),
     ),
     MetricDefinition(
         MetricInfo(
             "string_equality",
-            _ANSWER_NEEDS,
+            NEEDS,
             ("ExactMatch",),
             summary="1 if the answer is a reference to the letter, else 0",
         ),
-        partial(StringMetric, compare=equal),
+        lambda shown, _: StringMetric(shown, equal),
     ),
 )
 
@@ -245,6 +231,39 @@ def recall(table: Table, threshold: float) -> tuple[float, str]:
     return sum(found) / len(found), reason + (f"; missing: {missing}" if missing else "")
 
 
+_MARKS = "\"\u201c\u201d\u201e\u201f'\u2018\u2019`\u00b4"
+_QUOTED = re.compile(f"[{_MARKS}](.*?)[{_MARKS}]")
+
+
+class QuotationOptions(NoOptions):
+    """What counts as a quotation, and when the contexts contain it."""
+
+    casefold: bool = Field(True, description="whether case and white space count as equal")
+    min_span_words: int = Field(3, ge=1, strict=True, description="shorter quotations do not count")
+
+
+class QuotedSpans:
+    """The share of the answer's quotations that the contexts contain (QuotedSpansAlignment)."""
+
+    def __init__(self, name: str, options: QuotationOptions) -> None:
+        self._name = name
+        self._options = options
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return the share in 0..1; 1.0, as in ragas, for an answer without quotations."""
+        quoted = (span.strip() for span in _QUOTED.findall(sample.answer or ""))
+        spans = [span for span in quoted if len(span.split()) >= self._options.min_span_words]
+        if not spans:
+            return Score(self._name, 1.0, reason="the answer quotes nothing")
+        source = self._normalized(" ".join(sample.contexts or ()))
+        missing = [span for span in spans if self._normalized(span) not in source]
+        reason = f"not in the contexts: {'; '.join(missing)}" if missing else None
+        return Score(self._name, 1.0 - len(missing) / len(spans), reason=reason)
+
+    def _normalized(self, text: str) -> str:
+        return re.sub(r"\s+", " ", text).strip().lower() if self._options.casefold else text
+
+
 _NEEDS = frozenset({"contexts", "reference_contexts"})
 
 METRICS = (
@@ -268,5 +287,15 @@ METRICS = (
         ),
         partial(OverlapMetric, measure=recall),
         OverlapOptions,
+    ),
+    MetricDefinition(
+        MetricInfo(
+            "quoted_spans_alignment",
+            needs=frozenset({"answer", "contexts"}),
+            aliases=("QuotedSpansAlignment", "quoted_spans"),
+            summary="the share of the answer's quotations that the contexts hold",
+        ),
+        QuotedSpans,
+        QuotationOptions,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import Field, make_dataclass
 from datetime import timedelta
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, get_args
 
 from msgspec import Meta, Struct
@@ -67,12 +67,13 @@ REPLAY: Final = "replay: "
 """How the error of a score begins that the cache should have had, and has not."""
 
 NOT_ASKED: Final = "not asked: "
-NOT_DRAWN: Final = "not in the sample"
-"""Why a row is skipped where only some of the rows are asked."""
 """How the error of a score begins that was not asked for because no reply could be used so far.
 
 Also the reason, where the verdict was certain without it (``stop``).
 """
+
+NOT_DRAWN: Final = "not in the sample"
+"""Why a row is skipped where only some of the rows are asked."""
 
 FAILED_CONTROLS: Final = "control rows: "
 """How the error of a score begins that was not asked for because its judge cannot tell."""
@@ -266,3 +267,5 @@ class Value(Struct, frozen=True, gc=False):
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = _Fields()  # type: ignore[assignment]
+    # pytest asks before it shows two values that differ.
+    __dataclass_params__: ClassVar[SimpleNamespace] = SimpleNamespace(repr=False)

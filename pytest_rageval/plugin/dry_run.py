@@ -6,8 +6,8 @@ import pytest
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
+from pytest_rageval.engine.scoring.window import EventLoop
 from pytest_rageval.engine.verdict.decide import has_best, scenario_nodeid
 from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import Case, Sample

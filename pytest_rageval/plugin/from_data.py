@@ -269,8 +269,8 @@ def _columns(proposal: Proposal) -> list[str]:
         if number:
             examples = proposal.table[row[1]].examples
             lines.append(f"  {' | '.join(examples)}")
-    served = {found.column for found in proposal.mapped.fields.values()}
-    rest = [column.name for column in proposal.table.columns if column.name not in served]
+    columns = [column.name for column in proposal.table.columns]
+    rest = [name for name in columns if name not in proposal.mapped.served]
     if rest:
         more = f" and {len(rest) - _LISTED_COLUMNS} more" if len(rest) > _LISTED_COLUMNS else ""
         lines.append(f"metadata: {one_line(', '.join(rest[:_LISTED_COLUMNS]))}{more}")

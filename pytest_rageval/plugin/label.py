@@ -23,7 +23,7 @@ from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines, review_lines
 from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
-from pytest_rageval.reports.labels.draw_reviews import DrawnReviews, ToReview, draw_reviews
+from pytest_rageval.reports.labels.review_sheet import DrawnReviews, ToReview, draw_reviews
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS
 from pytest_rageval.text.printable import printable
 

@@ -28,7 +28,7 @@ from pytest_rageval.errors import RagevalError
 from pytest_rageval.plugin.options import JUDGE_MODEL
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import Slot
-from pytest_rageval.questions.tested_judge import untold
+from pytest_rageval.questions.checks import untold
 from pytest_rageval.scenario.model_specs import JudgeSpec
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
@@ -87,13 +87,15 @@ class Progress:
 
     def tell(self, live: LiveRun) -> None:
         """Say it, if it is time again, and what is waited for."""
-        if time.monotonic() - self._said_at > _SAY_S and (usage := live.usage) is not None:
+        clients = live.opened
+        if time.monotonic() - self._said_at > _SAY_S and clients is not None:
             self._said_at = time.monotonic()
             done = f"{self._done} of {counted(self._total, self._what)}"
-            waiting = f"; waiting up to {live.waiting}" if live.waiting else ""
-            say_lines([f"{done}, {counted(usage.calls, 'call')}{live.flight}{waiting}"])
+            waiting = f"; waiting up to {clients.waiting}" if clients.waiting else ""
+            calls = counted(clients.usage.calls, "call")
+            say_lines([f"{done}, {calls}{clients.flight}{waiting}"])
             # Said at once: whoever makes room now loses no more replies.
-            say_lines([live.unkept])
+            say_lines([clients.unkept])
 
 
 def made(

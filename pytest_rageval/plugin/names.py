@@ -1,9 +1,10 @@
-"""Names of scenarios on the command line, and of samples in node ids."""
+"""Names of scenarios on the command line, of samples in node ids, and of tags as markers."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatch
 from pathlib import Path
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.scenario.recognise import SUFFIXES, import_hint, is_scenario, names_promptfoo
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.printable import one_line, printable
 
 _MAX_NAME = 200
 WHOLE_PREFIXES = ("gate:", "save:")
 """Prefixes of the last part of a node id that is about a whole scenario."""
+_NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
+# Markers with a meaning in pytest: a tag called "skip" must not switch off tests.
+_PYTEST_MARKERS = ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings")
 
 
 def item_name(sample_id: str) -> str:
@@ -57,6 +61,16 @@ NAMED = pytest.StashKey[frozenset[Path]]()
 """Key in the config: the arguments of pytest that are scenarios by their content."""
 UNCLEAR = pytest.StashKey[tuple[str, ...]]()
 """Key in the config: a remark for each argument that may or may not be a scenario."""
+
+
+def tag_name(tag: str) -> str:
+    """Return the name of a tag's marker: one that ``-m`` can select and pytest does not use.
+
+    >>> tag_name("lang: zh"), tag_name("skip")
+    ('lang_zh', 'skip_')
+    """
+    name = _NOT_IN_TAGS.sub("_", printable(tag)).lstrip("_") or "tag"
+    return f"{name}_" if name in _PYTEST_MARKERS else name
 
 
 def matching(name: str, folder: Path) -> list[str]:

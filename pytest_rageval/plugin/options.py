@@ -5,15 +5,16 @@ Help, environment, ini values, settings, overrides, refusals and the docs' table
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any
 
 import pytest
 
 from pytest_rageval.plugin.option_values import (
-    Entry,
+    SEVERAL,
+    Command,
+    Option,
+    Overriding,
+    Touched,
     answer_file,
     as_entry,
     as_path,
@@ -33,128 +34,9 @@ from pytest_rageval.plugin.option_values import (
     whole,
 )
 
-if TYPE_CHECKING:
-    from pytest_rageval.scenario.overrides import Override
-
-T = TypeVar("T")
-
 DEFAULT_PORT = 8760
 AGENTS, ULTRARAG = MCP_PROFILES = ("agents", "ultrarag")
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
-
-SEVERAL = "..."
-
-Touched = Literal[
-    "how", "cases", "samples", "scores", "scenario", "gates", "baseline", "answers", "files"
-]
-"""What an option touches.
-
-How a run goes; which scenarios and samples are in it; what scores are made of; anything of the
-scenario; whether it is green; a saved run; the file of answers; what is written once for a run.
-"""
-
-
-@dataclass(frozen=True)
-class Option(Generic[T]):
-    """A command-line option; the environment variable ``RAGEVAL_<name>`` is its default.
-
-    ``read`` turns its text into a value. One whose ``metavar`` ends in ``...`` may be repeated, and
-    takes several values from the environment, separated by ``;``.
-    """
-
-    name: str
-    metavar: str | None
-    read: Callable[[Entry], T]
-    help: str
-    touches: Touched = "how"
-    ini: str = ""
-    """The ini value that stands in for it, with paths relative to the rootdir."""
-
-    @property
-    def flag(self) -> str:
-        """The option as it is written on the command line."""
-        return f"--rag-{self.name}"
-
-    @property
-    def dest(self) -> str:
-        """The attribute of ``config.option`` that holds it."""
-        return f"rag_{self.name.replace('-', '_')}"
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that is its default."""
-        return f"RAGEVAL_{self.name.replace('-', '_').upper()}"
-
-    def source(self, config: pytest.Config) -> str:
-        """Return where the value comes from: the flag, or the environment variable."""
-        return self.variable if self._is_absent(config) else self.flag
-
-    def is_typed(self, config: pytest.Config) -> bool:
-        """Return whether the option is on the command line itself, not in addopts."""
-        typed = config.invocation_params.args
-        return any(text == self.flag or text.startswith(f"{self.flag}=") for text in typed)
-
-    def _is_absent(self, config: pytest.Config) -> bool:
-        return config.getoption(self.dest) in (None, [], False)
-
-    def is_given(self, config: pytest.Config) -> bool:
-        """Return whether the command line or the environment has it."""
-        return bool(self.texts(config))
-
-    def entries(self, config: pytest.Config) -> list[Entry]:
-        """Return what the user gave, [] if nothing; raises UsageError for an empty text.
-
-        Probably a variable of a CI script is not set: no gate may silently disappear with it.
-        """
-        here, root, source = config.invocation_params.dir, config.rootpath, self.source(config)
-        texts = [Entry(source, text, here, root) for text in self.texts(config)]
-        ini = config.getini(self.ini) if self.ini and not texts else ""
-        return [Entry(self.ini, ini, root, root)] if ini else texts
-
-    def values(self, config: pytest.Config) -> list[T]:
-        """Return the values that the user gave; raises UsageError for what is none."""
-        return [self.read(entry) for entry in self.entries(config)]
-
-    def value(self, config: pytest.Config) -> T | None:
-        """Return the value of an option that has one, None if it was not given."""
-        return next(iter(self.values(config)), None)
-
-    @property
-    def _expected(self) -> str:
-        return (self.metavar or "true or false").removesuffix(SEVERAL)
-
-    def texts(self, config: pytest.Config) -> list[str]:
-        """Return the texts that the user gave; raises UsageError for an empty one."""
-        if self._is_absent(config):
-            return self._of_environment()
-        typed = config.getoption(self.dest)
-        texts = [str(value) for value in (typed if isinstance(typed, list) else [typed])]
-        if not all(text.strip() for text in texts):
-            raise pytest.UsageError(f"{self.flag}: expected {self._expected}, found nothing")
-        return texts
-
-    def _of_environment(self) -> list[str]:
-        text = os.environ.get(self.variable)
-        if text is None:
-            return []
-        is_several = self.metavar is not None and self.metavar.endswith(SEVERAL)
-        parts = [part.strip() for part in text.split(";")] if is_several else [text]
-        if not all(part.strip() for part in parts):
-            where = "" if len(parts) == 1 else " before, after or between ';'"
-            raise pytest.UsageError(
-                f"{self.variable}: expected {self._expected}, found nothing{where}"
-                "; give it a value, or unset it"
-            )
-        return parts
-
-
-class Overriding(Option["list[Override]"]):
-    """An option that changes values of the scenarios. The rows are applied in their order."""
-
-    def overrides(self, config: pytest.Config) -> list[Override]:
-        """Return what it changes; raises UsageError for a text that is no value."""
-        return [override for several in self.values(config) for override in several]
-
 
 SCENARIO = Option(
     "scenario",
@@ -335,30 +217,6 @@ SHARD = Option(
 ALL_OPTIONS: tuple[Option[Any], ...] = tuple(
     row for row in list(globals().values()) if isinstance(row, Option)
 )
-
-
-@dataclass(frozen=True)
-class Command:
-    """An option for what runs no tests; ``alone`` is what it means without a value.
-
-    None has a variable: one that is left over in CI would keep every run from judging.
-    """
-
-    name: str
-    metavar: str | None
-    help: str
-    alone: str | None = None
-    beside: str | None = None
-    """The command that it goes with."""
-
-    @property
-    def flag(self) -> str:
-        """The option as it is written on the command line."""
-        return f"--rag-{self.name}"
-
-    def is_given(self, config: pytest.Config) -> bool:
-        """Return whether the user gave it."""
-        return config.getoption(f"rag_{self.name.replace('-', '_')}") not in (None, False)
 
 
 COMMANDS = (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_rageval.plugin import options
-from pytest_rageval.plugin.option_values import Entry, no_boolean
+from pytest_rageval.plugin.option_values import SEVERAL, Command, Entry, Overriding, no_boolean
 from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ SETTINGS = pytest.StashKey[Settings]()
 
 
 def _overrides(config: pytest.Config) -> list[Override]:
-    rows = [row for row in options.ALL_OPTIONS if isinstance(row, options.Overriding)]
+    rows = [row for row in options.ALL_OPTIONS if isinstance(row, Overriding)]
     by_option = {row.name: row.overrides(config) for row in rows}
     compared = by_option[options.COMPARE.name]
     if len(compared) > 1:  # together they take the place of the runs in the file
@@ -195,7 +195,7 @@ def refuse_pairs(config: pytest.Config) -> None:
             raise shard.refused("a merge runs no cases; leave it out")
 
 
-def _refuse_left_over(config: pytest.Config, command: options.Command) -> None:
+def _refuse_left_over(config: pytest.Config, command: Command) -> None:
     """Raise UsageError for a command in addopts: every run would be green, and judge nothing."""
     if _has(_typed(config), command.flag):
         return
@@ -204,7 +204,7 @@ def _refuse_left_over(config: pytest.Config, command: options.Command) -> None:
     where = _ADDOPTS if is_of_variable else f"addopts in {config.inipath}"
     if variable and "@" in variable:
         where = f"a file that {_ADDOPTS} names"
-    value = f"={command.metavar.removesuffix(options.SEVERAL)}" if command.metavar else ""
+    value = f"={command.metavar.removesuffix(SEVERAL)}" if command.metavar else ""
     raise pytest.UsageError(
         f"{command.flag}: found in {where}: every run would judge nothing, and be green. Take it "
         f"out, and write it on the command line: pytest {command.flag}{value}"

@@ -13,20 +13,19 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Final, NamedTuple
 
 from pytest_rageval.clients.accounting import current_purpose
 from pytest_rageval.clients.base import CHAT_REGISTRY, Accept, Message, Reply, ReplySchema
 from pytest_rageval.clients.cache import Cache, chat_key
-from pytest_rageval.clients.chat import cached_calls, cached_reply
+from pytest_rageval.clients.chat import cached_reply
 from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.tokens import Habits
-from pytest_rageval.engine.scoring.counting_models import ModelUse
+from pytest_rageval.engine.scoring.counting_models import ModelUse, habits_of, only_read
 from pytest_rageval.metrics.support.prompts import cells_schema
 from pytest_rageval.questions.base import SHARES, MadeQuestion, QuestionType, Slot
-from pytest_rageval.questions.checks import PURPOSE
+from pytest_rageval.questions.checks import PURPOSE, control_rows, row_score
 from pytest_rageval.questions.make import MOST_TEXT, NEAREST, Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nugget_rows import answered_in
 from pytest_rageval.questions.nuggets import (
@@ -38,14 +37,14 @@ from pytest_rageval.questions.nuggets import (
 )
 from pytest_rageval.questions.prompts import (
     alone_prompt,
+    alone_schema,
     question_prompt,
+    question_schema,
     supported_prompt,
 )
-from pytest_rageval.questions.replies import alone_schema, question_schema
 from pytest_rageval.questions.rows import Known
 from pytest_rageval.questions.rows import settled as rows_of
 from pytest_rageval.questions.slots import Search
-from pytest_rageval.questions.tested_judge import control_rows, row_score
 
 _ANSWERABLE: Final = (0.9, 0.9, 0.5)
 _UNANSWERABLE: Final = (0.95, 0.9)
@@ -63,7 +62,6 @@ _LIKE_LISTS: Final = 4
 _WEIGHT: Final = 10
 """So many questions in the cache count as much as these shares."""
 
-_MOST_LEARNED: Final = 400
 _LIKE: Final = MadeQuestion(
     "What may a user of these documents ask about the subject of it?", "It."
 )
@@ -202,8 +200,7 @@ def _uses(
     run: RunSettings,
 ) -> list[ModelUse]:
     """Return the use of each model by what is expected, with the judge's test before the slots."""
-    reads = run.cache_mode not in ("off", "refresh")
-    cache = Cache(replace(run, cache_mode="read" if reads else "off", shared_dir=None, processes=1))
+    cache = Cache(only_read(run))
     try:
         chats = [_CachedChat(cache, asked.judge)]
         if asked.writer != asked.judge:
@@ -239,8 +236,7 @@ def _use(
     calls: Sequence[_Expected],
     chats: Sequence[_CachedChat],
 ) -> ModelUse:
-    kept = islice(cached_calls(cache, chat.settings), _MOST_LEARNED)
-    habits = Habits(kept, chat.settings.max_tokens)
+    habits = habits_of(cache, chat.settings)
     likely, fewest, most = _Sum(), _Sum(), _Sum()
     for call, share in calls:
         if chat is chats[-1 if call.of_writer else 0]:

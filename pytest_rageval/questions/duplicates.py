@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from pytest_rageval.text.evidence import content_words
+from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _ORDER: Final = 6
@@ -23,46 +24,14 @@ _ALIKE_UNANSWERED: Final = 0.8
 _SAME_ANSWER: Final = 0.6
 """The least chrF of their answers."""
 
-_NUMBER: Final = re.compile(
-    r"[a-z]*\d[a-z\d]*(?:[.,:/-]\d+)*|第[一二三四五六七八九十百]+|"
-    r"[一二三四五六七八九十百]+(?=[号级届章条款项期集季层])"
+_PHRASES: Final = phrases_in(__package__, "duplicates.toml")
+_NUMBER, _NAME, _ASKING_ZH, _POLITE = (
+    re.compile(_PHRASES[name][0]) for name in ("number", "name", "asking_zh", "polite")
 )
-_NAME: Final = re.compile(
-    r"(?<=[^.!?？。\s]\s)[^\W\d_a-z\u2e80-\uffff][^\W\u2e80-\uffff]*|《[^》]+》"
-)
-_ASKING_WORDS: Final = (
-    "city country place year month day date time long far old often much many frequently number "
-    "name kind type sort person author reason cause way amount length period happened called "
-    "please tell know"
-)
-_ASKING: Final = frozenset(_ASKING_WORDS.split())
-"""Words that say no more than the question word does: "in which year" is "when"."""
-_ASKING_ZH: Final = re.compile(
-    r"请问|为什么|什么时候|什么人|什么|哪一|哪|谁|怎么样|怎样|怎么|如何|为何|何时|何|多长时间|多长|多久|多少|"
-    r"时候|时间|地方|地点|城市|国家|位于|设在|位置|作者|叫做|名字|几|年|月|是|的|了|在|于|由|被|为|有|"
-    r"里|中|吗|呢|个|种|名|位|[一总]?共"
-)
-_POLITE: Final = re.compile(
-    r"请问|请告诉我|[您你]知道|指的(?=是)|"
-    r"\b(?:please|(?:can|could) you tell me|do you know|tell me)\b"
-)
-"""What may stand in a question, and is no part of what it asks."""
+_ASKING: Final = frozenset(_PHRASES["asking_words"][0].split())
 _POLES: Final = {
-    "most": re.compile(
-        r"\b(?:max(?:imum|imal)?|most|(?:high|larg|bigg|long|fast|old|great)est|at most)\b|"
-        r"最[大高多长快早老强重远]"
-    ),
-    "least": re.compile(
-        r"\b(?:min(?:imum|imal)?|least|(?:low|small|few|short|slow|young)est)\b|"
-        r"最[小低少短慢晚轻近弱]"
-    ),
-    "not": re.compile(r"\b(?:not|no|never|without|cannot|\w+n['’]t)\b|[不没未无非]"),
-    "first": re.compile(r"\bfirst\b|首[次位个届]"),
-    "last": re.compile(r"\b(?:last|final|latest)\b|最后|末"),
-    "before": re.compile(r"\bbefore\b|以前|之前"),
-    "after": re.compile(r"\bafter\b|以后|之后"),
+    name: re.compile(patterns[0]) for name, patterns in _PHRASES.items() if name.startswith("pole_")
 }
-"""What turns a question into its opposite, in any wording."""
 
 
 _Pair = tuple[str, int]

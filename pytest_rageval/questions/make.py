@@ -13,14 +13,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_rageval.clients.accounting import Purpose, asking
-from pytest_rageval.clients.base import ChatClient
+from pytest_rageval.clients.base import ChatClient, ask
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.questions.base import MadeQuestion, Slot
-from pytest_rageval.questions.checks import PURPOSE, UNUSABLE, alone, answered, ask, support
-from pytest_rageval.questions.prompts import NOT_THERE, VERSION, language_of, question_prompt
-from pytest_rageval.questions.replies import question_schema, read_question
+from pytest_rageval.questions.checks import PURPOSE, UNUSABLE, alone, answered, support
+from pytest_rageval.questions.prompts import (
+    VERSION,
+    language_of,
+    question_prompt,
+    question_schema,
+    read_question,
+)
 from pytest_rageval.questions.rules import find_quote, why_not_alone
 from pytest_rageval.questions.slots import Search
+from pytest_rageval.text.prompts import prompts_of
 
 NEAREST: Final = 20
 MOST_TEXT: Final = 40_000
@@ -94,8 +100,8 @@ class _Slot:
         reply = await ask(
             self._models.writer,
             question_prompt(self._slot),
-            question_schema(kind),
             lambda text: read_question(kind, text),
+            question_schema(kind),
         )
         return read_question(kind, reply)
 
@@ -129,7 +135,8 @@ class _Slot:
 
     async def _checked_unanswerable(self, made: MadeQuestion) -> Outcome:
         judge, own = self._models.judge, self._slot.passages
-        made = replace(made, answer=NOT_THERE[language_of(made.question)])
+        not_there = prompts_of(__package__)["not_there"][language_of(made.question)]
+        made = replace(made, answer=not_there)
         nearest = [*own, *self._search.find(made.question, NEAREST, but=own)]
         sources, left = [], MOST_TEXT
         for passage in nearest:

@@ -10,22 +10,25 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from pytest_rageval.clients.accounting import Purpose, asking
+from pytest_rageval.clients.base import ReplySchema, ask, object_schema
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.datasets.answer_fields import fold_nugget
 from pytest_rageval.metrics.support.prompts import CellsReply, cells_prompt, cells_schema
 from pytest_rageval.questions.base import Slot
-from pytest_rageval.questions.checks import PURPOSE, UNUSABLE, ask
+from pytest_rageval.questions.checks import PURPOSE, UNUSABLE
 from pytest_rageval.questions.make import WriterAndJudge
-from pytest_rageval.questions.prompts import VERSION, language_of, nuggets_prompt
-from pytest_rageval.questions.replies import last_with, text_of
+from pytest_rageval.questions.prompts import (
+    VERSION,
+    language_of,
+    last_with,
+    nuggets_prompt,
+    text_of,
+)
 from pytest_rageval.questions.rows import NUGGETS
 from pytest_rageval.text.reply import UnreadableReplyError
-
-if TYPE_CHECKING:
-    from pytest_rageval.clients.base import ReplySchema
 
 MOST: Final = 8
 """Nuggets of a list: one call checks them all."""
@@ -114,12 +117,12 @@ async def make_lists(
 
 async def _list(answered: Answered, models: WriterAndJudge) -> NuggetList:
     """Return the nuggets of a question that the passages support; raises ClientError."""
-    reply = await ask(models.writer, written_prompt(answered), nuggets_schema(), read_nuggets)
+    reply = await ask(models.writer, written_prompt(answered), read_nuggets, nuggets_schema())
     listed = read_nuggets(reply)
     own = _each_once(listed)
     texts = [nugget.text for nugget in own]
     read = CellsReply(len(own), "\n".join([answered.question, *texts, *answered.texts]))
-    verdicts = await ask(models.judge, checked_prompt(answered, texts), cells_schema(), read)
+    verdicts = await ask(models.judge, checked_prompt(answered, texts), read, cells_schema())
     supported = [
         nugget for nugget, cell in zip(own, read(verdicts), strict=True) if cell.level == "full"
     ]
@@ -168,24 +171,6 @@ def _nugget(item: Any) -> Nugget:
 @cache
 def nuggets_schema() -> ReplySchema:
     """Return the JSON Schema of a list of nuggets."""
-    # Not at the top: who only reads replies needs no client.
-    from pytest_rageval.clients.base import ReplySchema
-
-    nugget = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "importance": {"type": "string", "enum": ["vital", "okay"]},
-        },
-        "required": ["text", "importance"],
-        "additionalProperties": False,
-    }
-    return ReplySchema(
-        NUGGETS,
-        {
-            "type": "object",
-            "properties": {NUGGETS: {"type": "array", "items": nugget}},
-            "required": [NUGGETS],
-            "additionalProperties": False,
-        },
-    )
+    importance = {"type": "string", "enum": ["vital", "okay"]}
+    nugget = object_schema(text={"type": "string"}, importance=importance)
+    return ReplySchema.of(NUGGETS, **{NUGGETS: {"type": "array", "items": nugget}})

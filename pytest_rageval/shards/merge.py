@@ -239,7 +239,7 @@ def _merged(shards: Sequence[Shard]) -> Merged:
         by_part[shard.part].append(shard)
     chosen, remarks = [], []
     for part, found in sorted(by_part.items()):
-        *replaced, counted = sorted(found, key=_finished)
+        *replaced, counted = sorted(found, key=_begun)
         chosen.append(counted)
         remarks += [f"shard {part}: {counted.path} counts, not {one.path}" for one in replaced]
     remarks += _older_attempts(chosen)
@@ -260,12 +260,12 @@ def _older_attempts(shards: Sequence[Shard]) -> Iterator[str]:
             )
 
 
-def _finished(shard: Shard) -> tuple[str, str]:
-    """Return what sorts shards of one part: the later finished one counts, even if it is not whole.
+def _begun(shard: Shard) -> tuple[str, str]:
+    """Return what sorts shards of one part: the one that began last counts, even if not whole.
 
     An older one in its place could be of another state of the system under test.
     """
-    return shard.end.finished_at if shard.end else shard.head.started_at, str(shard.path)
+    return shard.head.started_at, str(shard.path)
 
 
 def _check_same(shards: Sequence[Shard]) -> None:

@@ -7,7 +7,8 @@ gates as they were bound, rows and lines of the cases.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -143,6 +144,23 @@ def head_line(head: Head) -> str:
 def started_file(part: Part, at: str) -> tuple[str, str]:
     """Return the name and the text of the file that says when a shard began (ISO 8601)."""
     return STARTED.replace("*", f"{part.index}-{part.of}"), f"{to_json((part, at))}\n"
+
+
+def start_after(base: Path, part: Part, now: datetime) -> datetime:
+    """Return ``now``, but later than all starts of the shard in ``base``: clocks are set back, too.
+
+    Else what an earlier attempt wrote would count as newer than this one.
+    """
+    for path in (base / started_file(part, "")[0], *base.glob(f"*/*/{SHARD_FILE}")):
+        with suppress(ShardError, TypeError, OverflowError):  # a merge says what is damaged
+            if path.name == SHARD_FILE:
+                head = read_shard(path).head
+                earlier, at = head.part, head.started_at
+            else:
+                earlier, at = read_started(path)
+            if earlier == part:
+                now = max(now, datetime.fromisoformat(at) + timedelta.resolution)
+    return now
 
 
 def read_started(path: Path) -> tuple[Part, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.errors import RagevalError, error_line, shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
@@ -73,22 +73,17 @@ class ModelTarget(Protocol):
 
 
 @runtime_checkable
-class Identified(Protocol):
-    """A target whose identity is more than its options."""
+class Described(Protocol):
+    """A target that says of itself what its options do not: a function."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """What is added to the identity of the options; without secrets."""
         ...
 
-
-@runtime_checkable
-class Conversing(Protocol):
-    """A target that says whether it is handed the messages before the question."""
-
     @property
     def takes_history(self) -> bool:
-        """Whether it is."""
+        """Whether it is handed the messages before the question."""
         ...
 
 
@@ -198,16 +193,7 @@ def describe_exception(error: BaseException) -> str:
         KeyError: 'chunks'
           rag.py:31 in search: return index["chunks"]
     """
-    return "\n".join([_head(error), *(f"  {frame}" for frame in _frames(error))])
-
-
-def _head(error: BaseException) -> str:
-    name = type(error).__name__
-    try:
-        text = shorten(" ".join(str(error).split()), _LONGEST)
-    except Exception:  # noqa: BLE001  (an exception whose own text raises)
-        text = ""
-    return f"{name}: {text}" if text else name
+    return "\n".join([error_line(error, _LONGEST), *(f"  {frame}" for frame in _frames(error))])
 
 
 def _frames(error: BaseException) -> list[str]:

@@ -26,7 +26,9 @@ from pytest_rageval.clients.http import (
     HttpReply,
     Transport,
     UnsendableError,
+    is_sendable,
     retry_after,
+    unusable_variable,
 )
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
@@ -297,13 +299,10 @@ _SECRET_WORD = re.compile(
 
 def missing_variables(where: str, value: Any) -> Iterator[str]:
     """Yield what is wrong with the variables that a value names; never their values."""
+    becomes = "header" if where.startswith("headers") else ""
     for name in sorted(Template(value).variables):
-        found = os.environ.get(name, "").strip()
-        if not found:
-            yield f"{where}: the environment variable {name} is not set"
-        elif where.startswith("headers") and not (found.isascii() and found.isprintable()):
-            yield f"{where}: the environment variable {name} holds characters that no header has"
-    if where.startswith("headers") and not (value.isascii() and value.isprintable()):
+        yield from unusable_variable(where, name, becomes)
+    if becomes and not is_sendable(value):
         yield f"{where}: holds characters that no header has"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from pytest_rageval.clients.threads import Raised, in_thread, is_ours
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import error_line, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.targets.base import (
@@ -24,7 +24,7 @@ from pytest_rageval.targets.base import (
     answer_of,
     describe_exception,
 )
-from pytest_rageval.targets.templates import arguments_of, takes_history
+from pytest_rageval.targets.templates import arguments_of
 from pytest_rageval.text.json_value import digests
 
 
@@ -62,10 +62,9 @@ class CallableTarget:
             kind = type(function).__name__
             raise TargetError(f"is {shorten(repr(function))} ({kind}), expected a function")
         self._function = function
-        self._arguments = arguments_of(function, options)
+        self._arguments, self.takes_history = arguments_of(function, options)
         self.identity = identity
         self._is_async = _is_async(function)
-        self.takes_history = takes_history(function, options)
 
     async def answer(self, sample: Sample) -> Answer:
         """Return what the function returns for the sample."""
@@ -123,8 +122,7 @@ def _instance(found: Callable[[], object]) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # user code; also SystemExit, pytest.skip
-        text = shorten(" ".join(str(error).split()), 300)
-        raise TargetError(f"its constructor raised {type(error).__name__}: {text}") from error
+        raise TargetError(f"its constructor raised {error_line(error)}") from error
 
 
 def module_file(name: str, root: Path) -> str | None:

@@ -175,8 +175,12 @@ Arguments = Callable[[Sample], tuple[list[Any], dict[str, Any]]]
 """From a sample to what a function is called with: (by position, by name)."""
 
 
-def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) -> Arguments:
+def arguments_of(
+    function: Callable[..., object], options: Mapping[str, Any]
+) -> tuple[Arguments, bool]:
     """Return how ``function`` is called for a sample; ``options`` go to every call by name.
+
+    And whether it is handed the messages before the question, or the sample with them.
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
     of a sample, that field; the only other one without a default, the question. ``history`` keeps
@@ -186,7 +190,7 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions in C do not say
-        return lambda sample: ([question_of(sample)], dict(options))
+        return (lambda sample: ([question_of(sample)], dict(options))), False
     _check_options(signature, options)
     sources = _sources([part for name, part in signature.parameters.items() if name not in options])
 
@@ -203,17 +207,7 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
                 by_name[parameter.name] = value
         return by_position, by_name
 
-    return arguments
-
-
-def takes_history(function: Callable[..., object], options: Mapping[str, Any]) -> bool:
-    """Return whether ``function`` is handed the messages before the question, or the sample."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-    sources = {_source(part) for name, part in parameters.items() if name not in options}
-    return not sources.isdisjoint({SAMPLE, HISTORY})
+    return arguments, any(source in (SAMPLE, HISTORY) for _, source in sources)
 
 
 def question_of(sample: Sample) -> str:

@@ -15,18 +15,22 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from pytest_rageval.text.citations import CitationRule, strip_citations
-from pytest_rageval.text.refusal_phrases import (
-    BESIDE,
-    COURTESY,
-    HINTS,
-    NEGATED_ZH,
-    REFUSALS,
-    STATES_ZH,
-    TOPIC_EN,
-    TOPIC_ZH,
-)
+from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.sentences import split_sentences
 from pytest_rageval.text.tokenize import has_cjk
+
+_PHRASES: Final = phrases_in(__package__, "refusals.toml")
+_HINTS: Final = frozenset(_PHRASES["hints"][0].split())
+_REFUSALS: Final = {
+    language: re.compile("|".join(_PHRASES[f"refusals_{language}"])) for language in ("en", "zh")
+}
+"""English ones are for texts in small letters: to ignore the case costs half as much again."""
+_COURTESY, _BESIDE, _TOPIC_EN = (
+    re.compile(_PHRASES[name][0], re.IGNORECASE) for name in ("courtesy", "beside", "topic_en")
+)
+_TOPIC_ZH, _NEGATED_ZH, _STATES_ZH = (
+    re.compile(_PHRASES[name][0]) for name in ("topic_zh", "negated_zh", "states_zh")
+)
 
 Kind = Literal["refused", "partial", "answered", "unclear"]
 """``partial``: it answers and says that it cannot answer all; ``unclear``: in no known language."""
@@ -100,7 +104,7 @@ def _may_refuse(text: str) -> bool:
     if has_cjk(text):
         return True
     text = text.lower()
-    return "n't" in text or not HINTS.isdisjoint(_WORD.findall(text))
+    return "n't" in text or not _HINTS.isdisjoint(_WORD.findall(text))
 
 
 _WORD: Final = re.compile(r"[a-z/]+")
@@ -209,7 +213,7 @@ _TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
 
 @lru_cache(maxsize=8)
 def _refuser(languages: tuple[str, ...]) -> Callable[[str], bool]:
-    patterns = {name: pattern for name, pattern in REFUSALS.items() if name in languages}
+    patterns = {name: pattern for name, pattern in _REFUSALS.items() if name in languages}
 
     def refuses(text: str) -> bool:
         pattern = patterns.get("zh" if has_cjk(text) else "en")
@@ -233,24 +237,24 @@ _CLAUSES_ZH: Final = re.compile(r"[，,；;：:]|但是?|不过|然而|只是(?!
 
 def _answers(clause: str) -> bool:
     """Return whether a clause beside one that refuses says something to the question."""
-    if _is_courtesy(clause) or BESIDE.search(clause):
+    if _is_courtesy(clause) or _BESIDE.search(clause):
         return False
     if has_cjk(clause):
-        if TOPIC_ZH.search(clause):
+        if _TOPIC_ZH.search(clause):
             return False
-        if NEGATED_ZH.search(clause):
+        if _NEGATED_ZH.search(clause):
             return False
-        return len(clause) >= 3 and STATES_ZH.search(clause) is not None
+        return len(clause) >= 3 and _STATES_ZH.search(clause) is not None
     words = clause.split()
-    return len(words) >= 3 and TOPIC_EN.search(clause) is None
+    return len(words) >= 3 and _TOPIC_EN.search(clause) is None
 
 
 def _is_courtesy(text: str) -> bool:
-    return COURTESY.match(text) is not None
+    return _COURTESY.match(text) is not None
 
 
 def _is_beside(sentence: str, kind: str) -> bool:
     """Return whether a sentence beside one that refuses only says what the documents hold."""
     return kind == "answered" and (
-        BESIDE.search(sentence) is not None or sentence.rstrip().endswith(("?", "？"))
+        _BESIDE.search(sentence) is not None or sentence.rstrip().endswith(("?", "？"))
     )

@@ -9,6 +9,7 @@ from enum import IntEnum
 from functools import cache
 
 from pytest_rageval.extras import loading
+from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.reply_text import DECLINES, UnreadableReplyError, to_lines
 
 _ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -56,7 +57,7 @@ def drop_other_numbers(lines: str, low: float, high: float) -> str:
     'score  : 3,  ,  '
     """
     lowest, highest = f"(?:{_spelled(low)}|0|1)", _spelled(high)
-    for pattern in _NO_SCORES:
+    for pattern in _PHRASES["no_scores"]:
         exact = pattern.replace("<low>", lowest).replace("<high>", highest)
         lines = re.sub(exact, " ", lines)
     return lines.replace("%", " ") if high == 100 else lines
@@ -88,11 +89,12 @@ _BEFORE_A_NUMBER = (
     r"(?:[:=]|\b(?:of|is|an?|as|it|answer|give|rate|level|to|from|between|and)\b)[ \t\"'(]*"
 )
 
-NOT_POINTS = "[之钟析类别布割组成歧享]"
-"""Characters after 分 where it does not mean a point: 分之, 分钟, 分析, ..."""
+_PHRASES = phrases_in(__package__, "scores.toml")
+_NOT_POINTS = _PHRASES["NOT_POINTS"][0]
+_FINAL, _OVERALL, _DENIAL = (_PHRASES[name][0] for name in ("final", "overall", "denial"))
 
 _POINTS_IN_CHINESE = (
-    rf"(?<![十百千万零〇一二两三四五六七八九第]){_DECIMAL}(?=\s*(?:分(?!{NOT_POINTS})|颗?星))"
+    rf"(?<![十百千万零〇一二两三四五六七八九第]){_DECIMAL}(?=\s*(?:分(?!{_NOT_POINTS})|颗?星))"
 )
 _LABELLED_IN_CHINESE = (
     rf"(?:得分|评分|分数|打分|总分|评级|等级)\s*[:为是]?\s*{_DECIMAL}(?![\u4e00-\u9fff])"
@@ -112,38 +114,6 @@ _SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (_BEFORE_A_UNIT, _english),
     (rf"(?m)^\W*{_WORD}(?=\W*$)", _english),
     (r"(\d)(?: and a half| 1/2)\b", r"\1.5"),
-)
-
-_ANY = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?"
-_RANGE_WORD = r"(?:-|–|—|~|\bto\b|\bthrough\b|到|至)"
-_HIGH = r"<high>(?![\d.]*\d)"
-_LEVEL_WORD = rf"{_ANY}\s*=[^\n,;.)]*"
-_DEDUCT = (
-    r"(?:\b(?:deduct(?:ed|ing)?|subtract(?:ed|ing)?|minus|los(?:es|ing|e|t)|dock(?:ed|ing)?"
-    r"|remov(?:ed|ing|e)|take off)\s+(?:an?\s+)?|[扣减加][除去掉了]*\s*)"
-)
-_STANDS_FOR = (
-    r"(?:表示|代表|意味着|(?:being|means|meaning|stands for"
-    r"|is (?:the )?(?:best|highest|worst|lowest|perfect|maximum|minimum))\b)"
-)
-
-_NO_SCORES = (
-    # (0-5), on a scale from 0 to 5, between 0 and 5, 0到5分
-    rf"\(?\s*(?:\b(?:from|of)\s+)?(?<![\d.,])-?<low>\s*{_RANGE_WORD}\s*{_HIGH}\s*(?:分|points?\b)?\s*\)?",
-    rf"\bbetween\s+<low>\s+and\s+{_HIGH}",
-    # a 5-point scale, 5分制, 满分5分, 5分满分, 总分5分 before what was got of it, maximum score: 5
-    r"(?<![\d.])<high>\s*[- ]?(?:[分星]制|point(?!s)(?:\s+(?:likert\s+)?scale)?)",
-    r"(?<![得给打评出])(?:满分|最高分?|上限)\s*[为是:]?\s*<high>\s*分?",
-    r"(?<![\d.得给打评出:为是=])(?<!: )<high>\s*分\s*[为是]?\s*满分",
-    r"总分\s*[为是]?\s*<high>\s*分?(?=\s*,\s*(?:\S{0,6}得|给))",
-    r"\bmax(?:imum)?\.?\s*(?:possible\s+)?(?:score|points|rating)?\s*(?:is|:|=|being)?\s*" + _HIGH,
-    # 5 being the best; where 0 = poor; 0 = poor, 5 = good
-    rf"{_ANY}\s*{_STANDS_FOR}[^\n,;.)]*",
-    rf"(?:\b(?:where|with|and)\b|\()\s*{_LEVEL_WORD}",
-    rf"{_LEVEL_WORD}(?:[,;]\s*(?:and\s+)?{_LEVEL_WORD})+",
-    # minus 1 point, 扣1分, 2 points each
-    rf"{_DEDUCT}{_ANY}\s*(?:points?|marks?|分)?",
-    rf"{_ANY}\s*points?\s+(?:(?:is|are|was|were)\s+)?(?:deducted|off|lost|each)\b",
 )
 
 
@@ -188,7 +158,7 @@ class _Claim:
 def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> list[_Claim]:
     """Return the claims of the strongest rank, which may still contradict each other."""
     rank = min((claim.rank for claim in claims), default=_Rank.OTHER)
-    if rank > _Rank.LABELLED and re.search(_WITHHELD, lines):
+    if rank > _Rank.LABELLED and re.search(_PHRASES["withheld"][0], lines):
         raise UnreadableReplyError("it says that there is no score (N/A)")
     if rank > _Rank.PHRASED and re.search(DECLINES, lines):
         raise UnreadableReplyError("it declines to judge")
@@ -203,8 +173,9 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
 
 def _claims(lines: str) -> Iterator[_Claim]:
     """Yield every score that any rule finds."""
-    if len(re.findall(_ENUMERATOR, lines)) > 1:
-        lines = re.sub(_ENUMERATOR, "", lines)
+    enumerator = _PHRASES["enumerator"][0]
+    if len(re.findall(enumerator, lines)) > 1:
+        lines = re.sub(enumerator, "", lines)
     for rank, rule in _rules():
         for match in rule.finditer(lines):
             near = lines[max(0, match.start() - 200) : match.start()]
@@ -217,12 +188,12 @@ def _claims(lines: str) -> Iterator[_Claim]:
 def _is_supposed(before: str) -> bool:
     """Return whether these words before a score deny it or make it hypothetical."""
     clause = before.rpartition(",")[2]
-    return bool(re.search(_CONDITION, before) or re.search(_DENIAL, clause))
+    return bool(re.search(_PHRASES["condition"][0], before) or re.search(_DENIAL, clause))
 
 
 def _promoted(rank: _Rank, before: str, lead: str) -> _Rank:
     """Return the rank of a claim, raised by words before it such as "final" or "overall"."""
-    if rank == _Rank.NAMED and not re.search(_CRITERION, lead):
+    if rank == _Rank.NAMED and not re.search(_PHRASES["criterion"][0], lead):
         rank = _Rank.OTHER
     for word, higher in ((_FINAL, _Rank.FINAL), (_OVERALL, _Rank.OVERALL)):
         opens = re.match(rf"\W*(?:{word})", before + lead)
@@ -243,92 +214,8 @@ def _claim(rank: _Rank, parts: dict[str, str | None]) -> _Claim:
 @cache
 def _rules() -> tuple[tuple[_Rank, re.Pattern[str]], ...]:
     with loading():
-        return tuple((rank, re.compile(rule)) for rank, rules in _RULES.items() for rule in rules)
-
-
-_ENUMERATOR = r"(?m)^\d{1,3}[.):] (?=[^\s\d])"
-_FINAL = r"(?:in )?\bfinal(?:ly)?\b|最终|最后"
-_OVERALL = r"\b(?:overall|(?:in )?total|(?:on )?average)\b|总体|综合|总分|总评|总得分|总计|平均"
-_CRITERION = (
-    r"relevan|accura|correct|precis|complete|quality|faithful|grounded|fluen|coheren|helpful"
-    r"|answer|result|value|verdict|level|nota\b|note\b|puntua|bewertung|punkt"
-    r"|相关|准确|正确|完整|质量|忠实|流畅|有用|结果|答案|结论|等级"
-)
-_CONDITION = r"\b(?:if|unless)\b|如果|若|才能"
-_DENIAL = (
-    r"(?:\b(?:not|never|cannot|without|instead of|rather than|to (?:get|reach|earn|achieve))|n't)\b"
-    r"(?: \S+){0,3} ?$"
-    r"|\b(?:than|least|most|below|above|under|over) (?:an? )?$"
-    r"|(?:不|没有?|未|并非|低于|高于|至少|超过)[能会应该值到足得给是配打出]{0,4} ?$"
-)
-
-# A number, the end of a fraction (4/5, 4 out of 5), the end of a range (3-4, 3 or 4).
-_NUMBER = (
-    r"(?P<value>(?<![a-z0-9.])(?<![a-z]-)(?<!\d,)"
-    r"[-+]?(?:\d{1,40}(?:\.\d{1,40}|,\d{1,2}(?!\d))?|\.\d{1,40})(?:e[-+]?\d{1,3})?)"
-    r"(?!\d|\.\d|,\d{3}|\s?%|(?!points|pts|stars|out)[a-z])"
-)
-_OUT_OF = (
-    r"(?:\s*(?:/|\(?\s*(?:out )?of\b)\s*(?:(?:a|possible|total|maximum|max|score|of)\s+)*"
-    r"(?P<out_of>\d{1,9}(?:\.\d{1,9})?))"
-)
-_LAST_OF_SEVERAL = r"(?=\s*\d{1,9}(?:\.\d{1,9})?\s*(?:[,.;\n]|\Z))"
-# "I would say 5. Or 0." is as ambiguous as "5 or 0".
-_SECOND_THOUGHT = (
-    r"\s*[.,;!?。]?\s*(?:\b(?:or|maybe|perhaps)\b|或者|也许)"
-    r"(?:\s*\b(?:even|rather|maybe|perhaps|an?|just|only)\b|也许|是|给){0,3}"
-)
-_TO = (
-    rf"(?:(?:\s*(?:-|–|—|~|->|→|/|、|到|至|或|\b(?:to|or)\b|(?:,|&|\band\b){_LAST_OF_SEVERAL})"
-    rf"|{_SECOND_THOUGHT})\s*(?P<to>\d{{1,9}}(?:\.\d{{1,9}})?)(?!\d|\s?%))"
-)
-_CLAIM = f"{_NUMBER}{_OUT_OF}?{_TO}?"
-
-# Text before a number, between its label and it within the sentence, and after it.
-_OPEN = r"[ \"'“‘(\[<$]*(?:(?:a|an|about|around|roughly|exactly|only|just|full|大约|约) ){0,3}"
-_GAP = r"[^\n\d.;!?。:=]{0,50}?"
-_POINTS = rf"(?:分(?!{NOT_POINTS})|points?\b|pts\b|marks?\b|(?:颗\s*)?星|stars?\b)"
-_FOLLOW = (
-    rf"(?=\s*(?:\Z|[\n,;:!?)\]}}\"'”’。、(—–因由理]|\.(?!\w)|-(?!\w)|/|{_POINTS}|"
-    r"(?:out of|because|since|as|for|given|due|on|in|and|but|which|with|overall|here|rating|score"
-    r"|grade|to (?:this|the|it))\b))"
-)
-_BEGINS = rf"(?=\s*(?:[,:;!)(—–]|-\s|\.(?!\w)|because\b|since\b|{_POINTS}))"
-_CLOSE = r"[)\]\"'”’]*\s*(?:\([^)\n]*\))?[.!,。\s]*$"
-
-_LABEL = (
-    r"(?:(?<![a-z])(?:scor(?:e|es|ed)|ratings?|grades?|marks?)(?![a-z])"
-    r"|得分|评分|分数|打分|评级|分值|总分|总评|给分|成绩|スコア|点数|評価|점수|평점)"
-)
-_SEPARATOR = r"[\"')\]”’\s]*(?::|=|->|→|⇒|–|—|\s-+\s)"
-_IS = r"(?:\b(?:is|was|be|of|as|at)\b|[为是给打了])"
-_GIVE = rf"\b(?:i|we)\b{_GAP}\b(?:give|gave|rate|rated|assign|award|say|choose|pick)\b"
-_DESERVES = r"\b(?:deserves?|earns?|merits?|gets?|worth|receives?|rated|giving|awarded)\b"
-_IT_A = r"\b(?:it|this|that)(?:'s|\s+(?:is|as|at))?\s+an?"
-_LEVEL = r"(?:\blevel|等级|级别)\s*(?:[:=为是]|is|of)?\s*"
-_WITHHELD = (
-    rf"{_LABEL}{_GAP}{_SEPARATOR}[\s\"']*"
-    r"(?:n/?a\b|none\b|null\b|nan\b|inf|unknown\b|undefined\b|not applicable|无|没有|不适用|未知)"
-)
-_RULES = {
-    _Rank.OVERALL: [rf"(?m)^{_OPEN}{_CLAIM}\s*{_POINTS}?{_CLOSE}"],
-    _Rank.LABELLED: [
-        rf"{_LABEL}{_SEPARATOR}{_OPEN}{_CLAIM}",
-        rf"{_LABEL}{_GAP}{_SEPARATOR}{_OPEN}{_CLAIM}{_FOLLOW}",
-    ],
-    _Rank.PHRASED: [
-        rf"{_LABEL}{_GAP}{_IS}{_OPEN}{_CLAIM}{_FOLLOW}",
-        rf"{_LABEL}{_OPEN}{_CLAIM}{_FOLLOW}",
-    ],
-    _Rank.FORMED: [
-        rf"(?:{_GIVE}|{_DESERVES}){_GAP}\s{_OPEN}{_CLAIM}{_FOLLOW}",
-        rf"{_IT_A}\s{_CLAIM}{_FOLLOW}",
-        rf"(?:\band|,) {_NUMBER} for\b",
-        rf"[给打评判记得](?:出|予|了|为|分)*\s*{_CLAIM}{_FOLLOW}",
-        rf"{_LEVEL}{_OPEN}{_CLAIM}{_FOLLOW}",
-        rf"{_NUMBER}{_OUT_OF}{_FOLLOW}",
-        rf"{_NUMBER}\s*分(?!{NOT_POINTS})",
-        rf"\A{_OPEN}{_CLAIM}{_BEGINS}",
-    ],
-    _Rank.NAMED: [rf"(?m)^[^\n\d:=]{{1,40}}[:=]{_OPEN}{_CLAIM}\s*{_POINTS}?(?=[\s.,;。(]|$)"],
-}
+        return tuple(
+            (rank, re.compile(rule))
+            for rank in _Rank
+            for rule in _PHRASES.get(f"rank_{rank.name.lower()}", ())
+        )

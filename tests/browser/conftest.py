@@ -73,7 +73,7 @@ class Windows:
         kind = repr(sorted(options.items()))
         if kind not in self.pages:
             context = self.browser.new_context(**{"locale": "en-GB", **options})
-            context.set_default_timeout(30_000)
+            context.set_default_timeout(60_000)
             self.pages[kind] = context.new_page()
             self.watch.follow(self.pages[kind])
         self.pages[kind].set_viewport_size(viewport or {"width": 1280, "height": 720})

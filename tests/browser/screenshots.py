@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 from pytest_rageval.model import RunInfo
 from pytest_rageval.reports.base import RunFolder, write_atomically
 from pytest_rageval.reports.html import write_page
-from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet, label_page_chunks
+from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet
 from tests.fakes.chromium import launch_chromium
 from tests.fakes.labelled_result import labelled_result
 from tests.fakes.web_client import served
@@ -101,7 +101,7 @@ def take_labels(browser: Browser, runs: Path) -> None:
     sheet = LabelSheet(
         "support-bot", "faithfulness", (0.0, 1.0), rows, "labels.csv", "Ann", question=asked
     )
-    write_atomically(runs / "label.html", label_page_chunks(sheet))
+    write_atomically(runs / "label.html", sheet.page())
     page = browser.new_page(locale="en-GB", viewport={"width": 860, "height": 700})
     page.goto((runs / "label.html").as_uri())
     page.keyboard.press("1")

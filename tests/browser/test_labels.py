@@ -17,8 +17,6 @@ from pytest_rageval.model import CHOSEN, WEIGHTED_SCORE, Corrected, GateResult, 
 from pytest_rageval.reports.labels.label_sheet import (
     LabelRow,
     LabelSheet,
-    label_page_chunks,
-    sheet_csv,
 )
 from pytest_rageval.text.printable import csv_text
 
@@ -33,7 +31,7 @@ ROWS = (
 
 def opened(open_report: Any, sheet: LabelSheet, **options: Any) -> Any:
     path: Path = open_report.folder / f"{sheet.file_name}.html"
-    path.write_text("".join(label_page_chunks(sheet)), "utf-8")
+    path.write_text("".join(sheet.page()), "utf-8")
     page = open_report.windows.window(**options)
     page.goto(path.as_uri())
     page.wait_for_selector("#label-title")
@@ -79,7 +77,7 @@ def test_labels_given_by_keys_outlive_a_reload_and_fill_the_sheet(open_report: A
     page.keyboard.type("Ann")
     name, content = downloaded(page)
     signed = LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "bot.csv", "Ann")
-    blank = "".join(sheet_csv(signed))
+    blank = "".join(signed.csv())
     wanted = records(blank)
     wanted[0]["label"] = "1"
     wanted[1] |= {"label": "0", "note": "'=0, or 1?"}
@@ -174,7 +172,7 @@ def test_cells_are_labelled_in_words_and_downloaded_as_the_table_has_them(
     page.keyboard.press("3")
     found = records(downloaded(page)[1].decode("utf-8"))
     assert [one["label"] for one in found] == ["partial", "full"]
-    wanted = records("".join(sheet_csv(sheet)))
+    wanted = records("".join(sheet.csv()))
     for given, blank in zip(found, wanted, strict=True):
         assert {**given, "label": "", "asked": ""} == {**blank, "asked": ""}
     page.keyboard.press("ArrowLeft")

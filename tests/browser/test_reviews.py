@@ -13,8 +13,6 @@ from chromium import PHONE, violations
 from pytest_rageval.reports.labels.review_sheet import (
     ReviewRow,
     ReviewSheet,
-    review_csv,
-    review_page_chunks,
 )
 from pytest_rageval.text.printable import csv_text
 
@@ -40,7 +38,7 @@ SHEET = ReviewSheet(
 
 def opened(open_report: Any, sheet: ReviewSheet, **options: Any) -> Any:
     path: Path = open_report.folder / "review.html"
-    path.write_text("".join(review_page_chunks(sheet)), "utf-8")
+    path.write_text("".join(sheet.page()), "utf-8")
     page = open_report.windows.window(**options)
     page.goto(path.as_uri())
     page.wait_for_selector("#label-title")
@@ -96,7 +94,7 @@ def test_verdicts_and_edits_outlive_a_reload_and_fill_the_table(open_report: Any
     open_report.watch.problems.clear()  # a question about leaving what is not downloaded
     name, text = downloaded(page)
     assert name == "questions-review-20261121t093011-ann-muller.csv"
-    blank = "".join(review_csv(SHEET))
+    blank = "".join(SHEET.csv())
     wanted = records(blank)
     for row, verdict in zip(wanted, ("accept", "edit", "reject"), strict=True):
         row |= {"verdict": verdict, "reviewer": "Änn Müller"}

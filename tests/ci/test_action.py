@@ -118,6 +118,7 @@ def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> No
     assert set(used) == set(outputs)
 
 
+@pytest.mark.full
 def test_a_slow_fall_is_red_against_the_pinned_run_which_nothing_moves(job: Job) -> None:
     """F7: the pull request is no worse than main, which was moved; the release was better."""
     job.write(right=30)

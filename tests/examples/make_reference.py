@@ -20,6 +20,7 @@ from pytest_rageval.gates.no_regression import RegressionSpec
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import value_text
 from pytest_rageval.plugin import options
+from pytest_rageval.plugin.option_values import Command, Option
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
@@ -358,9 +359,9 @@ def commands() -> list[Row]:
     return [("command", "what it does"), *map(_option, rows)]
 
 
-def _option(row: options.Option[Any] | options.Command) -> Row:
+def _option(row: Option[Any] | Command) -> Row:
     value = (row.metavar or "").removesuffix("...")
-    if isinstance(row, options.Command) and row.alone is not None:
+    if isinstance(row, Command) and row.alone is not None:
         value = f"[={value}]"
     elif value:
         value = f" {value}"

@@ -66,6 +66,46 @@ def hold(
     out.send(asyncio.run(main()))
 
 
+def occupy(out: Connection, settings: ClientSettings, run: RunSettings, count: int) -> None:
+    """Take ``count`` slots, say "occupied" when all are had, and keep them until killed."""
+
+    async def main() -> None:
+        limits, all_had = open_limits(settings, run), asyncio.Barrier(count + 1)
+
+        async def one() -> None:
+            async with limits.slot():
+                await all_had.wait()
+                await asyncio.sleep(600.0)
+
+        _wait_for_start(out)
+        calls = [asyncio.create_task(one()) for _ in range(count)]
+        await all_had.wait()
+        out.send("occupied")
+        await asyncio.gather(*calls)
+
+    asyncio.run(main())
+
+
+def meet(
+    out: Connection, settings: ClientSettings, run: RunSettings, count: int, together: int
+) -> None:
+    """Take a slot ``count`` times, each until ``together`` of them are had at once; send "met"."""
+
+    async def main() -> None:
+        limits, enough = open_limits(settings, run), asyncio.Barrier(together)
+
+        async def one() -> None:
+            async with limits.slot():
+                await enough.wait()
+
+        _wait_for_start(out)
+        await asyncio.gather(*(one() for _ in range(count)))
+        limits.close()
+
+    asyncio.run(main())
+    out.send("met")
+
+
 async def held(limits: Limits, count: int, hold_s: float) -> list[tuple[float, float]]:
     """Take a slot ``count`` times at once and close ``limits``; return when each was had."""
 

@@ -106,7 +106,7 @@ class FakeApp:
         assert self._loop is not None
         assert self._stop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(30.0)
+        self._thread.join(60.0)
 
     def _run(self, ready: threading.Event) -> None:
         asyncio.run(self._serve(ready))

@@ -162,7 +162,7 @@ class FakeOpenAI:
         assert self._thread is not None
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(30.0)
+        self._thread.join(60.0)
 
     def _run(self, ready: threading.Event) -> None:
         asyncio.run(self.serve(ready.set))

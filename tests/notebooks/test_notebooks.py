@@ -110,7 +110,7 @@ scenario = {"name": "live", "metrics": ["em"], "dataset": rows}
 
 
 def slow(question):
-    time.sleep(60)
+    time.sleep(600)
 
 
 async def quick(question):
@@ -128,7 +128,7 @@ def test_a_kernel_can_be_interrupted_and_goes_on() -> None:
     """The stop button in the second cell; a bar in the third; ``await`` in the last."""
     v4 = pytest.importorskip("nbformat.v4")
     cells = [v4.new_code_cell(source) for source in IN_A_KERNEL]
-    options = {"timeout": 5, "interrupt_on_timeout": True, "allow_errors": True}
+    options = {"timeout": 20, "interrupt_on_timeout": True, "allow_errors": True}
     found = executed(v4.new_notebook(cells=cells), **options).cells
     assert [output.ename for output in found[1].outputs] == ["KeyboardInterrupt"]
     streams = "".join(one.text for one in found[2].outputs if one.output_type == "stream")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import gc
 import importlib
+import itertools
 import json
 import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,20 @@ BROKEN_METRICS = """
 """A conftest.py with metrics that go wrong, each in its way, and one that leaves a trace."""
 
 
+@pytest.fixture
+def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the runs of this process begin and end one second after the other."""
+    seconds = itertools.count(1_800_000_000)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls.fromtimestamp(next(seconds), tz)
+
+    for name in ("session", "run_files", "shard_run"):
+        monkeypatch.setattr(f"pytest_rageval.plugin.run.{name}.datetime", Clock)
+
+
 @pytest.fixture(autouse=True)
 def _own_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take out again the metrics that a run in this process adds."""
@@ -177,9 +193,10 @@ class Project:
         return self.pytester.runpytest_inprocess(*args, no_reraise_ctrlc=True, plugins=plugins)
 
     def folders(self, name: str = "qa", base: str = ".rageval") -> list[Path]:
-        """Return the run folders of a scenario, oldest first."""
-        runs = self.path / base / name
-        return sorted(run for run in runs.glob("2*") if run.is_dir()) if runs.is_dir() else []
+        """Return the run folders of a scenario, oldest first: as they were written."""
+        runs = [run for run in (self.path / base / name).glob("2*") if run.is_dir()]
+        # Not by their names alone: those follow a clock that may be set (``tox -e clock``).
+        return sorted(runs, key=lambda run: (run.stat().st_mtime_ns, run.name))
 
     def folder(self, name: str = "qa", base: str = ".rageval") -> Path:
         """Return the only run folder of a scenario."""

@@ -107,6 +107,7 @@ def test_the_surest_answers_have_to_be_right(
     assert found["samples"][3]["confidence"] == 0.15
 
 
+@pytest.mark.full
 def test_workers_give_the_same_figures(project: Project, workers: Run) -> None:
     """Scores and confidences travel: the figures are those of one process."""
     project.conftest(CONFIDENT)

@@ -95,7 +95,9 @@ def test_a_yes_sayer_fails_a_strict_run(judged: JudgedProject) -> None:
     assert judged.project.gates() == {"controls:graded": "failed"}
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
+)
 def test_a_yes_sayer_scores_nothing_where_rows_are_required(
     judged: JudgedProject, args: tuple[str, ...]
 ) -> None:

@@ -68,7 +68,9 @@ def controls(judged: JudgedProject) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
+)
 def test_a_judge_that_knows_is_asked_once_for_all_metrics(
     judged: JudgedProject, judge_server: SupportJudge, args: tuple[str, ...]
 ) -> None:

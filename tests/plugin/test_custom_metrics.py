@@ -186,6 +186,7 @@ def test_a_module_or_class_that_skips_leaves_out_no_scenario(project: Project, c
         sys.modules.pop(name, None)
 
 
+@pytest.mark.full
 def test_an_entry_point_gives_a_function_and_a_broken_one_spoils_nothing(
     own: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

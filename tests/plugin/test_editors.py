@@ -112,6 +112,7 @@ def test_each_result_is_at_a_node_of_the_tree(several: Project, plain: Run, run:
     check_filed(several, plain, run)
 
 
+@pytest.mark.full
 def test_with_workers_each_result_is_at_a_node_too(several: Project, workers: Run) -> None:
     """[C1] No worker decides a gate, and the process that does has collected none."""
     check_filed(several, workers, workers)

@@ -550,7 +550,8 @@ def _files(root: Path) -> dict[str, str]:
     """Return the files of the newest runs, without what a run is."""
     found = {}
     for name in ("garden", "shed/old", "shed/new", "own"):
-        runs = [run for run in sorted((root / ".rageval" / name).glob("2*")) if run.is_dir()]
+        runs = [run for run in (root / ".rageval" / name).glob("2*") if run.is_dir()]
+        runs.sort(key=lambda run: run.stat().st_mtime_ns)
         for path in runs[-1].rglob("*") if runs else ():
             text = path.read_text("utf-8")
             if path.name == "results.json":

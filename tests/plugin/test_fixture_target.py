@@ -105,8 +105,12 @@ def test_a_fixture_answers(app: Project, workers: Run) -> None:
     assert samples[3]["contexts"] == ["say 3"]
 
 
-def test_a_shared_fixture_is_made_once_and_asked_ahead(app: Project) -> None:
-    """Many samples are in work at once, for the fixture's scope is the module."""
+def test_a_shared_fixture_is_made_once_and_asked_ahead(
+    app: Project, pytester: pytest.Pytester
+) -> None:
+    """Five samples are in work at once, for the fixture's scope is the module: none ends before."""
+    wait = "while self.most < 5:\n                time.sleep(0.01)"
+    pytester.makeconftest(CONFTEST.replace("time.sleep(0.2)", wait))
     scenario(app, count=20)
     app.pytest()
     started, stopped = log(app)

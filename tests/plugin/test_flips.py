@@ -47,6 +47,7 @@ def test_the_gate_says_how_often_a_second_run_would_differ(flipping: JudgedProje
     assert gate["message"] == "0.9000 >= 0.8000 (a second run would differ in 16 %)"
 
 
+@pytest.mark.full
 def test_workers_say_the_same(flipping: JudgedProject) -> None:
     scenario(flipping, {"min": 0.8, "max_flip": 0.1})
     flipping.distributed().assert_outcomes(passed=11, failed=1)

@@ -200,7 +200,7 @@ def test_ctrl_c_in_a_table_loses_no_reply(
         patched.setattr(window, "_POLL_S", 0.05)
         patched.setattr(judge_server, "_drawn", interrupt)
         judge_server.faults[answer(2)] = "hang"
-        scenario(judged, 3, {"concurrency": 1, "timeout_s": 60})
+        scenario(judged, 3, {"concurrency": 1, "timeout_s": 600})
         assert judged.pytest().ret == pytest.ExitCode.INTERRUPTED
     assert scores(judged) == {"s0": TRUTH}
     judge_server.faults.clear()

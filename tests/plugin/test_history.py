@@ -35,6 +35,8 @@ def kept(project: Project) -> list[tuple[str, str, str]]:
     return [(row["folder"], row["weighted_mean"], row["definition"]) for row in rows]
 
 
+pytestmark = pytest.mark.usefixtures("steady_clock")
+
 # What a run leaves
 
 
@@ -122,3 +124,22 @@ def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --rag-history: unknown scenario 'qb'. *elsewhere"])
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_clock_that_was_set_back_is_said(
+    scenario: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs stand in the order of their clocks: the last line is not the run that was made last."""
+    run()
+    first = scenario.folder().name
+    run()
+    scenario.pytest("--rag-history=qa").stdout.no_fnmatch_line("*a clock that was set back")
+    results = scenario.folders()[0].with_name("latest") / "results.json"
+    results.write_text(results.read_text("utf-8").replace('"started_at": "20', '"started_at": "19'))
+    scenario.pytest("--rag-history=qa").stdout.fnmatch_lines(
+        [
+            "20* 19* passed *",
+            f"{first} *20* passed *",
+            f"* was written last, and began before {first} by its clock: *clock that was set back",
+        ]
+    )

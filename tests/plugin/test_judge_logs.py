@@ -57,6 +57,19 @@ def pytest_runtest_logreport(report):
         with open(HERE / "reports.jsonl", "a") as file:
             file.write(json.dumps([report.nodeid, report.caplog]) + "\\n")
 """
+ENDS_LAST = """
+ENDED = set()
+
+
+async def last(sample):
+    while sample.id == "s0" and "s1" not in ENDED:
+        await asyncio.sleep(0.01)
+
+
+def note(log, sample_id):
+    log.warning("%s ends", sample_id)
+    ENDED.add(sample_id)
+"""
 FORMAT = "log_format=%(name)s %(levelname)s %(message)s"
 
 
@@ -126,8 +139,8 @@ def test_the_log_file_and_the_live_log_have_every_record_once(
 
 def test_only_the_last_records_of_a_sample_are_kept(judged: JudgedProject) -> None:
     """[E8] 200 of them: the second sample logs 302 times while the first one is still judged."""
-    busy = NOISY.replace("asyncio.sleep(0.02)", "asyncio.sleep(1.0 if sample.id == 's0' else 0)")
-    judged.with_conftest(busy)
+    busy = NOISY.replace("await asyncio.sleep(0.02)", "await last(sample)")
+    judged.with_conftest(busy.replace('log.warning, "%s ends"', "note, log") + ENDS_LAST)
     judged.scenario(["1", "300"], metrics=["noisy"])
     judged.pytest("-o", FORMAT).assert_outcomes(passed=2)
     found = [line for line in logs(judged)["s1"] if line.startswith("noisy")]

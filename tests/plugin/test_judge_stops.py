@@ -32,12 +32,13 @@ def _nothing_stays(judged: JudgedProject) -> Iterator[None]:
     assert {thread.name for thread in set(threading.enumerate()) - before} == set()
     assert list(judged.temporary.glob("rageval-*")) == []
     # The server learns a moment later that its connections were closed.
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + 60.0
     while judged.server._tasks and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not judged.server._tasks
 
 
+@pytest.mark.full
 def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
     """[E8] Also by a host name, for which a resolver's thread is needed; no warning is raised."""
     there = judged.server.base_url.replace("127.0.0.1", "localhost")
@@ -54,6 +55,7 @@ def test_a_run_without_calls_leaves_nothing_behind(judged: JudgedProject) -> Non
     assert not (judged.path / ".rageval").exists()
 
 
+@pytest.mark.full
 def test_stopping_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
     """[E8] Two calls in flight, a window of eight samples, 60 samples; the first one fails."""
     judged.server.options.latency_s = 0.01
@@ -108,16 +110,17 @@ def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
         return fault
 
     monkeypatch.setattr(judged.server, "_drawn", interrupt)
-    judged.server.hang_s = 4.0  # on a busy machine, the end of a run takes its time
-    judged.scenario(["0.9", "hang|0.8", "0.7"], judge={"concurrency": 1, "timeout_s": 60})
+    judged.server.hang_s = 10.0  # on a busy machine, the end of a run takes its time
+    judged.scenario(["0.9", "hang|0.8", "0.7"], judge={"concurrency": 1, "timeout_s": 600})
     began = time.monotonic()
     result = judged.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 60.0
     assert judged.project.outcomes() == {"s0": "passed"}
     assert len(judged.asked) == 2
 
 
+@pytest.mark.full
 def test_pytest_exit_asks_no_more(judged: JudgedProject) -> None:
     """[E8] ``pytest.exit`` in the third case."""
     judged.with_conftest(INTERRUPT.replace("raise KeyboardInterrupt", "pytest.exit('enough')"))

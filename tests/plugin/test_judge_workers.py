@@ -76,6 +76,7 @@ def test_two_workers_give_the_same_and_ask_no_more(judged: JudgedProject) -> Non
     assert "samples judged" not in distributed.stdout.str()
 
 
+@pytest.mark.full
 def test_the_budget_holds_over_all_workers(judged: JudgedProject) -> None:
     """[E10] "graded: 0.10" is 2 tokens of 1 USD (12 // 4 = 3 of them): 3 USD a call, budget 20."""
     judged.server.options.latency_s = 0.01

@@ -121,13 +121,13 @@ def test_what_is_loaded_once_is_no_time_of_the_first_case(
 
     @cache
     def slow() -> dict[int, str]:
-        time.sleep(1.5)
+        time.sleep(5)
         return {}
 
     run = BatchScores._run
 
     def slow_run(self: BatchScores, *args: Any) -> None:
-        time.sleep(1.5)
+        time.sleep(5)
         run(self, *args)
 
     monkeypatch.setattr("pytest_rageval.text.tokenize._unicode_punctuation", slow)
@@ -143,4 +143,4 @@ def test_what_is_loaded_once_is_no_time_of_the_first_case(
     project.pytest("--junitxml=junit.xml").assert_outcomes(passed=2)
     assert slow.cache_info().misses == 1
     times = [float(case.get("time", "nan")) for case in cases(project).values()]
-    assert max(times) < 1.4
+    assert max(times) < 4.5

@@ -134,7 +134,9 @@ def test_a_second_run_of_ragas_metrics_imports_no_ragas(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same bytes, no request, with the cache and in replay, plain and with workers."""
-    monkeypatch.delenv("PYTHONPYCACHEPREFIX")  # compiling ragas anew takes half a minute
+    monkeypatch.delenv(
+        "PYTHONPYCACHEPREFIX", raising=False
+    )  # compiling ragas anew takes half a minute
     judged.with_conftest(WITNESS)
     judged.server.options.answer = judge
     other = {"question": "Where is the shop?", "answer": "Bring them. The shop is in Berlin."}
@@ -173,7 +175,9 @@ def test_several_verdicts_on_a_statement_are_several_calls(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[F8] The claims once, the verdicts three times; all four are kept, and their score."""
-    monkeypatch.delenv("PYTHONPYCACHEPREFIX")  # compiling ragas anew takes half a minute
+    monkeypatch.delenv(
+        "PYTHONPYCACHEPREFIX", raising=False
+    )  # compiling ragas anew takes half a minute
     judged.server.options.answer = judge
     judged.scenario([ROW], metrics=[{"faithfulness": {"reproducibility": 3}}])
     run = judged.project.pytester.runpytest_subprocess

@@ -70,7 +70,9 @@ class Bot:
     def drawn(self, n: int) -> list[dict[str, str]]:
         assert self.run(f"--rag-label={n}").ret == 0
         folder = self.project.path / ".rageval" / "bot" / "labels"
-        with max(folder.glob("*.csv")).open(encoding="utf-8-sig", newline="") as stream:
+        with max(folder.glob("*.csv"), key=lambda sheet: sheet.stat().st_mtime_ns).open(
+            encoding="utf-8-sig", newline=""
+        ) as stream:
             return list(csv.DictReader(stream))
 
 
@@ -100,6 +102,7 @@ HUMAN = "human: {file: ann.csv, of: support, delimiter: ';', levels: [none, part
 GATES = "gates: {support: {agreement: {kappa: 0.4, weighted_kappa: {lower_bound: 0.9}}}}\n"
 
 
+@pytest.mark.full
 def test_cells_are_drawn_blind_and_their_labels_judge_the_judge(bot: Bot) -> None:
     """Cells: 8 rows with 2 claims held against the reference, and 3 of it against the answer.
 

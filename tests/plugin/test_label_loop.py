@@ -64,7 +64,9 @@ class Bot:
         """Draw, label the whole sheet, and keep it with its draws, as the page says."""
         assert self.run("--rag-label", str(n)).ret == pytest.ExitCode.OK
         made = self.project.path / ".rageval" / "support-bot" / "labels"
-        with max(made.glob("*.csv")).open(encoding="utf-8-sig", newline="") as stream:
+        with max(made.glob("*.csv"), key=lambda sheet: sheet.stat().st_mtime_ns).open(
+            encoding="utf-8-sig", newline=""
+        ) as stream:
             rows = list(csv.DictReader(stream))
         for row in rows:
             row |= {"annotator": "anna", "label": "1" if "right" in row["answer"] else "0"}

@@ -90,7 +90,10 @@ def test_a_green_run_ends_as_the_hook_says(project: Project, way: str) -> None:
     assert project.pytest().ret == 7
 
 
-@pytest.mark.parametrize("hook", ["pytest_sessionfinish", "pytest_terminal_summary"])
+@pytest.mark.parametrize(
+    "hook",
+    ["pytest_sessionfinish", pytest.param("pytest_terminal_summary", marks=pytest.mark.full)],
+)
 def test_with_workers_the_verdict_stays_too(project: Project, workers: Run, hook: str) -> None:
     """V2: the hook runs in both workers, and in the controller."""
     project.scenario(RED)

@@ -71,6 +71,7 @@ def test_a_run_of_real_questions_says_nothing(project: Project, run: Run) -> Non
     assert "made" not in project.results()
 
 
+@pytest.mark.full
 def test_with_workers_and_in_shards_it_is_the_same(project: Project, workers: Run) -> None:
     project.pytest("--rag-output=whole")
     workers("--rag-output=spread").stdout.fnmatch_lines([SAID, APART])

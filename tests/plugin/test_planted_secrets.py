@@ -14,7 +14,7 @@ from fake_app import Asked, FakeApp
 from fake_openai import FakeOpenAI, Seen
 from planted import ALL, HEADERS, TEXTS, WORDS, spellings
 
-import pytest_rageval.engine.scoring.answer_cache  # noqa: F401
+import pytest_rageval.engine.scoring.ask_target  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
 
 if TYPE_CHECKING:

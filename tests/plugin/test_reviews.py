@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.reports.labels.review_sheet import COLUMNS
+from pytest_rageval.reports.labels.review_sheet import ReviewSheet
 from pytest_rageval.text.printable import csv_text, quoted, unquoted
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def made(at: int, **more: Any) -> dict[str, Any]:
 
 def sheet(project: Project) -> Path:
     """Return the newest table to be reviewed."""
-    return sorted((project.path / ".rageval").glob("*/reviews/questions-review-2*.csv"))[-1]
+    sheets = (project.path / ".rageval").glob("*/reviews/questions-review-2*.csv")
+    return max(sheets, key=lambda sheet: sheet.stat().st_mtime_ns)
 
 
 def rows_of(table: Path) -> list[dict[str, str]]:
@@ -58,11 +59,18 @@ def hand_in(
     rows = rows_of(sheet(project))
     for row in rows:
         row |= {"reviewer": "Ann", **says.get(row["id"], {"verdict": "accept"})}
-    text = "".join(csv_text([COLUMNS, *([row[column] for column in COLUMNS] for row in rows)]))
+    text = "".join(
+        csv_text(
+            [
+                ReviewSheet.columns,
+                *([row[column] for column in ReviewSheet.columns] for row in rows),
+            ]
+        )
+    )
     project.file(f"{name}.csv", text)
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.full)])
 def test_reviews_come_back_into_each_run(project: Project, workers: str) -> None:
     """Of five questions one was made by people: it is never drawn."""
     real = {"id": "real", "question": "Q?", "references": ["A"], "answer": "A", "evidence": ["E"]}
@@ -162,7 +170,7 @@ def test_a_question_that_changed_is_reviewed_again(project: Project) -> None:
 def test_a_scenario_that_would_not_read_the_file_is_told_what_to_write(
     project: Project, reviews: str, line: str
 ) -> None:
-    project.file("ann.csv", f"{','.join(COLUMNS)}\n")
+    project.file("ann.csv", f"{','.join(ReviewSheet.columns)}\n")
     project.scenario(f"name: qa\ndataset: {{{KEYS}{reviews}}}\nmetrics: [em]\n")
     project.rows([made(2)], "questions.jsonl")
     project.pytest("--rag-label=1").stdout.fnmatch_lines([line])

@@ -30,6 +30,7 @@ FILES = {
 }
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_the_folder_holds_every_file(project: Project, run: Run) -> None:
     """[A12] Six files, no temporary ones, named after the start in UTC; two runs have two.
 

@@ -79,6 +79,7 @@ def test_answers_that_are_as_before_leave_no_chance_to_the_estimate(saved: Judge
     assert (estimate["asked"], estimate["rows"], estimate["changed"]) == (20, ROWS, 0)
 
 
+@pytest.mark.full
 def test_workers_draw_the_same(saved: JudgedProject) -> None:
     scenario(saved, answers(15), sample={"n": 20, "seed": 7, "against": "main"})
     saved.loop_back()

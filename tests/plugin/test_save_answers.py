@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import pytest_rageval.engine.scoring.answer_cache
+import pytest_rageval.engine.scoring.ask_target
 import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -208,6 +209,26 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
+def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(four: Project) -> None:
+    parts = run_shards(four, ["1/2", "2/2"])
+    (path,) = shard_files(parts[1])
+    year = datetime.now(UTC).year  # it ran while the clock was a year ahead
+    path.write_text(path.read_text("utf-8").replace(f'"{year}-', f'"{year + 1}-'), "utf-8")
+    assert merge(four, parts).ret == pytest.ExitCode.OK
+    given = ["--rag-shard=2/2", f"--rag-output={parts[1]}"]
+    failing = four.file("test_it.py", "def test_it():\n    assert False\n")
+    assert four.pytest(*given).ret == pytest.ExitCode.TESTS_FAILED
+    failing.unlink()
+    assert merge(four, parts).ret == pytest.ExitCode.TESTS_FAILED
+    assert four.pytest(*given).ret == pytest.ExitCode.OK
+    assert merge(four, parts).ret == pytest.ExitCode.OK
+    four.scenario((four.path / "qa.rageval.yaml").read_text("utf-8").replace("[em]", "[gone]"))
+    assert four.pytest(*given).ret == pytest.ExitCode.INTERRUPTED
+    found = merge(four, parts)
+    found.stdout.fnmatch_lines(["*shard 2/2 is cut off (*"])
+
+
+@pytest.mark.usefixtures("steady_clock")
 @pytest.mark.parametrize("way", ["refused", pytest.param("crashed", marks=pytest.mark.full)])
 def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way: str) -> None:
     """Its scenario was refused, or xdist's worker crashed in its first case."""

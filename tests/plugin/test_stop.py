@@ -81,6 +81,7 @@ def test_a_draw_from_runs_that_stopped_says_how_to_ask_all(stopping: JudgedProje
     assert stopping.pytest("--rag-label=5").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_workers_stop_on_what_they_scored_together(stopping: JudgedProject) -> None:
     """Each scores 20 of 40 at most; 22 are needed."""
     stopping.server.options.latency_s = 0.05

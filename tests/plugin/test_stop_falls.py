@@ -62,6 +62,7 @@ def test_the_run_that_is_saved_first_asks_about_every_sample(
     assert judged.project.results()["complete"] is True
 
 
+@pytest.mark.full
 def test_a_run_as_good_as_main_passes_before_all_is_asked(judged: JudgedProject) -> None:
     """At an error bound of 0.05, and its verdict is that of two processes."""
     saved(judged, answers(0.5, 100))

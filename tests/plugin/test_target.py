@@ -14,7 +14,7 @@ from fake_app import FakeApp
 from fake_openai import FakeOpenAI
 
 import pytest_rageval.clients.clients
-import pytest_rageval.engine.scoring.answer_cache
+import pytest_rageval.engine.scoring.ask_target
 import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
 
@@ -51,7 +51,7 @@ def answer(question):
     note(question)
     word = question.split()[0]
     if word == "hang":
-        time.sleep(4)
+        time.sleep(30)
     if word == "reset":
         raise ConnectionResetError(104, "Connection reset by peer")
     odd = {"none": None, "odd": Odd(), "empty": "  ", "huge": "x" * 10_000_000, "number": 3}
@@ -64,7 +64,7 @@ def answer(question):
 
 async def aanswer(question):
     if question.startswith("hang"):
-        await asyncio.sleep(4)
+        await asyncio.sleep(30)
     await asyncio.sleep(0.01)
     return answer(question)
 """
@@ -113,7 +113,7 @@ def errors(project: Project) -> dict[str, str]:
 FAULTS = ["raise x", "hang x", "none x", "odd x", "huge x", "number x", "reset x"]
 WORDS = [
     "app:answer: KeyError: 'chunks'\n  app.py:",
-    "app:answer: did not answer within 0.7 s (timeout_s)",
+    "app:answer: did not answer within 3 s (timeout_s)",
     "app:answer: returned nothing (None); expected a text, a pair",
     "app:answer: returned <Odd> (Odd); expected",
     "app:answer: returned an answer of 10,000,000 characters, at most 1,000,000 are taken",
@@ -127,7 +127,7 @@ def test_a_fault_is_the_error_of_its_sample_alone(
     project: Project, scenario: Scenario, run: Run, function: str
 ) -> None:
     """[A21] With the target's own message; the others go on, gates say what is missing."""
-    target = {"use": f"app:{function}", "timeout_s": 0.7}
+    target = {"use": f"app:{function}", "timeout_s": 3}
     scenario([*FAULTS, *GOOD], target, thresholds={"em": 0.0}, gates={"em": 0.5})
     result = run("-v")
     # 3 answered; the gates em and unscored: 2 of 3 are right, 7 of 10 have no score.
@@ -153,7 +153,7 @@ def test_a_fault_is_the_error_of_its_sample_alone(
 
 HTTP_FAULTS = {
     "500|x": "HTTP 500",
-    "hang|x": "did not answer within 0.7 s (timeout_s)",
+    "hang|x": "did not answer within 3 s (timeout_s)",
     "none|x": "returned nothing (None)",
     "list|x": "returned ['Paris'] (list)",
     "big|x": "the reply is larger than 8 MB",
@@ -170,7 +170,7 @@ def test_a_fault_over_http_is_the_error_of_its_sample_alone(
 ) -> None:
     """[A21] Also 10 MB of text, and a connection that breaks in the middle."""
     questions = [*HTTP_FAULTS, *GOOD]
-    target = {"url": app.url(), "timeout_s": 0.7, "retries": 0}
+    target = {"url": app.url(), "timeout_s": 3, "retries": 0}
     scenario(questions, target, gates={"unscored": 0.5})
     run().assert_outcomes(passed=3, errors=len(HTTP_FAULTS), failed=1)
     found = errors(project)
@@ -208,7 +208,7 @@ def test_answers_contexts_and_latencies_are_in_the_results(
     assert first["details"]["target"] == {"tokens": 3}
     latencies = found["run"]["answer_latency_s"]
     assert sorted(latencies) == ["q0", "q1", "q2"]
-    assert all(0.0 <= seconds < 5.0 for seconds in latencies.values())
+    assert all(0.0 <= seconds < 60.0 for seconds in latencies.values())
     result.stdout.fnmatch_lines(
         ["target app:answer: 3 of 4 answered, median ?.?? s, p95 ?.?? s, longest ?.?? s"]
     )

@@ -13,7 +13,7 @@ import pytest
 from fake_app import FakeApp
 
 import pytest_rageval.clients.clients
-import pytest_rageval.engine.scoring.answer_cache
+import pytest_rageval.engine.scoring.ask_target
 import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
 

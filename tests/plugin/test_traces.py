@@ -60,7 +60,7 @@ def traces(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("how", ["run", "workers"])
+@pytest.mark.parametrize("how", ["run", pytest.param("workers", marks=pytest.mark.full)])
 def test_traces_are_checked_against_answers_of_a_second_file(
     traces: Project, how: str, request: pytest.FixtureRequest
 ) -> None:

@@ -59,6 +59,7 @@ RETOLD = {
     "docs/how-to/questions-from-documents.md": "docs/zh/questions-from-documents.md",
     "docs/how-to/quality-over-a-year.md": "docs/zh/quality-over-a-year.md",
     "docs/how-to/ultrarag-pipeline.md": "docs/zh/ultrarag-pipeline.md",
+    "docs/how-to/upgrade-to-0.2.md": "docs/zh/upgrade-to-0.2.md",
 }
 IN_CHINESE = TRANSLATED | RETOLD
 ENGLISH = {chinese: name for name, chinese in IN_CHINESE.items()}

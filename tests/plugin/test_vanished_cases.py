@@ -57,6 +57,7 @@ def test_a_scenario_whose_cases_all_vanish_is_red(
     assert (results["counts"]["samples"], results["counts"]["ran"]) == (3, 0)
 
 
+@pytest.mark.full
 def test_with_workers_too(project: Project, workers: Run) -> None:
     """V3: no worker sends a result, so the controller hears of the scenario at their end."""
     project.conftest(PROTOCOL)

@@ -1,23 +1,13 @@
-"""Bounded settings for all properties, and scenario files made of whatever Hypothesis thinks of."""
+"""Scenario files made of whatever Hypothesis thinks of."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import bounded_examples  # noqa: F401  (before any property is defined)
 import pytest
-from hypothesis import HealthCheck, settings
-
-settings.register_profile(
-    "rageval",
-    max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "15")),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-settings.load_profile("rageval")
 
 WriteFiles = Callable[[Mapping[str, bytes]], Path]
 

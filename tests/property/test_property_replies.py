@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.rubric import METRICS, TEMPLATES, RubricOptions, fill_prompt
+from pytest_rageval.metrics.rubric import METRICS, RubricOptions, fill_prompt
 from pytest_rageval.model import Sample
+from pytest_rageval.text.prompts import prompts_of
 from pytest_rageval.text.reply import (
     UnreadableReplyError,
     find_objects,
@@ -114,7 +115,9 @@ def test_texts_come_back_out_of_the_prompt(
 ) -> None:
     """B5: each stands whole between tags of its own, and these stand nowhere else."""
     sample = Sample("s", question=question, answer=answer, contexts=tuple(contexts))
-    prompt = fill_prompt(TEMPLATES[language], sample, "0: x", language)
+    prompt = fill_prompt(
+        prompts_of("pytest_rageval.metrics")["relevancy"][language], sample, "0: x", language
+    )
     mark = re.findall(r"</answer(|-\d+)>", prompt)[-1]
     for tag, texts in (("question", [question]), ("answer", [answer]), ("context", contexts)):
         assert re.findall(rf"(?s)<{tag}{mark}>\n(.*?)\n</{tag}{mark}>", prompt) == texts

@@ -101,7 +101,7 @@ def app(folder: Path) -> Iterator[WebClient]:
         yield client
 
 
-def wait_until(there: Callable[[], object], most_s: float = 30.0) -> None:
+def wait_until(there: Callable[[], object], most_s: float = 60.0) -> None:
     end = time.monotonic() + most_s
     while not there():
         assert time.monotonic() < end, "not there in time"

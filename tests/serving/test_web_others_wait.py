@@ -28,7 +28,7 @@ metrics: [{use: "slow:slow"}]
 dataset: [{id: r1, answer: red, references: [red]}]
 """
 KEY = "endpoint-key-0123456789"
-SOON_S = 10.0
+SOON_S = 60.0
 """More than any answer of a busy machine takes, far less than for ever."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.stats.summary import summarize_scenario
+
+with suppress(ImportError):  # an environment without Hypothesis runs other tests
+    import bounded_examples  # noqa: F401  (before any property is defined)
 
 Write = Callable[..., Path]
 

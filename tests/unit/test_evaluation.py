@@ -6,6 +6,7 @@ import asyncio
 import copy
 import io
 import json
+import os
 import pickle
 import signal
 import sys
@@ -60,7 +61,7 @@ def _no_thread_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     for thread in set(threading.enumerate()) - before:
-        thread.join(30.0)  # one that has handed its answer over may not have ended yet
+        thread.join(60.0)  # one that has handed its answer over may not have ended yet
     assert set(threading.enumerate()) <= before  # one from before may have ended
 
 
@@ -273,18 +274,19 @@ def test_it_runs_where_a_loop_runs_already() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_gets_through_and_closes_what_was_opened() -> None:
     """B11: while a target is waited for; the fixture looks for threads that were left."""
+    asked: list[str] = []
     cancelled: list[str] = []
 
     async def answer(question: str) -> str:
         try:
-            await asyncio.sleep(60)
+            asked.append(question)
+            if len(asked) == 3:
+                os.kill(os.getpid(), signal.SIGALRM)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             cancelled.append(question)
             raise
         return question
-
-    def interrupt(done: int, total: int) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
 
     def raise_interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -293,10 +295,10 @@ def test_ctrl_c_gets_through_and_closes_what_was_opened() -> None:
     started = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            evaluate({**ASKING, "target": answer}, progress=interrupt)
+            evaluate({**ASKING, "target": answer})
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     assert sorted(cancelled) == ["x", "x y", "z"]
 
 
@@ -360,7 +362,7 @@ def test_the_files_of_a_run_say_when_and_of_what_it_was(
     latest = in_folder / "runs" / "s" / "latest"
     took = json.loads((latest / "results.json").read_text())["run"]["answer_latency_s"]
     assert list(took) == ["a", "b"]
-    assert all(0.01 <= seconds < 20 for seconds in took.values())
+    assert all(0.01 <= seconds < 60 for seconds in took.values())
     assert json.loads((latest / "metadata.json").read_text())["commit"] == "c0ffee1"
 
 

@@ -224,3 +224,19 @@ def test_types_of_public_classes_resolve(kind: type) -> None:
 def test_who_made_a_question_is_told_in_any_case_of_letters(said: object, is_made: bool) -> None:
     assert is_by_model({"made_by": said}) is is_made
     assert not is_by_model({})
+
+
+def test_pytest_shows_values_that_differ(pytester: pytest.Pytester) -> None:
+    """It asks each value for what only dataclasses have before it prints a list of them."""
+    pytester.makepyfile(
+        """
+        from pytest_rageval.model import Score
+
+        def test_all_right():
+            assert [Score("em", 0.5)] == []
+        """
+    )
+    result = pytester.runpytest_subprocess("-vv")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*+     Score(metric='em', value=0.5,*"])
+    result.stdout.no_fnmatch_line("*representation of details failed*")

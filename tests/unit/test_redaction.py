@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from itertools import product
 
 import pytest
 from planted import ALL, ENCODINGS, spellings
+from within_a_minute import within_a_minute
 
 from pytest_rageval.redaction import (
     Redactor,
@@ -157,11 +157,10 @@ def test_a_secret_without_any_letter_is_found() -> None:
 
 @pytest.mark.parametrize("text", ["\\", "%25", "25", '\\"', "\\u00", "sk-", "&amp;", "amp;", " "])
 def test_a_hostile_text_takes_no_long(text: str) -> None:
-    """[R5, X9] All passes are linear, and there are few: 200 KB take less than a second."""
+    """[R5, X9] All passes are linear; what is not takes minutes for 500 KB."""
     redacted = Redactor(['sk-\\\\""%%&& x', '\\\\\\\\""""'])
-    began = time.process_time()
-    redacted("sk-%70&" + text * (200_000 // len(text)))
-    assert time.process_time() - began < 1.0
+    with within_a_minute():
+        redacted("sk-%70&" + text * (500_000 // len(text)))
 
 
 def test_what_a_query_and_a_tree_hold_is_found_by_value_and_by_name() -> None:
@@ -198,9 +197,8 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
 @pytest.mark.parametrize("text", ["x", "a=1 ", "token=1 ", "token={{", "x="])
 def test_long_texts_take_linear_time(text: str) -> None:
     """100,000 characters took up to 37 seconds."""
-    began = time.process_time()
-    shown_text(text * (100_000 // len(text)))
-    assert time.process_time() - began < 3.0
+    with within_a_minute():
+        shown_text(text * (300_000 // len(text)))
 
 
 def test_a_value_with_blanks_hides_no_secret_after_it() -> None:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from pytest_rageval.clients.errors import CallTimeoutError, RateLimitError
-from pytest_rageval.clients.file_locks import ByteLocks, open_locks
+from pytest_rageval.clients.file_locks import ByteLocks, run_locks
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.slots import LocalPool, SharedPool, Slots
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
@@ -267,7 +267,7 @@ def open_limits(settings: ClientSettings, run: RunSettings, window_s: float = WI
     file system without locks: one request in flight at least.
     """
     settings = replace(settings, concurrency=max(settings.concurrency // run.shards, 1))
-    locks = open_locks(run.shared_dir, _name(settings)) if run.processes > 1 else None
+    locks = run_locks(run, _name(settings))
     parts = run.shards * (run.processes if locks is None else 1)
     rates = None
     if settings.rpm is not None or settings.tpm is not None:

@@ -27,7 +27,7 @@ class SingleFlight(Generic[T]):
         sha256: str,
         look: Callable[[], T | None],
         ask: Callable[[], Awaitable[T]],
-        share: Callable[[T], T],
+        share: Callable[[T], T] = lambda result: result,
     ) -> T:
         """Return what ``ask`` returns, or ``share`` of what another caller's call returned.
 

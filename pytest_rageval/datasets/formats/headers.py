@@ -34,20 +34,6 @@ class Header:
                 raise file.refuse(f"the header names a column twice: {found}", 1)
 
 
-def check_header(file: DataFile, header: Iterable[str]) -> list[str]:
-    """Return the column names without surrounding blanks.
-
-    Raises ScenarioError if there are none, or two columns have the same name.
-    """
-    names = [name.strip() for name in header]
-    if not any(names):
-        raise file.refuse("the header line is blank", 1)
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise file.refuse(f"the header names a column twice: {', '.join(twice)}", 1)
-    return names
-
-
 def needs_second(header: Iterable[str]) -> bool:
     """Return whether a header has blank or repeated names, so that the next line may have them.
 

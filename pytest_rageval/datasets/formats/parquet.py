@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
-from pytest_rageval.datasets.formats.headers import check_header
+from pytest_rageval.datasets.formats.headers import read_header
 from pytest_rageval.model import plain_cell
 
 _ROW_BYTES = 64
@@ -27,7 +27,10 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
     limit = file.max_bytes(is_whole=True)
     try:
         table = pyarrow.parquet.ParquetFile(packed)
-        check_header(file, table.schema_arrow.names)
+        header = read_header(file, table.schema_arrow.names)
+        if header.twins:  # their cells would be lost
+            twice = ", ".join(sorted({header.names[first] for _, first in header.twins}))
+            raise file.refuse(f"the header names a column twice: {twice}", 1)
         maps = [column.name for column in table.schema_arrow if pyarrow.types.is_map(column.type)]
         rows_at_once = _rows_at_once(table.metadata, limit)
         if not rows_at_once:

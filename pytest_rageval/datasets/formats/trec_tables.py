@@ -65,16 +65,11 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
         return None  # three columns may be those of TREC without the grade
     if layout.is_rank:
         raise file.refuse("a column 'rank', and no 'score': is this a run, and no judgements?")
-    entries = _Entries(file, layout, _grade)
-    found: dict[str, dict[str, int]] = {}
-    for line, query, document, grade in entries.read():
-        judged = found.setdefault(query, {})
-        if document in judged:
-            entries.problem(line, f"document {document!r} is judged twice for query {query!r}")
-        judged[document] = int(grade)
-    entries.refuse_spare("grade")
-    entries.finish(found)
-    return found
+    found = _Entries(file, layout, _grade).by_query("judged", "grade")
+    return {
+        query: {document: int(grade) for document, grade in judged.items()}
+        for query, judged in found.items()
+    }
 
 
 def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
@@ -88,15 +83,7 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
         return None
     if layout.value is None:
         raise file.refuse("a run needs a column 'score' or 'rank'")
-    entries = _Entries(file, layout, _float)
-    found: dict[str, dict[str, float]] = {}
-    for line, query, document, value in entries.read():
-        retrieved = found.setdefault(query, {})
-        if document in retrieved:
-            entries.problem(line, f"document {document!r} is retrieved twice for query {query!r}")
-        retrieved[document] = value
-    entries.refuse_spare("score")
-    entries.finish(found)
+    found = _Entries(file, layout, _float).by_query("retrieved", "score")
     is_rank = layout.is_rank or (
         not layout.has_header
         and any(all(_are_ranks(scores, first) for scores in found.values()) for first in (0, 1))
@@ -205,7 +192,23 @@ class _Entries:
     _texts: set[str] = field(default_factory=set)
     """The columns of unknown meaning with a number, and with a text in any row."""
 
-    def read(self) -> Iterator[tuple[int, str, str, float]]:
+    def by_query(self, is_what: str, value: str) -> dict[str, dict[str, float]]:
+        """Return the values by query and document; raises ScenarioError with what is wrong.
+
+        A document ``is_what`` once for a query, and ``value`` is what its column is called.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for line, query, document, number in self._read():
+            known = found.setdefault(query, {})
+            if document in known:
+                message = f"document {document!r} is {is_what} twice for query {query!r}"
+                self._problems.append((line, message))
+            known[document] = number
+        self._refuse_spare(value)
+        self._finish(found)
+        return found
+
+    def _read(self) -> Iterator[tuple[int, str, str, float]]:
         """Yield line, query, document and value of each row that has them."""
         is_header = self.layout.has_header and not self.layout.is_json
         with self.file.text() as stream:
@@ -218,15 +221,11 @@ class _Entries:
                     continue
                 entry = self._entry(text)
                 if isinstance(entry, str):
-                    self.problem(line, entry)
+                    self._problems.append((line, entry))
                 else:
                     yield (line, *entry)
 
-    def problem(self, line: int, message: str) -> None:
-        """Note what is wrong with a line."""
-        self._problems.append((line, message))
-
-    def refuse_spare(self, value: str) -> None:
+    def _refuse_spare(self, value: str) -> None:
         """Raise ScenarioError for columns of numbers alone: one of them may be the ``value``."""
         numbers = [name for name in self._numbers if name not in self._texts]
         if numbers:
@@ -247,7 +246,7 @@ class _Entries:
             elif text:
                 self._texts.add(name)
 
-    def finish(self, found: object) -> None:
+    def _finish(self, found: object) -> None:
         """Raise ScenarioError if there is any problem, or nothing was found."""
         if self._problems:
             shown = self.file.shown
@@ -263,7 +262,9 @@ class _Entries:
 
     def _entry(self, text: str) -> tuple[str, str, float] | str:
         try:
-            cells: Any = read_json(text) if self.layout.is_json else self._cells(text)
+            cells: Any = (
+                read_json(text) if self.layout.is_json else _split(text, self.layout.delimiter)
+            )
             if self._has_more(cells):
                 raise LookupError
             query, document = cells[self.layout.query], cells[self.layout.document]
@@ -287,9 +288,6 @@ class _Entries:
         names = self.layout.names
         more = set(cells) - set(names) if self.layout.is_json else cells[len(names) :]
         return any(more)
-
-    def _cells(self, text: str) -> list[str]:
-        return _split(text, self.layout.delimiter)
 
 
 def _id(value: Any) -> str | None:

@@ -11,7 +11,6 @@ from pytest_rageval.datasets.proposer.draft import (
     AS_SAID,
     DOCUMENTS,
     NUGGETS,
-    WHY,
     Draft,
     FoundColumn,
     Way,
@@ -78,7 +77,7 @@ class Answers(Draft):
             self.systems = (systems[0], *different)
             self._ask("answer", self.systems)
         else:
-            self.fields["answer"] = FoundColumn(systems[0], WHY[self._spoken[systems[0]].surely])
+            self.fields["answer"] = FoundColumn(systems[0], self._spoken[systems[0]].surely.why)
 
     def _systems(self) -> list[str]:
         """Return the columns that may each be what a system said, the best first.

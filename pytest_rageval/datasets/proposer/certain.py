@@ -126,7 +126,7 @@ class _LikelyColumns:
         for row in self._rows:
             value = row.fields.get(column)
             if not is_missing(value) and value not in ("", [], {}):
-                yield value_or_text(value) if row.tabular and isinstance(value, str) else value
+                yield value_or_text(value) if row.tabular else value
 
 
 def is_of_training(column: str, keys: frozenset[str]) -> bool:
@@ -169,35 +169,18 @@ def _is_id(part: Any) -> bool:
     return part.isascii() and part.strip().count(" ") <= 1
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float)
-
-
-def _is_reference(value: Any) -> bool:
-    return all(isinstance(part, str | int | float) for part in _parts(iter([value])))
-
-
 def _is_flag(value: Any) -> bool:
     return str(value).strip().lower() in ("true", "false")
 
 
-def _is_document(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= 200 and "\n" not in value
-
-
-def _is_no_number(value: Any) -> bool:
-    return not isinstance(value, int | float)
-
-
 _VALUES: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "contexts": _is_no_number,
-    "reference_contexts": _is_no_number,
-    "question": _is_text,
-    "answer": _is_scalar,
-    "references": _is_reference,
-    "doc_name": _is_document,
+    "contexts": lambda value: not isinstance(value, int | float),
+    "reference_contexts": lambda value: not isinstance(value, int | float),
+    "question": lambda value: isinstance(value, str),
+    "answer": lambda value: isinstance(value, str | int | float),
+    "references": lambda value: all(
+        isinstance(part, str | int | float) for part in _parts(iter([value]))
+    ),
+    "doc_name": lambda value: isinstance(value, str) and len(value) <= 200 and "\n" not in value,
 }
+"""Whether a value may be one of the field; others may have any."""

@@ -32,12 +32,6 @@ GOLD_FIELDS: Final = (
 SPARSE: Final = 0.5
 """The share of the rows that a column has to have, to be more than a remark in some."""
 
-WHY: Final = {
-    Surely.DOCUMENTED: "its own name",
-    Surely.OTHER_TOOLS: "by its name",
-    Surely.WORDS: "by its name",
-    Surely.UNSURE: "by its name",
-}
 DOCUMENTS: Final = frozenset(
     {"doc_name", "source", "source_file", "source_document", "file_name", "filename", "file"}
     | {"document", "document_name", "doc", "link", "url", "source_url"}
@@ -117,7 +111,7 @@ class Draft:
         if equals and name in ("question", "references"):
             self._ask(name, [best, *equals])
         else:
-            self.fields[name] = FoundColumn(best, WHY[self._spoken[best].surely])
+            self.fields[name] = FoundColumn(best, self._spoken[best].surely.why)
 
     def _may_serve(self, name: str, column: str) -> bool:
         """Return whether a column's cells may be a field's; what is left out is noted."""

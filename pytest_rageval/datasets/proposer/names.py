@@ -65,6 +65,11 @@ class Surely(IntEnum):
     UNSURE = 3
     """It has words for the field, and others that nobody knows."""
 
+    @property
+    def why(self) -> str:
+        """What is said of a column that was chosen."""
+        return "its own name" if self is Surely.DOCUMENTED else "by its name"
+
 
 class Spoken(NamedTuple):
     """The field that a column speaks of.

@@ -17,7 +17,6 @@ from pytest_rageval.datasets.proposer.draft import (
     GOLD_FIELDS,
     NUGGETS,
     SPARSE,
-    WHY,
     FoundColumn,
     Way,
 )
@@ -64,6 +63,11 @@ class Mapped:
     notes: tuple[tuple[str, Way | None], ...] = ()
     human: str = ""
     split: str = ""
+
+    @property
+    def served(self) -> frozenset[str]:
+        """The columns of the fields."""
+        return frozenset(found.column for found in self.fields.values())
 
     @property
     def has_gold(self) -> bool:
@@ -123,7 +127,7 @@ class _Fields(Answers):
     def take_nuggets(self) -> None:
         """Take lists that are called nuggets: no data have another word for them."""
         if NUGGETS not in self.fields and self.table[NUGGETS].is_list:
-            self.fields[NUGGETS] = FoundColumn(NUGGETS, WHY[Surely.DOCUMENTED])
+            self.fields[NUGGETS] = FoundColumn(NUGGETS, Surely.DOCUMENTED.why)
 
     def settle_contexts(self) -> None:
         """Decide which contexts a system found, and which it should find."""

@@ -55,7 +55,7 @@ def _questions(spec: RefusalsSpec) -> Iterator[BoundMetric]:
     if spec.detect == "phrases" and spec.answerable is None:
         return
     # Not at the top: most scenarios have phrases looked for.
-    from pytest_rageval.metrics import answer_questions as questions
+    from pytest_rageval.metrics import criteria as questions
 
     asked = []
     if spec.answerable == "judge":

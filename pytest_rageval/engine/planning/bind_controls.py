@@ -70,8 +70,8 @@ def bind_controls(
 def _of_table() -> BoundMetric:
     """Return what stands for all metrics that read the support table of a sample."""
     # Not at the top: most scenarios have no metric of a support table.
-    from pytest_rageval.engine.scoring.table_scores import TABLE_VERSION
-    from pytest_rageval.metrics.support.controls import SUPPORT_ITSELF
+    from pytest_rageval.engine.scoring.shared_scores import TABLE_VERSION
+    from pytest_rageval.metrics.support.metric import SUPPORT_ITSELF
 
     info = MetricInfo(
         SUPPORT,

@@ -65,7 +65,8 @@ class Recipe:
     @staticmethod
     def unpack(packed: bytes) -> Recipe:
         """Return what ``pack`` packed."""
-        return _loaded(packed, Recipe)
+        found: Recipe = pickle.loads(packed)  # noqa: S301  (of our own main process)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +150,6 @@ def unpack_reply(packed: bytes) -> Scored | Refused:
     """Return what ``pack_reply`` packed."""
     plain = pickle.loads(packed)  # noqa: S301  (of our own worker)
     return Refused(plain) if isinstance(plain, str) else Scored(*plain)
-
-
-def _loaded(packed: bytes, kind: type[Recipe]) -> Recipe:
-    found = pickle.loads(packed)  # noqa: S301  (of our own main process)
-    assert isinstance(found, kind)
-    return found
 
 
 _LOCK: Final = threading.Lock()

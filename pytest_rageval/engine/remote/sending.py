@@ -29,7 +29,7 @@ from pytest_rageval.engine.remote.packing import (
 )
 from pytest_rageval.engine.remote.worker import score_packed
 from pytest_rageval.engine.scoring.window import Judgement
-from pytest_rageval.errors import Problem, RagevalError, ScenarioError, shorten
+from pytest_rageval.errors import Problem, RagevalError, ScenarioError, error_line
 from pytest_rageval.executors.base import Workers
 from pytest_rageval.metrics.base import missing_fields
 from pytest_rageval.model import PASSING, TOLERANCE, Sample, Score
@@ -287,7 +287,7 @@ def _reply(future: Future[bytes]) -> Scored | Refused:
 
 
 def _why(error: BaseException) -> str:
-    text = f"{type(error).__name__}: {shorten(' '.join(str(error).split()), 200)}"
+    text = error_line(error, 200)
     if isinstance(error, ImportError | AttributeError):
         own = f"pytest-rageval {pytest_rageval.__version__}"
         return f"{text} (a worker needs {own}, too, and the modules of all metrics)"

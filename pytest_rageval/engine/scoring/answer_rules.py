@@ -1,4 +1,4 @@
-"""What a refusal, an unanswerable question and citations mean for every metric of a sample.
+"""What refusals, unanswerable questions, citations and earlier turns mean for a sample's metrics.
 
 A metric that the row rules out has no score. One that does not apply for what the answer is (it
 refuses, it cites nothing) has the worst score, so that an answer never leaves a mean by saying
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.earlier_turns import with_turns
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
 from pytest_rageval.metrics.base import (
     AnswerKind,
@@ -39,6 +39,7 @@ from pytest_rageval.text.citations import (
     strip_citations,
 )
 from pytest_rageval.text.refusals import PHRASES, kind_of
+from pytest_rageval.text.tokenize import has_cjk
 
 REFUSED = "refused"
 _MAY_BE_BARE = 200
@@ -175,9 +176,11 @@ def _cited(rule: CitationRule, sample: Sample) -> CitedText:
     return replace(read, citations=tuple(given))
 
 
-def seen_by(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
+def seen_by(rules: AnswerRules | None, metric: BoundMetric, sample: Sample) -> Sample:
     """Return the sample as a judged metric sees it: without citations, and with earlier turns."""
-    return with_turns(rules, metric, _stripped(rules, metric, sample))
+    if rules is None:
+        return sample
+    return _with_turns(rules, metric, _stripped(rules, metric, sample))
 
 
 def is_ruled(
@@ -299,3 +302,74 @@ def _settled(column: MetricColumn, sample: Sample, score: Score) -> Score:
     if sample.answerable is False:
         return replace(score, left_out="row")
     return worst_of(column, score.reason or "does not apply", "answer")
+
+
+_EMBEDS_THE_QUESTION: Final = frozenset({"answer_relevancy"})
+"""Metrics that compare the question's own words, and show it to no judge."""
+
+_SUPPORT: Final = frozenset({"faithfulness", "response_groundedness"})
+"""Metrics of whether contexts support the answer, in which order they may be."""
+
+_ROLES: Final = {
+    "en": {"user": "User", "assistant": "Assistant"},
+    "zh": {"user": "用户", "assistant": "助手"},
+}
+_HEADS: Final = {
+    "en": ("[Earlier turns, only for reading the question]", "[The question]"),
+    "zh": ("［此前的对话，仅供理解问题］", "［问题］"),
+}
+_EVIDENCE: Final = {"en": "[Earlier turns of the conversation]", "zh": "［此前的对话］"}
+
+
+def _with_turns(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:
+    """Return the sample with the last turns before its question; unchanged if it has none.
+
+    Metrics of the user's own find them in the sample's ``history``.
+    """
+    question = sample.question
+    if not metric.is_known or question is None or not _turns(rules, sample):
+        return sample
+    said = evidence_of(rules, sample)
+    name, contexts = metric.info.name, sample.contexts
+    if said and name in _SUPPORT and contexts is not None:
+        before = _EVIDENCE[_language(question)]
+        sample = replace(sample, contexts=(*contexts, f"{before}\n{said}"), context_docs=None)
+    if name in _EMBEDS_THE_QUESTION:
+        return sample
+    return replace(sample, question=question_after(rules, sample))
+
+
+def question_after(rules: AnswerRules, sample: Sample) -> str | None:
+    """Return the question with the last turns before it, as judges see it."""
+    question, history = sample.question, _turns(rules, sample)
+    if question is None or not history:
+        return question
+    language = _language(question)
+    before, after = _HEADS[language]
+    return f"{before}\n{_said(history, language)}\n{after}\n{question}"
+
+
+def evidence_of(rules: AnswerRules, sample: Sample) -> str:
+    """Return earlier turns where they may support an answer, "" where they may not."""
+    history = _turns(rules, sample) if rules.history_is_evidence else ()
+    return _said(history, _language(sample.question or "")) if history else ""
+
+
+def _turns(rules: AnswerRules, sample: Sample) -> Sequence[Mapping[str, str]]:
+    """Return the messages that judges see; none before a blank question."""
+    if not rules.turns or not (sample.question or "").strip():
+        return ()
+    return (sample.history or ())[-rules.turns :]
+
+
+def _language(question: str) -> str:
+    return "zh" if has_cjk(question) else "en"
+
+
+def _said(history: Sequence[Mapping[str, str]], language: str) -> str:
+    colon = "：" if language == "zh" else ": "
+    roles = _ROLES[language]
+    return "\n".join(
+        f"{roles.get(message['role'], message['role'])}{colon}{message['content']}"
+        for message in history
+    )

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.clients.errors import (
-    BudgetError,
-    ClientError,
     InvalidOutputError,
     NotAskedError,
     RefusedError,
     ReplayMissError,
     TruncatedError,
 )
-from pytest_rageval.clients.file_locks import open_locks
+from pytest_rageval.clients.file_locks import run_locks
+from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.controls import slips_allowed
 from pytest_rageval.engine.plan import BoundMetric, Controlled
 from pytest_rageval.engine.scoring.judge_sample import score_once
-from pytest_rageval.engine.scoring.repeats import Asking
-from pytest_rageval.errors import MissingExtraError, describe_error
+from pytest_rageval.engine.scoring.repeats import Asking, error_text
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import BUDGET, REPLAY, ControlVerdict, Sample
+from pytest_rageval.model import REPLAY, ControlVerdict, Sample
 from pytest_rageval.text.codec import from_json, to_json
 
 if TYPE_CHECKING:
@@ -41,8 +39,6 @@ LAST: Final = sys.maxsize
 
 _AT_ONCE: Final = 3
 """Rows of each kind that are asked at first: fewer can decide nothing, of two slips in six."""
-
-_LOOK_S: Final = 0.05
 
 
 def verdict_file(folder: Path, digest: str) -> Path:
@@ -69,24 +65,18 @@ async def once_a_run(
     Where that process dies, its lock is free, and the next one asks. Where the system has no locks
     each process asks, and the first verdict counts.
     """
-    async with _turn(digest, run):
-        known = read_verdict(run.shared_dir, digest)
-        if known is not None:
-            return known
+    look = partial(read_verdict, run.shared_dir, digest)
+
+    async def asked() -> ControlVerdict:
         found = await ask()
         if run.shared_dir is None:
             return found
         _write(verdict_file(run.shared_dir, digest), found)
-        return read_verdict(run.shared_dir, digest) or found
+        return look() or found
 
-
-@asynccontextmanager
-async def _turn(digest: str, run: RunSettings) -> AsyncIterator[None]:
-    locks = open_locks(run.shared_dir, f"controls-{digest}") if run.processes > 1 else None
+    locks = run_locks(run, f"controls-{digest}")
     try:
-        while locks is not None and not locks.try_lock(0):
-            await asyncio.sleep(_LOOK_S)
-        yield
+        return look() or await SingleFlight[ControlVerdict](locks).run(digest, look, asked)
     finally:
         if locks is not None:
             locks.close()
@@ -168,14 +158,10 @@ async def _value(
         score = await score_once(bound, row, models, 0, how)
     except (InvalidOutputError, NotAskedError, RefusedError, TruncatedError):
         return None  # where it is not asked, the judge was given up
-    except BudgetError as error:
-        return f"{BUDGET}{error}"
     except ReplayMissError:
         return f"{REPLAY}they are not in the cache; run once without replay to record them"
-    except (ClientError, MissingExtraError) as error:
-        return str(error)
     except BaseException as error:
         if is_ours(error):
             raise
-        return describe_error(error)
+        return error_text(error)
     return score.value

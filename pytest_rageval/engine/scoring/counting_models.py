@@ -7,20 +7,23 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, cycle, product
+from dataclasses import dataclass, field, replace
+from itertools import chain, cycle, islice, product
 from typing import Any, Final
 
 from pytest_rageval.clients.accounting import current_purpose
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema, Vector
 from pytest_rageval.clients.cache import Cache, Key, chat_key, vector_key
-from pytest_rageval.clients.chat import cached_reply, question_kind
+from pytest_rageval.clients.chat import cached_calls, cached_reply, question_kind
 from pytest_rageval.clients.embed import cached_vector
 from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.reply_form import in_words, instance
-from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.scoring.stand_ins import Guesses
+
+MOST_LEARNED: Final = 400
+"""So many replies in the cache, the newest, show how a model counts."""
 
 _PROMPTS_OFF: Final = 0.15
 """How far the tokens of prompts may be from the guess."""
@@ -81,6 +84,20 @@ class ModelUse:
         self.requests += 1
         self.prompt_tokens += self.habits.prompt(texts, kind, is_chat=is_chat)
         self.kinds[kind] += is_chat
+
+
+def only_read(run: RunSettings) -> RunSettings:
+    """Return the settings of one process that reads what a run would find in the cache.
+
+    Refresh and off take nothing that is there, and replay explains its misses.
+    """
+    mode: CacheMode = "off" if run.cache_mode in ("off", "refresh") else "read"
+    return replace(run, cache_mode=mode, shared_dir=None, processes=1)
+
+
+def habits_of(cache: Cache, settings: ClientSettings) -> Habits:
+    """Return how a model counts and writes, by its newest replies in the cache."""
+    return Habits(islice(cached_calls(cache, settings), MOST_LEARNED), settings.max_tokens)
 
 
 class Known:

@@ -9,7 +9,7 @@ import hashlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 from typing import Final, cast
 
 from pytest_rageval.clients.accounting import Ledger, Purpose, asking
@@ -22,22 +22,24 @@ from pytest_rageval.clients.chat import cached_calls
 from pytest_rageval.clients.errors import NotAskedError
 from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.tokens import Habits
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
 from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
-from pytest_rageval.engine.scoring.ask_target import filled
+from pytest_rageval.engine.scoring.ask_target import AnswerCache, filled, question_key
 from pytest_rageval.engine.scoring.control_rows import rows_needed
 from pytest_rageval.engine.scoring.cost import asked_models, texts_of
 from pytest_rageval.engine.scoring.counting_models import (
+    MOST_LEARNED,
     CountingEmbedding,
     CountingJudge,
     Known,
     ModelUse,
+    habits_of,
+    only_read,
 )
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
 from pytest_rageval.engine.scoring.repeats import merged
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.engine.scoring.shared_scores import purpose_of_table, support_row
 from pytest_rageval.engine.scoring.stand_ins import (
     ASSUMED,
     Assumed,
@@ -46,16 +48,12 @@ from pytest_rageval.engine.scoring.stand_ins import (
     learned,
     levels_matter,
 )
-from pytest_rageval.engine.scoring.table_scores import purpose_of_table, support_row
 from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
 from pytest_rageval.metrics.support.fill import fill_table
 from pytest_rageval.metrics.support.metric import SupportMetric
 from pytest_rageval.metrics.support.table import SupportRow
 from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, NOTHING, Sample, Score
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
-
-_MOST_LEARNED: Final = 400
-"""So many replies in the cache, the newest, show how a model counts."""
 
 _ANSWER, _CONTEXT = " so says the answer" * 20, " so says the context" * 40
 """As long as many are, in place of those that only the system under test can give."""
@@ -138,10 +136,7 @@ class _Forecaster:
         self.guesses_answers = False
         self._assumed = assumed
         self._plan = plan
-        mode = run.cache_mode
-        # Only read: refresh and off take nothing that is there, and replay explains its misses.
-        reads = replace(run, cache_mode="off" if mode in ("off", "refresh") else "read")
-        reads = replace(reads, shared_dir=None, processes=1)
+        reads = only_read(run)
         self._cache = Cache(reads)
         self._ledger = Ledger()
         self._reuse = ScoreReuse(plan, ScoreCache(self._cache, self._ledger))
@@ -150,10 +145,10 @@ class _Forecaster:
             self._answers = AnswerCache(plan.target, reads)
         self._seen_answers: list[Sample] = []
         models = [_canonical(one) for one, times in asked_models(plan) if times]
-        self.uses = {model.role: ModelUse(model, _habits(self._cache, model)) for model in models}
+        self.uses = {model.role: ModelUse(model, habits_of(self._cache, model)) for model in models}
         # What is the same whatever is assumed, other plans find under each.
         under = [assumed] if _reads_tables(plan) else ASSUMED
-        self._known = Known(self._cache, asked, under, is_shared=mode != "off")
+        self._known = Known(self._cache, asked, under, is_shared=run.cache_mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
         self._guesses = Guesses(self._assumed, self._learned(judge))
         self._counting = None if judge is None else CountingJudge(judge, self._known, self._guesses)
@@ -167,7 +162,7 @@ class _Forecaster:
         """Return what the cache tells of replies that are drawn; nothing where none is."""
         if judge is None or self._assumed != "likely" or not _reads_tables(self._plan):
             return Learned()
-        return learned(cached_calls(self._cache, judge.settings), _MOST_LEARNED)
+        return learned(cached_calls(self._cache, judge.settings), MOST_LEARNED)
 
     def close(self) -> None:
         """Close the files of the cache."""
@@ -282,7 +277,7 @@ class _Forecaster:
                 answered = filled(
                     sample, kept, plan.target.top_k, keeps_places=plan.target.keeps_places
                 )
-                if len(self._seen_answers) < _MOST_LEARNED:
+                if len(self._seen_answers) < MOST_LEARNED:
                     self._seen_answers.append(answered)
                 return answered
             if self._known.is_asked(key.sha256):
@@ -302,11 +297,11 @@ class _Forecaster:
         if not roles:  # a model in this process
             return None
         if answered is not None:
-            answered = self._seen(bound, answered)
+            answered = seen_by(self._plan.answers, bound, answered)
             if self._has_score(bound, answered, repeat, roles[-1]):
                 return None
         # Any answer that the cache cannot have shows how often it asks.
-        shown = answered or self._seen(bound, self._with_stand_ins(sample))
+        shown = answered or seen_by(self._plan.answers, bound, self._with_stand_ins(sample))
         before, made_up = self._looked_up, self._made_up
         is_whole, score = False, None
         if bound.is_known and not missing_fields(shown, bound.info):
@@ -318,11 +313,6 @@ class _Forecaster:
         for role in roles:
             self.uses[role].is_least |= not is_whole
         return score if self._made_up == made_up else None
-
-    def _seen(self, bound: BoundMetric, sample: Sample) -> Sample:
-        if self._plan.answers is None:
-            return sample
-        return seen_by(self._plan.answers, bound, sample)
 
     async def _run(
         self, bound: BoundMetric, sample: Sample, purpose: Purpose
@@ -392,7 +382,3 @@ def _canonical(settings: ClientSettings) -> ClientSettings:
     if settings.role == "embedding":
         return replace(settings, provider=EMBEDDING_REGISTRY.get(settings.provider).name)
     return settings
-
-
-def _habits(cache: Cache, settings: ClientSettings) -> Habits:
-    return Habits(islice(cached_calls(cache, settings), _MOST_LEARNED), settings.max_tokens)

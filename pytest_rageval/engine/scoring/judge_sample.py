@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_rageval.clients.accounting import Purpose, Tally, asking
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.engine.plan import BoundMetric
+from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.score_sample import (
@@ -48,31 +49,20 @@ async def judge_sample(
     if plan.answers is not None and plan.answers.asked:
         first = await _asked_first(plan, plan.answers, sample, models, how)
         metrics = _left_to_ask(plan.answers, metrics, sample, first)
-    if plan.answers is not None:
-        # Not at the top: most scenarios do not say how answers cite or refuse.
-        from pytest_rageval.engine.scoring.answer_rules import seen_by
-
-        shown = {metric.column.name: seen_by(plan.answers, metric, sample) for metric in metrics}
-    else:
-        shown = {metric.column.name: sample for metric in metrics}
     asked = [metric for metric in metrics if metric.column.name not in refused]
+    sharing = [metric for metric in asked if metric.info.of_table or metric.info.fills]
     alone = [metric for metric in asked if not (metric.info.of_table or metric.info.fills)]
-    by_table = [metric for metric in asked if metric.info.of_table]
-    filled = [metric for metric in asked if metric.info.fills]
-    scores, of_table, of_holes = await asyncio.gather(
-        asyncio.gather(
-            *(_score(metric, shown[metric.column.name], models, how) for metric in alone)
-        ),
-        _by_table(plan, by_table, sample, models, how, first),
-        _filled(filled, shown, models, how),
+    scores, shared = await asyncio.gather(
+        asyncio.gather(*(_score(plan, metric, sample, models, how) for metric in alone)),
+        _shared(plan, sharing, sample, models, how, first),
     )
     found = {metric.column.name: score for metric, score in zip(alone, scores, strict=True)}
     left = (metric.column.name for metric in metrics if metric.column.name in refused)
     unasked = {name: Score(name, None, error=refused[name]) for name in left}
-    return {**first, **found, **of_table, **of_holes, **unasked}
+    return {**first, **found, **shared, **unasked}
 
 
-async def _by_table(
+async def _shared(
     plan: Plan,
     metrics: Sequence[BoundMetric],
     sample: Sample,
@@ -80,37 +70,34 @@ async def _by_table(
     how: Asking,
     first: Mapping[str, Score],
 ) -> Mapping[str, Score]:
-    if not metrics or plan.answers is None:
-        return NOTHING
-    # Not at the top: most scenarios have no metric of a support table.
-    from pytest_rageval.engine.scoring.table_scores import support_row, table_scores
-
-    return await table_scores(metrics, support_row(plan, plan.answers, sample, first), models, how)
-
-
-async def _filled(
-    metrics: Sequence[BoundMetric], shown: Mapping[str, Sample], models: Models, how: Asking
-) -> Mapping[str, Score]:
+    """Return the scores of metrics that read one support table, or the same grades of holes."""
     if not metrics:
         return NOTHING
-    # Not at the top: most scenarios have no holes filled.
-    from pytest_rageval.engine.scoring.filled_scores import filled_scores
+    # Not at the top: most scenarios have no such metric.
+    from pytest_rageval.engine.scoring.shared_scores import (
+        filled_scores,
+        support_row,
+        table_scores,
+    )
 
-    return await filled_scores(metrics, shown[metrics[0].column.name], models, how)
+    work = []
+    by_table = [metric for metric in metrics if metric.info.of_table]
+    if by_table and plan.answers is not None:
+        row = support_row(plan, plan.answers, sample, first)
+        work.append(table_scores(by_table, row, models, how))
+    if filled := [metric for metric in metrics if metric.info.fills]:
+        shown = seen_by(plan.answers, filled[0], sample)
+        work.append(filled_scores(filled, shown, models, how))
+    return {name: score for found in await asyncio.gather(*work) for name, score in found.items()}
 
 
 async def _asked_first(
     plan: Plan, rules: AnswerRules, sample: Sample, models: Models, how: Asking
 ) -> dict[str, Score]:
     """Return what the judge says of the row before its metrics are asked about it."""
-    # Not at the top: most scenarios do not say how answers cite, refuse or follow.
-    from pytest_rageval.engine.scoring.answer_rules import seen_by
-
     known = admitted(plan, sample)
     questions = [] if known is None else [q for q in rules.asked if _is_asked(plan, q, known)]
-    replies = await asyncio.gather(
-        *(_score(q, seen_by(rules, q, sample), models, how) for q in questions)
-    )
+    replies = await asyncio.gather(*(_score(plan, q, sample, models, how) for q in questions))
     return {q.column.name: reply for q, reply in zip(questions, replies, strict=True)}
 
 
@@ -120,9 +107,6 @@ def _left_to_ask(
     sample: Sample,
     first: Mapping[str, Score],
 ) -> list[BoundMetric]:
-    # Not at the top: most scenarios do not say how answers cite or refuse.
-    from pytest_rageval.engine.scoring.answer_rules import is_ruled
-
     names = {question.column.name for question in rules.asked}
     return [
         metric
@@ -139,15 +123,16 @@ def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
 
 def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
     if plan.answers is not None:
-        from pytest_rageval.engine.scoring.answer_rules import is_ruled
-
         is_known = metric.column.name == ANSWERABLE and sample.answerable is not None
         if is_known or is_ruled(plan.answers, metric, sample):
             return False
     return not missing_fields(sample, metric.info) and worst_score(plan, metric, sample) is None
 
 
-async def _score(bound: BoundMetric, sample: Sample, models: Models, how: Asking) -> Score:
+async def _score(
+    plan: Plan, bound: BoundMetric, sample: Sample, models: Models, how: Asking
+) -> Score:
+    sample = seen_by(plan.answers, bound, sample)
     # Only metrics that ask a model are repeated: it may answer differently.
     repeats = how.repeats if bound.info.asks else 1
     scores = await asyncio.gather(

@@ -22,11 +22,11 @@ from pytest_rageval.clients.limits.limits import Limits, open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan, TargetPlan
 from pytest_rageval.engine.scoring.ask_target import TargetClient
-from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.window import (
     WINDOW_PER_CALL,
+    EventLoop,
     Judgement,
     SampleWindow,
     waited_for,
@@ -65,7 +65,8 @@ class LiveRun:
     def _start(self) -> None:
         self.loop = EventLoop()
         self.loop.on_close(self._close_clients)
-        self._clients: Clients | None = None
+        self.opened: Clients | None = None
+        """The clients, None before a model is asked."""
         self._limits: list[tuple[ClientSettings, Limits]] = []
         self._verdicts: dict[str, asyncio.Task[ControlVerdict]] = {}
 
@@ -79,34 +80,12 @@ class LiveRun:
     @property
     def finished(self) -> int:
         """How many samples have been judged so far."""
-        return sum(scenario.finished for scenario in self._scenarios.values())
+        return sum(scenario.window.finished for scenario in self._scenarios.values())
 
     @property
     def usage(self) -> Usage | None:
         """What this process has asked so far, None before it asked anything."""
-        return self._clients.usage if self._clients is not None else None
-
-    @property
-    def unkept(self) -> str:
-        """Why replies are not kept although they should be; "" if they are."""
-        return self._clients.unkept if self._clients is not None else ""
-
-    @property
-    def waiting(self) -> str:
-        """How long calls wait for what server that is starting, and why; "" if none does."""
-        return self._clients.waiting if self._clients is not None else ""
-
-    @property
-    def in_flight(self) -> tuple[int, float, int]:
-        """Requests to models in flight, seconds for which the oldest is, and how many are again."""
-        return self._clients.in_flight if self._clients is not None else (0, 0.0, 0)
-
-    @property
-    def flight(self) -> str:
-        """What is in flight in words, to follow a number of calls; "" if nothing is."""
-        waiting, oldest_s, again = self.in_flight
-        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
-        return now + (f", {again} sent again" if again else "")
+        return self.opened.usage if self.opened is not None else None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -170,9 +149,9 @@ class LiveRun:
         The next question starts everything anew: some plugins run failed cases again.
         """
         self.loop.close()
+        self._start()
         for scenario in self._scenarios.values():
             scenario.restart()
-        self._start()
 
     def next_order(self) -> int:
         """Return a place in the queue for calls: samples queue in the order they are begun."""
@@ -188,29 +167,29 @@ class LiveRun:
 
     def clients(self) -> Clients:
         """Return the clients of this process; call it in the loop, where they belong."""
-        if self._clients is None:
+        if self.opened is None:
             with loading():
                 from pytest_rageval.clients.clients import Clients
 
-                self._clients = Clients(self.settings)
-        return self._clients
+                self.opened = Clients(self.settings)
+        return self.opened
 
     async def _close_clients(self) -> None:
         for scenario in self._scenarios.values():
             self._note(await scenario.close_target())
         for _, limits in self._limits:
             limits.close()
-        if self._clients is not None:
-            self._note(self._clients.problems)  # of limits, while their locks are open
-            await self._clients.aclose()
-            self._note(self._clients.problems)
+        if self.opened is not None:
+            self._note(self.opened.problems)  # of limits, while their locks are open
+            await self.opened.aclose()
+            self._note(self.opened.problems)
 
     def _note(self, problems: Iterable[str]) -> None:
         self._problems = tuple(dict.fromkeys([*self._problems, *problems]))
 
 
 class LiveScenario:
-    """Asks the target and the judges of one scenario about its samples."""
+    """Asks the target and the judges of one scenario about its samples, those of its ``window``."""
 
     def __init__(self, plan: Plan, run: LiveRun) -> None:
         self._plan = plan
@@ -230,7 +209,7 @@ class LiveScenario:
 
     def restart(self) -> None:
         """Forget what belonged to an event loop that is closed; a fixture's value stays."""
-        self._window: SampleWindow | None = None
+        self.window = SampleWindow(self._run.loop, self._ask_ahead, self._size)
         self._target_client: TargetClient | None = None
         self._judges: tuple[Models, ScoreReuse | None] | None = None
         self._testing: asyncio.Task[Mapping[str, ControlVerdict]] | None = None
@@ -261,12 +240,7 @@ class LiveScenario:
         return target is None or target.make is not None or self._is_shared
 
     @property
-    def finished(self) -> int:
-        """How many samples have been judged so far."""
-        return self._window.finished if self._window is not None else 0
-
-    @property
-    def window(self) -> int:
+    def _size(self) -> int:
         """How many samples are worth having in flight at once."""
         plan = self._plan
         asked = plan.models.concurrency if plan.judged else 0
@@ -276,25 +250,8 @@ class LiveScenario:
             asked += plan.target.settings.concurrency
         return WINDOW_PER_CALL * max(1, asked // max(1, self._run.settings.processes))
 
-    def feed(self, samples: Iterable[Sample]) -> None:
-        """Have these samples asked about, in this order."""
-        self._opened_window().feed(samples)
-
-    def wait(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
-        """Wait for the judgement of a sample and return it; see ``SampleWindow.wait``."""
-        return self._opened_window().wait(sample, meanwhile)
-
-    def has(self, sample: Sample) -> bool:
-        """Return whether a sample is being asked about, or was and is not waited for yet."""
-        return self._window is not None and self._window.has(sample)
-
-    def cut(self, kept: Sample | None = None) -> None:
-        """Ask about nothing more but ``kept`` and what is on its way; see ``SampleWindow.cut``."""
-        if self._window is not None:
-            self._window.cut(kept)
-
     def now(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
-        """Judge a sample now, before all others, and return the judgement; see ``wait``."""
+        """Judge a sample now, before all others; see ``SampleWindow.wait``."""
         return waited_for(self._run.loop.submit(self._timed(sample)), meanwhile)
 
     async def close_target(self) -> tuple[str, ...]:
@@ -303,11 +260,6 @@ class LiveScenario:
             return ()
         await self._target_client.aclose()
         return self._target_client.problems
-
-    def _opened_window(self) -> SampleWindow:
-        if self._window is None:
-            self._window = SampleWindow(self._run.loop, self._ask_ahead, self.window)
-        return self._window
 
     async def _ask_ahead(self, sample: Sample) -> Judgement:
         _SAMPLE.set(sample)  # in the context of this task, and of those that it starts

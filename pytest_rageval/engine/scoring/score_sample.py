@@ -151,10 +151,10 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     answered = judgement.answered if judgement is not None else None
     asked_s = judgement.latency_s if judgement is not None else 0.0
     if answered is not None and answered.error is not None:
-        return _without_answer(plan, case, asked_s, answered.error)
+        return unanswered_result(plan, case, answered.error, asked_s)
     sample = admitted(plan, case if answered is None else answered.sample)
     if sample is None:
-        return _without_answer(plan, case, asked_s, REFUSED)
+        return unanswered_result(plan, case, REFUSED, asked_s)
     context = ScoringContext()
     if answered is not None:
         context.latency_s = answered.latency_s
@@ -173,11 +173,6 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
 
         found = with_cause(plan.info, sample, found)
     return found if answered is None else _with_answer(found, answered)
-
-
-def _without_answer(plan: Plan, sample: Sample, latency_s: float, reason: str) -> SampleResult:
-    found = unanswered_result(plan, sample, latency_s)
-    return replace(found, errors={TARGET: reason})
 
 
 def computed_scores(plan: Plan, sample: Sample) -> list[Score]:
@@ -207,17 +202,19 @@ def _scores(
     return scores_by_rules(plan, plan.answers, sample, context, judged)
 
 
-def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> SampleResult:
-    """Return the result of a sample that the system under test gave no answer to.
+def unanswered_result(
+    plan: Plan, sample: Sample, reason: str, latency_s: float = 0.0
+) -> SampleResult:
+    """Return the result of a sample that the system under test gave no answer to, and why.
 
-    The answer that the data held does not count. The caller adds the reason.
+    The answer that the data held does not count.
     """
     asked = replace(sample, answer=None)
     found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
     if plan.saved_columns is not None:  # nor is what the data held part of the saved row
         asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
         found = replace(found, dataset_row=_saved_row(asked, plan.saved_columns))
-    return found
+    return replace(found, errors={TARGET: reason})
 
 
 def _with_answer(result: SampleResult, answered: TargetReply) -> SampleResult:

@@ -1,8 +1,9 @@
-"""A window of samples that are judged concurrently; each result waits until it is asked for."""
+"""An event loop for all that waits for the network, and a window of samples judged in it."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_rageval.clients.limits.limits import FIRST_SLOT
-from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.extras import timed_from
 from pytest_rageval.model import Sample, Score
 
@@ -23,6 +23,96 @@ if TYPE_CHECKING:
 # A heavy-tailed latency leaves slots idle when only as many samples are open as calls may be.
 WINDOW_PER_CALL = 4
 _POLL_S = 0.5
+_STOP_TIMEOUT_S = 10.0
+
+T = TypeVar("T")
+
+
+class EventLoop:
+    """Runs coroutines while the main thread does other things; started by the first of them.
+
+    One loop serves the whole process, so that connections, limits and caches are shared.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._stoppers: list[Callable[[], None]] = []
+        self._is_closed = False
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop, running."""
+        if self._is_closed:
+            raise RuntimeError("the event loop is closed")
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=_serve, args=(self._loop,), name="rageval-loop", daemon=True
+            )
+            self._thread.start()
+        return self._loop
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine; the future is for other threads to wait on."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Have ``function`` called in the loop's thread, soon."""
+        self.loop.call_soon_threadsafe(function)
+
+    def on_stop(self, stopper: Callable[[], None]) -> None:
+        """Have ``stopper`` called in the loop's thread first of all when the loop closes."""
+        self._stoppers.append(stopper)
+
+    def on_close(self, closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have ``closer`` awaited when the loop closes, after everything was cancelled."""
+        self._closers.append(closer)
+
+    def close(self) -> None:
+        """Cancel what is running, close what was opened, stop the loop. May be called again."""
+        if self._is_closed:
+            return
+        loop, thread = self._loop, self._thread
+        self._is_closed = True
+        if loop is None or thread is None:
+            return
+        try:
+            asyncio.run_coroutine_threadsafe(self._drain(), loop).result(_STOP_TIMEOUT_S)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(_STOP_TIMEOUT_S)
+            if not thread.is_alive():
+                loop.close()
+
+    async def _drain(self) -> None:
+        for stop in self._stoppers:
+            stop()
+        running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        closed = await asyncio.gather(
+            *(closer() for closer in self._closers), return_exceptions=True
+        )
+        await asyncio.get_running_loop().shutdown_asyncgens()
+        for error in closed:
+            if isinstance(error, BaseException):
+                raise error
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop until it is stopped; no task can end it for the others.
+
+    asyncio lets a SystemExit or KeyboardInterrupt of a task end the loop, even if it is awaited.
+    """
+    while True:
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            continue
+        return
 
 
 @dataclass
@@ -42,9 +132,6 @@ Judge = Callable[[Sample], Coroutine[Any, Any, Judgement]]
 """Asks the target and the judges about a sample."""
 
 
-T = TypeVar("T")
-
-
 def waited_for(future: Future[T], meanwhile: Callable[[], None]) -> T:
     """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called."""
     while True:
@@ -62,7 +149,7 @@ class SampleWindow:
     def __init__(self, loop: EventLoop, judge: Judge, window: int) -> None:
         self._loop = loop
         self._judge = judge
-        self._window = window
+        self.size = window
         self._waiting: deque[Sample] = deque()
         self._futures: dict[int, Future[Judgement]] = {}
         self._tasks: dict[int, tuple[asyncio.Future[None], asyncio.Event]] = {}
@@ -99,7 +186,8 @@ class SampleWindow:
 
         Those with a request on its way go on.
         """
-        self._loop.submit(self._cut(kept.index if kept is not None else None)).result()
+        if self._futures:
+            self._loop.submit(self._cut(kept.index if kept is not None else None)).result()
 
     async def _cut(self, kept: int | None) -> None:
         idle = [sample.index for sample in self._waiting if sample.index != kept]
@@ -121,7 +209,7 @@ class SampleWindow:
         One in each turn of the loop: the first requests are on their way before the prompts of
         hundreds of samples are written.
         """
-        if self._waiting and self._open < self._window:
+        if self._waiting and self._open < self.size:
             self._open += 1
             sample = self._waiting.popleft()
             first_slot = asyncio.Event()
@@ -132,7 +220,7 @@ class SampleWindow:
 
     def _stop(self) -> None:
         """Begin nothing more, and cancel what callers wait for."""
-        self._window = 0
+        self.size = 0
         self._waiting.clear()
         for future in list(self._futures.values()):
             future.cancel()

@@ -30,7 +30,7 @@ from pytest_rageval.metrics.custom.signature import (
 )
 from pytest_rageval.metrics.rubric import fill_prompt
 from pytest_rageval.model import PASSING, Sample, Score
-from pytest_rageval.text.tokenize import has_cjk
+from pytest_rageval.text.prompts import prompt_language
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ChatClient
@@ -279,11 +279,10 @@ def _computed_by(method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 def _judged(metric: Any) -> Callable[..., Any]:
     async def ascore(sample: Sample, judge: ChatClient) -> Score:
-        from pytest_rageval.clients.base import Message
+        from pytest_rageval.clients.base import ask
 
-        prompt = _prompt(metric, sample)
-        reply = await judge.complete([Message("user", prompt)], accept=_accept(metric))
-        return _dbgpt_score(getattr(metric, _PARSE)(reply.text))
+        reply = await ask(judge, _prompt(metric, sample), _accept(metric))
+        return _dbgpt_score(getattr(metric, _PARSE)(reply))
 
     return ascore
 
@@ -309,8 +308,8 @@ def _prompt(metric: Any, sample: Sample) -> str:
         raise CustomMetricError(
             "has no 'prompt_template': a text with {query}, {context} and {answer}"
         )
-    is_cjk = has_cjk((sample.question or "") + (sample.answer or ""))
-    return fill_prompt(template, sample, "", "zh" if is_cjk else "en")
+    language = prompt_language("auto", sample.question or "", sample.answer or "")
+    return fill_prompt(template, sample, "", language)
 
 
 def _dbgpt_score(found: Any) -> Score:

@@ -12,9 +12,10 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pytest_rageval.clients.accounting import asking, current_purpose
-from pytest_rageval.clients.base import ChatClient, EmbeddingClient, Message, ReplySchema
+from pytest_rageval.clients.base import ChatClient, EmbeddingClient, ReplySchema, ask
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.errors import shorten
+from pytest_rageval.metrics.base import declared
 from pytest_rageval.metrics.similarity import cosine
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, refuse_repeated
 from pytest_rageval.text.reply import find_objects
@@ -261,7 +262,6 @@ class Judge:
 
     async def _complete(self, key: _Key, accept: Check) -> Any:
         text, model, draw = key
-        messages = [Message("user", text)]
         known: dict[str, Any] = {}
 
         def read(reply: str) -> Any:
@@ -276,8 +276,7 @@ class Judge:
             # The metric is part of the cache key: each draw needs a reply of its own.
             purpose = replace(purpose, metric=f"{purpose.metric} (reply {draw + 1})")
         with asking(purpose):
-            reply = await self._client.complete(messages, schema=reply_schema(model), accept=read)
-        return read(reply.text)
+            return read(await ask(self._client, text, read, reply_schema(model)))
 
 
 class Embedder:
@@ -367,9 +366,7 @@ class Request:
     @property
     def embeddings(self) -> Embedder:
         """The embedder; RuntimeError where the metric does not declare one."""
-        if self.embedder is None:
-            raise RuntimeError("the metric embeds texts, and has no embedding model")
-        return self.embedder
+        return declared(self.embedder)
 
     async def claims(self, prompt: str, inputs: Mapping[str, Any], of: str) -> list[str]:
         """Return the statements that the judge finds in a text.

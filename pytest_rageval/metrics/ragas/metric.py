@@ -7,14 +7,14 @@ import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from pytest_rageval.clients.accounting import Purpose, asking
-from pytest_rageval.clients.base import ChatClient, Message
+from pytest_rageval.clients.base import ChatClient, ask
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.base import Models, declared
 from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, ragas_version, require_ragas
 from pytest_rageval.metrics.ragas.judge import (
@@ -32,8 +32,6 @@ from pytest_rageval.model import Sample, Score
 from pytest_rageval.scenario.model_specs import ENGLISH, LANGUAGES
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, examples_in
-
-Client = TypeVar("Client")
 
 _FIELDS = {
     "question": "user_input",
@@ -107,7 +105,7 @@ class RagasMetric:
         prompts = await self._prompts_for(ragas, models)
         asked: dict[Any, Any] = {}
         own = _own_texts(sample)
-        judges = [Judge(_given(models.judge), prompts, asked, own) for _ in candidates]
+        judges = [Judge(declared(models.judge), prompts, asked, own) for _ in candidates]
         scores = await together(
             *(
                 self._score(ragas, known, judge, self._embedder(models))
@@ -148,7 +146,7 @@ class RagasMetric:
         return ragas_class(llm=judge, **given, **self._options.arguments())
 
     def _embedder(self, models: Models) -> Embedder | None:
-        return Embedder(_given(models.embedding)) if self._embeds else None
+        return Embedder(declared(models.embedding)) if self._embeds else None
 
     async def _prompts_for(self, ragas: Ragas, models: Models) -> Mapping[str, Prompt]:
         """Return the prompts in the metric's language; the first sample makes them for all.
@@ -158,7 +156,9 @@ class RagasMetric:
         language = language_name(self._options.language or models.language)
         made = self._prompts.get(language)
         if made is None or _has_failed(made):
-            making = prepare_prompts(self._templates(ragas, models), language, _given(models.judge))
+            making = prepare_prompts(
+                self._templates(ragas, models), language, declared(models.judge)
+            )
             made = self._prompts[language] = asyncio.ensure_future(making)
         # Cancelling one sample must not cancel the prompts of the others.
         return await asyncio.shield(made)
@@ -166,7 +166,7 @@ class RagasMetric:
     def _templates(self, ragas: Ragas, models: Models) -> Mapping[str, Any]:
         ragas.llm_base.register(Judge)
         ragas.embedding_base.register(Embedder)
-        made = self._make(ragas, Judge(_given(models.judge), {}), self._embedder(models))
+        made = self._make(ragas, Judge(declared(models.judge), {}), self._embedder(models))
         return find_prompts(made, ragas.prompt_base)
 
     def _candidates(self, sample: Sample) -> Sequence[Mapping[str, Any]]:
@@ -254,12 +254,6 @@ def _rubrics(cell: Any) -> Mapping[str, str] | None:
 
 def _has_failed(future: asyncio.Future[Any]) -> bool:
     return future.done() and (future.cancelled() or future.exception() is not None)
-
-
-def _given(client: Client | None) -> Client:
-    if client is None:
-        raise RuntimeError("the metric asks a model that it does not declare")
-    return client
 
 
 def language_name(code: str) -> str:
@@ -417,7 +411,4 @@ class _Translator:
 
         # One purpose for all metrics, samples and repeats, so that a prompt is translated once.
         with asking(self._purpose):
-            reply = await self._client.complete(
-                [Message("user", prompt)], schema=reply_schema(response_model), accept=read
-            )
-        return read(reply.text)
+            return read(await ask(self._client, prompt, read, reply_schema(response_model)))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.citations import Sources
-from pytest_rageval.metrics.support.claims_reply import ClaimsReply
 from pytest_rageval.metrics.support.prompts import (
     MOST_CLAIMS,
     MOST_STATEMENTS,
     CellsReply,
-    Language,
+    ClaimsReply,
     cells_prompt,
     cells_schema,
     claims_prompt,
@@ -33,13 +32,10 @@ from pytest_rageval.metrics.support.table import (
     SupportTable,
 )
 from pytest_rageval.model import Sample
-from pytest_rageval.text.tokenize import has_cjk
+from pytest_rageval.text.prompts import Language, prompt_language
 
 if TYPE_CHECKING:
-    from pytest_rageval.clients.base import ReplySchema
     from pytest_rageval.text.citations import CitedSentence
-
-Read = TypeVar("Read")
 
 _BLANK: Final = Cell("none", "it is blank")
 """Nobody needs to be asked what a text says that has none."""
@@ -97,7 +93,7 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
     prompt = cells_prompt(language, question, texts, asked)
     read = CellsReply(len(keys), "\n".join([question, *texts, *asked]))
     try:
-        cells = await _reply(models, prompt, cells_schema(), read)
+        cells = read(await models.ask(prompt, read, cells_schema()))
     except Exception as error:  # noqa: BLE001  (a client of the user's own raises anything)
         table.failed.update(dict.fromkeys(keys, error))
     else:
@@ -177,7 +173,7 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
     prompt = claims_prompt(language, question, text)
     try:
         read = ClaimsReply(text, of_answer, question)
-        claims = await _reply(models, prompt, claims_schema(), read)
+        claims = read(await models.ask(prompt, read, claims_schema()))
         if len(claims) > MOST_CLAIMS:
             raise ClientError(
                 f"{len(claims)} claims were found in the {'answer' if of_answer else 'reference'}, "
@@ -191,24 +187,11 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
         )
 
 
-async def _reply(
-    models: Models, prompt: str, schema: ReplySchema, read: Callable[[str], Read]
-) -> Read:
-    from pytest_rageval.clients.base import Message
-
-    if models.judge is None:
-        raise ValueError("a support table needs a judge")
-    reply = await models.judge.complete([Message("user", prompt)], schema=schema, accept=read)
-    return read(reply.text)
-
-
 def _language(row: SupportRow, models: Models, *, sees_answer: bool) -> Language:
     """Return the language of a prompt: ``auto`` is that of its row.
 
     Without the answer in it, it does not depend on the answer: nor may what is retrieved.
     """
-    if models.language != "auto":
-        return "zh" if models.language.lower().startswith("zh") else "en"
     sample = row.sample
     seen = (sample.answer or "") if sees_answer else _first_reference(sample)
-    return "zh" if has_cjk((sample.question or "") + seen) else "en"
+    return prompt_language(models.language, sample.question or "", seen)

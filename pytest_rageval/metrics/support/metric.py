@@ -1,12 +1,23 @@
-"""A metric whose score follows from the support table of a sample."""
+"""A metric whose score follows from the support table of a sample, and what control rows ask."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
 
 from pytest_rageval.errors import describe_error
 from pytest_rageval.metrics.base import AnswerKind, AnswerReading, Models
 from pytest_rageval.metrics.support.fill import fill_table
-from pytest_rageval.metrics.support.table import Measure, SupportRow, SupportTable
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.metrics.support.table import (
+    WORTH,
+    Key,
+    Measure,
+    Statement,
+    SupportRow,
+    SupportTable,
+    context,
+)
+from pytest_rageval.model import SUPPORT, Sample, Score
 from pytest_rageval.text.citations import CitationRule, read_citations
 
 
@@ -46,3 +57,22 @@ def row_of(sample: Sample) -> SupportRow:
     cited = read_citations(sample.answer or "", CitationRule(), len(sample.contexts or ()))
     kind: AnswerKind = "answered" if (sample.answer or "").strip() else "empty"
     return SupportRow(sample, cited.stripped, AnswerReading(kind, cited))
+
+
+def _cell(table: SupportTable) -> Key:
+    """Return the whole answer, as one statement, and all contexts together."""
+    places = range(1, len(table.row.contexts) + 1)
+    return Statement("sentence", 1, table.row.answer), context(*places)
+
+
+def _wants(table: SupportTable) -> Iterator[Key]:
+    yield _cell(table)
+
+
+def _score(name: str, table: SupportTable) -> Score:
+    cell = table.cells[_cell(table)]
+    return Score(name, WORTH[cell.level], cell.reason)
+
+
+SUPPORT_ITSELF: Final = SupportMetric(SUPPORT, Measure(frozenset(), _wants, _score))
+"""Scores a sample by how far its contexts support its answer: 0, 0.5 or 1."""

@@ -25,7 +25,7 @@ from pytest_rageval.engine.scoring.score_sample import (
     unscored_result,
 )
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
-from pytest_rageval.model import TARGET, Case, InvalidRow, Outcome, Sample, SampleResult
+from pytest_rageval.model import Case, InvalidRow, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.collect.scenario_file import (
     case_marks,
     check_where,
@@ -82,9 +82,8 @@ class TestedCase:
         """Return the result of a test that scored nothing, with the reason unless it is skipped."""
         if isinstance(self.case, InvalidRow) or outcome == "skipped":
             return unscored_result(self.plan, self.case)
-        found = unanswered_result(self.plan, self.case)
         reason = self.refused or "rageval.check was not called"
-        return replace(found, errors={TARGET: reason})
+        return unanswered_result(self.plan, self.case, reason)
 
     def case_outcome(self, reported: Outcome) -> Outcome:
         """Return the outcome of the case: a failed test may be an ERROR of the case."""

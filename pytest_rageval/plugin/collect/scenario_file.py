@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,7 +23,7 @@ from pytest_rageval.errors import BaselineError, DuplicateNameError, Problem, Us
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, title_of
 from pytest_rageval.plugin.collect import RagevalWarning
-from pytest_rageval.plugin.names import Names
+from pytest_rageval.plugin.names import Names, tag_name
 from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.run.items import ENGINE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_hooks import (
@@ -160,11 +159,6 @@ def target_of_hooks(view: ScenarioView, hooks: Any, config: pytest.Config) -> ob
                 )
             return found
     return None
-
-
-_NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
-# Markers with a meaning in pytest: a tag called "skip" must not switch off tests.
-_PYTEST_MARKERS = ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings")
 
 
 class ScenarioFile(pytest.File):
@@ -436,16 +430,6 @@ def case_marks(config: pytest.Config, plan: Plan, case: Case) -> list[pytest.Mar
         marks = {"skip": pytest.mark.skip(reason=reason), "xfail": pytest.mark.xfail(reason=reason)}
         found += [marks[plan.on_invalid]] if plan.on_invalid in marks else []
     return [*found, *(_tag(config, tag) for tag in case.tags)]
-
-
-def tag_name(tag: str) -> str:
-    """Return the name of a tag's marker: one that ``-m`` can select and pytest does not use.
-
-    >>> tag_name("lang: zh"), tag_name("skip")
-    ('lang_zh', 'skip_')
-    """
-    name = _NOT_IN_TAGS.sub("_", printable(tag)).lstrip("_") or "tag"
-    return f"{name}_" if name in _PYTEST_MARKERS else name
 
 
 def _tag(config: pytest.Config, tag: str) -> pytest.MarkDecorator:

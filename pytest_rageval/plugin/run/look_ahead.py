@@ -75,7 +75,7 @@ class LookAhead:
         if isinstance(item, SampleItem) and item.is_asked and self._is_running:
             if not self._is_certain(item.plan):
                 self._feed(item)
-            elif not self._live.scenario(item.plan).has(_sample(item)):
+            elif not self._live.scenario(item.plan).window.has(_sample(item)):
                 item.leave_out()
         return (yield)
 
@@ -84,20 +84,20 @@ class LookAhead:
         found = self._certainties.get(id(plan))
         if found is not None and id(plan) not in self._certain and found.is_reached:
             self._certain.add(id(plan))
-            self._live.scenario(plan).cut(waited_for)
+            self._live.scenario(plan).window.cut(waited_for)
         return id(plan) in self._certain
 
     def _feed(self, item: SampleItem) -> None:
         """Feed this sample and the next ones, as many as the window holds."""
-        window = self._live.scenario(item.plan).window
-        for found in islice(self._upcoming(item, self._nextitem), window):
+        size = self._live.scenario(item.plan).window.size
+        for found in islice(self._upcoming(item, self._nextitem), size):
             # All but the last were fed before this item; looking up markers takes time.
             if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
                 continue
             scenario = self._live.scenario(found.plan)
             is_asked = scenario.is_ready and id(found.plan) not in self._certain
             if is_asked and not _may_be_skipped(found):
-                scenario.feed([_sample(found)])
+                scenario.window.feed([_sample(found)])
                 self._fed.add(found)
 
     @pytest.hookimpl(tryfirst=True)
@@ -173,7 +173,7 @@ class LookAhead:
             self._is_certain(item.plan, sample)
             self._heartbeat()
 
-        return self._live.scenario(item.plan).wait(sample, meanwhile)
+        return self._live.scenario(item.plan).window.wait(sample, meanwhile)
 
     def _judge_sample(self, plan: Plan, sample: Sample) -> Judgement:
         return self._live.scenario(plan).now(sample, self._heartbeat)
@@ -202,7 +202,7 @@ class LookAhead:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None:
             return
-        waiting = self._live.waiting
+        waiting = self._live.opened.waiting if self._live.opened is not None else ""
         if waiting and not self._is_waiting:
             self._say(terminal, f"waiting up to {waiting}; Ctrl-C ends it")
         self._is_waiting = bool(waiting)
@@ -221,11 +221,12 @@ class LookAhead:
 
     @property
     def _progress(self) -> str:
-        done, usage = f"{self._live.finished} of {self._total} samples", self._live.usage
-        if usage is None:  # a target but no models
+        done, clients = f"{self._live.finished} of {self._total} samples", self._live.opened
+        if clients is None:  # a target but no models
             return f"{done} answered"
+        usage = clients.usage
         cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        return f"{done} judged, {usage.calls} calls{cost}{self._live.flight}"
+        return f"{done} judged, {usage.calls} calls{cost}{clients.flight}"
 
     @property
     def _is_quiet(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import pytest
 
-from pytest_rageval.errors import Problem, UserError, shorten
+from pytest_rageval.errors import Problem, UserError, error_line, shorten
 from pytest_rageval.model import (
     GateOutcome,
     GateResult,
@@ -68,9 +68,8 @@ class Implementation(Value, frozen=True):
 
     def _raised(self, error: Exception) -> HookError:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        text = shorten(" ".join(str(error).split()), 300)
         place = f"{where.filename}:{where.lineno}"
-        return HookError(f"{self.shown} raised {type(error).__name__}: {text} ({place})")
+        return HookError(f"{self.shown} raised {error_line(error)} ({place})")
 
 
 def implementations(

@@ -146,12 +146,9 @@ class RagevalSession:
         infos = [case.plan.info for case in self._items.values()]
         selected = Counter(info.nodeid for info in infos)
         scenarios = {info.nodeid: info for info in infos}
-        others = [
-            info for info in collected_scenarios(self._config) if info.nodeid not in scenarios
-        ]
-        return [
-            replace(info, selected=selected[info.nodeid]) for info in (*scenarios.values(), *others)
-        ]
+        for info in collected_scenarios(self._config):
+            scenarios.setdefault(info.nodeid, info)
+        return [replace(info, selected=selected[info.nodeid]) for info in scenarios.values()]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

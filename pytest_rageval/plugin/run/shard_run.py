@@ -42,6 +42,7 @@ from pytest_rageval.shards.shard_file import (
     Report,
     head_line,
     shard_lines,
+    start_after,
     started_file,
 )
 from pytest_rageval.text.codec import from_json, to_json
@@ -76,10 +77,11 @@ class ShardSession(RagevalSession):
         """Note in a file that the shard began: it may end before it knows its cases."""
         if self._is_worker or runs_nothing(self._config):
             return
-        name, text = started_file(self._part, self._started.isoformat())
         with suppress(OSError):  # the end tells
-            base = self._settings.run_paths.run_base(None)
-            self._mark = write_atomically(marked_base(base) / name, [text])
+            base = marked_base(self._settings.run_paths.run_base(None))
+            self._started = start_after(base, self._part, self._started)
+            name, text = started_file(self._part, self._started.isoformat())
+            self._mark = write_atomically(base / name, [text])
 
     # The outermost wrapper ends last: after all other selection, that of --lf too.
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -46,8 +46,22 @@ def print_history(base: Path, scenario: str) -> int:
     for name in wanted:
         runs = [point for point in points if point.scenario == name]
         lines += history_lines(runs, _blocks(), len(runs) if scenario else _LISTED)
+        lines += _clock_lines(base, runs)
     say("".join(printable(line) + "\n" for line in lines))
     return int(pytest.ExitCode.OK)
+
+
+def _clock_lines(base: Path, points: Sequence[RunPoint]) -> Iterator[str]:
+    """Yield a remark if the run that was written last is not the last one by the clock."""
+    last = points[-1]
+    latest = (base / last.folder).with_name("latest").resolve()
+    for point in points:
+        if (base / point.folder).resolve() == latest and point.started_at < last.started_at:
+            yield (
+                f"{latest.name} was written last, and began before {Path(last.folder).name} by its "
+                "clock: runs at the same time, or a clock that was set back"
+            )
+            yield ""
 
 
 def history_lines(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_rageval.datasets.reviews import PATTERN
 from pytest_rageval.reports.labels.draw_labels import HALF_WIDTH, DrawnLabels
-from pytest_rageval.reports.labels.draw_reviews import DrawnReviews
+from pytest_rageval.reports.labels.review_sheet import DrawnReviews
 from pytest_rageval.stats.labels.strata import CHANGED
 from pytest_rageval.stats.wording import counted, label_range
 from pytest_rageval.text.printable import one_line

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_rageval.questions.documents.base import Part, Piece, ReadFile
+from pytest_rageval.questions.documents.encoding import read_text
 from pytest_rageval.text.sentences import sentence_spans
 from pytest_rageval.text.tokenize import count_cjk
 
@@ -27,6 +29,16 @@ _LONGEST_JOINED: Final = LONGEST + LONGEST // 4
 def width(text: str) -> int:
     """Return how much a reader takes in: characters, and those of Chinese script twice."""
     return len(text) + count_cjk(text)
+
+
+def read_by(parts_of: Callable[[str], Iterable[Part]]) -> Callable[[Path], ReadFile]:
+    """Return how a format of texts reads a file: ``parts_of`` finds the parts of its text."""
+
+    def read(path: Path) -> ReadFile:
+        text = read_text(path)
+        return cut(text, parts_of(text))
+
+    return read
 
 
 def cut(text: str, parts: Iterable[Part]) -> ReadFile:

@@ -45,6 +45,11 @@ def decoded(raw: bytes, declared: str = "") -> str:
         raise UnreadableError(f"not {encoding}: {error}") from error
     if "\0" in text:
         raise UnreadableError(f"binary: a null character at {text.index(chr(0))}")
+    return with_line_feeds(text)
+
+
+def with_line_feeds(text: str) -> str:
+    """Return the text with its lines ended by a line feed, whatever ended them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -83,9 +83,5 @@ class Parts:
         if lines:
             first, last = lines[0], lines[-1]
             start = first.end - len(first.text.lstrip())
-            self.found.append(Part(start, text_end(last), is_whole=is_whole))
-
-
-def text_end(line: Line) -> int:
-    """Return where the text of a line ends, without the blanks after it."""
-    return line.start + len(line.text.rstrip())
+            end = last.start + len(last.text.rstrip())
+            self.found.append(Part(start, end, is_whole=is_whole))

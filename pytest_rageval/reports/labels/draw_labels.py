@@ -24,12 +24,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.reports.labels.label_sheet import (
-    LabelRow,
-    LabelSheet,
-    label_page_chunks,
-    sheet_csv,
-)
+from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet
 from pytest_rageval.reports.write_run import run_id
 from pytest_rageval.results.draws import (
     DRAWS,
@@ -264,9 +259,7 @@ class DrawnLabels:
         known = known_records(self.wanted.human.files, self.folder)
         # First: nobody could use the labels of a sheet whose strata are lost.
         write_atomically(self.draws, draws_chunks([*known, *self.records]))
-        table = self.folder / self.sheet.file_name
-        page = write_atomically(table.with_suffix(".html"), label_page_chunks(self.sheet))
-        return write_atomically(table, sheet_csv(self.sheet)), page
+        return self.sheet.write(self.folder)
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.reports.page.assemble import page_of
+from pytest_rageval.reports.labels.sheet import Sheet
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS
-from pytest_rageval.text.printable import csv_text, quoted
-
-COLUMNS: Final = (
-    *("question", "contexts", "answer", "id"),
-    *("metric", "asked", "annotator", "label", "note", "drawn", "digest"),
-)
-"""The columns of a sheet. The page that downloads one has them too (answer_sheet.js)."""
-
-_MARK: Final = "\ufeff"  # without it spreadsheets take UTF-8 for an old code page
+from pytest_rageval.text.printable import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +24,21 @@ class LabelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelSheet:
+class LabelSheet(Sheet):
     """What people are asked to label, in this order; nothing in it is from the judge."""
+
+    columns = (
+        *("question", "contexts", "answer", "id"),
+        *("metric", "asked", "annotator", "label", "note", "drawn", "digest"),
+    )  # as in answer_sheet.js, which downloads such a table
+    scripts = (
+        *("words.js", "elements.js", "frame.js"),
+        *("label.js", "answer_sheet.js", "label_start.js"),
+    )
+    without_script = (
+        "This page needs JavaScript. Label in the CSV file of the same name instead.",
+        "此页面需要 JavaScript；也可在同名的 CSV 文件中标注。",
+    )
 
     scenario: str
     metric: str
@@ -52,6 +55,24 @@ class LabelSheet:
     higher_is_better: bool = True
     has_cells: bool = False
     """Whether each row is a cell: its answer a statement, its contexts the parts of a source."""
+
+    @property
+    def title(self) -> str:
+        """The scenario and the metric."""
+        return f"{self.scenario}: {self.metric}"
+
+    def cells(self, row: LabelRow) -> list[object]:
+        """Return the cells of a row, with label and note left blank."""
+        contexts = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(row.contexts, 1))
+        if self.has_cells and len(row.contexts) == 1:
+            contexts = row.contexts[0]  # the one source: a number would be that of a context
+        of_row = (row.question, contexts, row.answer, row.sample_id)
+        texts = (*of_row, self.metric, self.asked, self.annotator)
+        return [*map(quoted, texts), "", "", row.drawn, row.digest]
+
+    def more(self) -> dict[str, Any]:
+        """Return what the levels are called."""
+        return {"names": self.names}
 
     @property
     def names(self) -> Sequence[str]:
@@ -88,53 +109,3 @@ _MEANINGS: Final = {
     "full": "the source says all that the statement says, or it follows from the source alone",
 }
 """In the words of the judge's prompt; answer_sheet.js has them in its reader's language, too."""
-
-
-def sheet_csv(sheet: LabelSheet) -> Iterator[str]:
-    """Yield the sheet as CSV text, with labels and notes left blank.
-
-    It begins with a byte order mark; texts are quoted as ``text.csv_text.quoted`` has it.
-    """
-    yield _MARK
-    yield from csv_text(chain([COLUMNS], (_cells(sheet, row) for row in sheet.rows)))
-
-
-def _cells(sheet: LabelSheet, row: LabelRow) -> list[str]:
-    contexts = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(row.contexts, 1))
-    if sheet.has_cells and len(row.contexts) == 1:
-        contexts = row.contexts[0]  # the one source: a number would be that of a context
-    of_row = (row.question, contexts, row.answer, row.sample_id)
-    texts = (*of_row, sheet.metric, sheet.asked, sheet.annotator)
-    return [*map(quoted, texts), "", "", row.drawn, row.digest]
-
-
-LABEL_SCRIPTS: Final = (
-    "words.js",
-    "elements.js",
-    "frame.js",
-    "label.js",
-    "answer_sheet.js",
-    "label_start.js",
-)
-"""In an order in which each may use those before it."""
-
-
-def label_page_chunks(sheet: LabelSheet) -> Iterator[str]:
-    """Yield the text of the page in parts: one file, in which no text is cut."""
-    return page_of(
-        f"{sheet.scenario}: {sheet.metric}",
-        LABEL_SCRIPTS,
-        lambda _: _data(sheet),
-        (
-            "This page needs JavaScript. Label in the CSV file of the same name instead.",
-            "此页面需要 JavaScript；也可在同名的 CSV 文件中标注。",
-        ),
-    )
-
-
-def _data(sheet: LabelSheet) -> dict[str, Any]:
-    """Return the sheet as JSON types; a browser keeps its labels under ``key``."""
-    rows = "\n".join(f"{row.sample_id} {row.digest}" for row in sheet.rows)
-    digest = hashlib.sha256(rows.encode(errors="backslashreplace")).hexdigest()[:12]
-    key = f"rageval {sheet.file_name} {sheet.metric} {digest}"
-    return {**asdict(sheet), "names": sheet.names, "key": key}

@@ -1,12 +1,13 @@
-"""Made questions for people to review: as CSV, and as a page with the passages behind them."""
+"""Draws made questions for people to review, and writes the sheet, with their passages."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
-from typing import Any, Final
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 from pytest_rageval.datasets.answer_fields import nuggets_of
 from pytest_rageval.datasets.reviews import (
@@ -18,18 +19,11 @@ from pytest_rageval.datasets.reviews import (
     reference_of,
     review_digest,
 )
-from pytest_rageval.model import Sample
-from pytest_rageval.reports.page.assemble import page_of
-from pytest_rageval.text.printable import csv_text, quoted
-
-COLUMNS: Final = (
-    *("id", "question", "reference", "evidence"),
-    *("doc_name", "section_path", "question_type"),
-    *("verdict", "reviewer", "note", "digest"),
-)
-"""The columns of a file of reviews. The page that downloads one has them too (review_sheet.js)."""
-
-_MARK: Final = "\ufeff"  # without it spreadsheets take UTF-8 for an old code page
+from pytest_rageval.model import Sample, ScenarioInfo
+from pytest_rageval.reports.labels.sheet import Sheet
+from pytest_rageval.reports.write_run import run_id
+from pytest_rageval.run_paths import RunPaths, run_folder
+from pytest_rageval.text.printable import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +61,22 @@ class ReviewRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewSheet:
+class ReviewSheet(Sheet):
     """The questions that people are asked to review, in this order."""
+
+    columns = (
+        *("id", "question", "reference", "evidence"),
+        *("doc_name", "section_path", "question_type"),
+        *("verdict", "reviewer", "note", "digest"),
+    )  # as in review_sheet.js, which downloads such a table
+    scripts = (
+        *("words.js", "review_words.js", "elements.js", "frame.js"),
+        *("label.js", "review_sheet.js", "review_start.js"),
+    )
+    without_script = (
+        "This page needs JavaScript. Review in the CSV file of the same name instead.",
+        "此页面需要 JavaScript；也可在同名的 CSV 文件中审核。",
+    )
 
     scenario: str
     description: str
@@ -76,50 +84,63 @@ class ReviewSheet:
     file_name: str
     annotator: str = ""
 
+    @property
+    def title(self) -> str:
+        """The scenario."""
+        return self.scenario
 
-def review_csv(sheet: ReviewSheet) -> Iterator[str]:
-    """Yield the sheet as CSV text, with verdicts, names and notes left blank.
+    def cells(self, row: ReviewRow) -> list[object]:
+        """Return the cells of a row, with verdict, name and note left blank."""
+        texts = (row.sample_id, row.question, row.reference, "\n\n".join(row.evidence))
+        places = (row.doc_name, row.section_path, row.question_type)
+        return [*map(quoted, (*texts, *places)), "", "", "", row.digest]
 
-    It begins with a byte order mark; texts are quoted as ``text.csv_text.quoted`` has it.
+    def more(self) -> dict[str, Any]:
+        """Return the verdicts, which are the levels of a review."""
+        return {"levels": [ACCEPT, REJECT, EDIT]}
+
+
+@dataclass(frozen=True, slots=True)
+class ToReview:
+    """The ``questions`` of a scenario that are drawn from.
+
+    These are, of the ``made`` ones, those that nobody reviewed as they are, or those that were
+    selected; ``reviewed`` is how many people have.
     """
-    yield _MARK
-    yield from csv_text(chain([COLUMNS], map(_cells, sheet.rows)))
+
+    info: ScenarioInfo
+    made: int
+    reviewed: int
+    questions: Sequence[Sample]
+    files: Sequence[str] = ()
+    """The files and patterns of reviews that the scenario names."""
 
 
-def _cells(row: ReviewRow) -> list[str]:
-    texts = (row.sample_id, row.question, row.reference, "\n\n".join(row.evidence))
-    places = (row.doc_name, row.section_path, row.question_type)
-    return [*map(quoted, (*texts, *places)), "", "", "", row.digest]
+@dataclass(frozen=True)
+class DrawnReviews:
+    """What people are to review; nothing is written yet."""
+
+    to_review: ToReview
+    sheet: ReviewSheet
+    folder: Path
+    """Where the files belong."""
+
+    def write(self) -> tuple[Path, Path]:
+        """Write the sheet as CSV and as a page, and return their paths; raises OSError."""
+        return self.sheet.write(self.folder)
 
 
-REVIEW_SCRIPTS: Final = (
-    "words.js",
-    "review_words.js",
-    "elements.js",
-    "frame.js",
-    "label.js",
-    "review_sheet.js",
-    "review_start.js",
-)
-"""In an order in which each may use those before it."""
-
-
-def review_page_chunks(sheet: ReviewSheet) -> Iterator[str]:
-    """Yield the text of the page in parts: one file, in which no text is cut."""
-    return page_of(
-        sheet.scenario,
-        REVIEW_SCRIPTS,
-        lambda _: _data(sheet),
-        (
-            "This page needs JavaScript. Review in the CSV file of the same name instead.",
-            "此页面需要 JavaScript；也可在同名的 CSV 文件中审核。",
-        ),
+def draw_reviews(
+    to_review: ToReview, run_paths: RunPaths, n: int, *, seed: int, now: datetime
+) -> DrawnReviews:
+    """Draw ``n`` of the questions, or all of them if they are fewer, in random order."""
+    info, questions = to_review.info, to_review.questions
+    drawn = random.Random(seed).sample(questions, min(n, len(questions)))
+    sheet = ReviewSheet(
+        info.name,
+        info.description,
+        [ReviewRow.of(sample) for sample in drawn],
+        f"questions-review-{run_id(now)}.csv",
     )
-
-
-def _data(sheet: ReviewSheet) -> dict[str, Any]:
-    """Return the sheet as JSON types; a browser keeps its reviews under ``key``."""
-    rows = "\n".join(f"{row.sample_id} {row.digest}" for row in sheet.rows)
-    digest = hashlib.sha256(rows.encode(errors="backslashreplace")).hexdigest()[:12]
-    key = f"rageval {sheet.file_name} {digest}"
-    return {**asdict(sheet), "levels": [ACCEPT, REJECT, EDIT], "key": key}
+    folder = run_paths.run_base(info.output_dir) / run_folder(info.name) / "reviews"
+    return DrawnReviews(to_review, sheet, folder)

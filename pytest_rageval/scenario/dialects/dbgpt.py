@@ -23,16 +23,8 @@ _GIVES_ROWS: Final = {
     ("dataset", "qrels_path"),
 }
 _ACCOUNT = (
-    "user_name",
-    "user_id",
-    "sys_code",
-    "state",
-    "result",
-    "storage_type",
-    "average_score",
-    "log_info",
-    "gmt_create",
-    "gmt_modified",
+    *("user_name", "user_id", "sys_code", "state", "result", "storage_type", "average_score"),
+    *("log_info", "gmt_create", "gmt_modified"),
 )
 # What a scene compares: our field, the column of a row that holds it, and its other names.
 _COLUMNS = {
@@ -74,14 +66,8 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
 _METRICS = "evaluate_metrics"
 FIELDS = (
     *_ACCOUNT,
-    _METRICS,
-    "evaluate_code",
-    "scene_key",
-    "scene_value",
-    "datasets_name",
-    "datasets",
-    "context",
-    "parallel_num",
+    *(_METRICS, "evaluate_code", "scene_key", "scene_value", "datasets_name", "datasets"),
+    *("context", "parallel_num"),
 )
 """The fields of a request."""
 

@@ -24,21 +24,11 @@ _WITHOUT_EFFECT = {
     "metric_concurrency": "no judge is named",
 }
 _SHORT_FORMS = (
-    "scenario_name",
-    "qrels_path",
-    "run_path",
-    "queries_path",
-    "missing_queries",
-    "ir_metrics",
-    "ks",
+    *("scenario_name", "qrels_path", "run_path", "queries_path", "missing_queries"),
+    *("ir_metrics", "ks"),
 )
 _OF_OTHERS = (
-    "benchmark",
-    "evaluation",
-    "run_new_path",
-    "run_old_path",
-    "scene_key",
-    "evaluate_metrics",
+    *("benchmark", "evaluation", "run_new_path", "run_old_path", "scene_key", "evaluate_metrics"),
 )
 _OWN_KEYS = ("mode", "judge_model", "embedding_model", "runtime", "app_adapter")
 _RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_samples")

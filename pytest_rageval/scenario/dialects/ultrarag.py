@@ -11,14 +11,7 @@ from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 
 _SERVERS = (
-    "corpus",
-    "custom",
-    "generation",
-    "memory",
-    "prompt",
-    "reranker",
-    "retriever",
-    "router",
+    *("corpus", "custom", "generation", "memory", "prompt", "reranker", "retriever", "router"),
     "sayhello",
 )
 _BENCHMARK_KEYS = ("path", "key_map", "shuffle", "seed", "limit")

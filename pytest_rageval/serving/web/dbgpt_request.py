@@ -215,9 +215,12 @@ def _of_metrics(asked: Sequence[_Asked], scenario: Scenario) -> dict[str, Any]:
     """Return the metrics, and their part of the scenario's thresholds and options."""
     values: dict[str, Any] = {"metrics": [one.entry for one in asked]}
     names = {_result_name(one.spec, scenario) for one in asked}
+    # The scenario writes them, as it is built: a part that is not would be built inside the
+    # comprehension, which ends Python 3.13.0 (its frames' locals: mended in 3.13.1).
+    written = scenario.model_dump(include={"thresholds"}, exclude_unset=True)
     kept = {
-        name: bound.model_dump(exclude_unset=True)
-        for name, bound in scenario.thresholds.items()
+        name: bound
+        for name, bound in written.get("thresholds", {}).items()
         if name in names or _name(name) in names
     }
     if kept:

@@ -31,13 +31,14 @@ class Model:
         self.batches: list[list[str]] = []
         self.ledger = Ledger()
         self.purposes: list[Purpose] = []
-        self.go = asyncio.Event()
+        self.asked, self.go = asyncio.Event(), asyncio.Event()
         self.go.set()
         self.cancelled = 0
         self.error: Exception | None = None
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.batches.append(list(texts))
+        self.asked.set()
         self.purposes.append(current_purpose())
         try:
             await self.go.wait()
@@ -60,7 +61,7 @@ def play(work: Callable[[CachedEmbeddings, Model], Any], batch_size: int = 4) ->
         settings = ClientSettings("m", role="embedding", batch_size=batch_size)
         client = CachedEmbeddings(settings, model, None, Cache(RunSettings()), model.ledger)
         try:
-            async with asyncio.timeout(5.0):
+            async with asyncio.timeout(60.0):
                 return await work(client, model)
         finally:
             await client.aclose()
@@ -120,7 +121,7 @@ def test_a_text_under_way_is_not_sent_again() -> None:
     async def work(client: CachedEmbeddings, model: Model) -> None:
         model.go.clear()
         first = asyncio.create_task(client.embed(["a"]))
-        await asyncio.sleep(0.02)
+        await model.asked.wait()
         second = asyncio.create_task(client.embed(["a"]))
         await asyncio.sleep(0.02)
         model.go.set()
@@ -182,7 +183,7 @@ def test_a_batch_is_cancelled_with_the_last_who_waits_and_can_be_asked_again() -
     async def work(client: CachedEmbeddings, model: Model) -> None:
         model.go.clear()
         tasks = [asyncio.create_task(client.embed([text])) for text in ("a", "b")]
-        await asyncio.sleep(0.02)
+        await model.asked.wait()
         tasks[0].cancel()
         await asyncio.sleep(0.01)
         assert model.cancelled == 0
@@ -201,7 +202,7 @@ def test_closing_ends_those_who_wait() -> None:
     async def work(client: CachedEmbeddings, model: Model) -> None:
         model.go.clear()
         sent = asyncio.create_task(client.embed(["a"]))
-        await asyncio.sleep(0.02)
+        await model.asked.wait()
         queued = asyncio.create_task(client.embed(["b"]))
         await asyncio.sleep(0)
         await client.aclose()

@@ -40,7 +40,7 @@ def base_url() -> Iterator[str]:
 
 
 def _wait_for(port: int) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         try:
             socket.create_connection(("127.0.0.1", port), 1.0).close()
         except OSError:

@@ -24,7 +24,7 @@ def many(*functions: Callable[[], object]) -> list[Any]:
     return asyncio.run(gather())
 
 
-def wait_until(there: Callable[[], bool], most_s: float = 30.0) -> None:
+def wait_until(there: Callable[[], bool], most_s: float = 60.0) -> None:
     end = time.monotonic() + most_s
     while not there():
         assert time.monotonic() < end, "not there in time"
@@ -33,7 +33,7 @@ def wait_until(there: Callable[[], bool], most_s: float = 30.0) -> None:
 
 def test_as_many_run_as_there_are() -> None:
     """[A22] 40 functions that wait for each other could not in a smaller pool."""
-    barrier = threading.Barrier(40, timeout=30.0)
+    barrier = threading.Barrier(40, timeout=60.0)
     assert sorted(many(*[barrier.wait] * 40)) == list(range(40))
 
 
@@ -52,7 +52,7 @@ def test_only_so_many_threads_wait_for_work(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(threads, "_MOST_IDLE", 0)
     monkeypatch.setattr(threads, "_IDLE", [])
     (thread,) = many(threading.current_thread)
-    thread.join(30.0)
+    thread.join(60.0)
     assert not thread.is_alive()
     assert many(lambda: 7) == [7]
 

@@ -31,7 +31,7 @@ from pytest_rageval.controls import (
 )
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricInfo, Models, missing_fields
-from pytest_rageval.metrics.support.controls import SUPPORT_ITSELF
+from pytest_rageval.metrics.support.metric import SUPPORT_ITSELF
 from pytest_rageval.model import Sample
 
 USERS_OWN = {

@@ -109,6 +109,7 @@ BROKEN = [
     '{"34": {"text": "a',
     "array(['a', 'b",
     "[Document(page_content='a', meta",
+    "[Document(page_content='a', 'b')]",
     "['a' 'b' ... 'y' 'z']",
     "[a, b]",
     "['it's', 'b']",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import time
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from within_a_minute import within_a_minute
 
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.datasets.corpus import load_corpus
@@ -120,10 +120,9 @@ def test_a_corpus_has_the_limit_too(tmp_path: Path) -> None:
 def test_a_file_of_line_breaks_ends_in_a_message(load: Load, name: str) -> None:
     """[R3] 1 GB of them was read for minutes: a million in a row is no data."""
     raw = packed(b"\n" * MB, 20, b"" if "json" in name else b"answer\n")
-    began = time.process_time()
-    with pytest.raises(ScenarioError, match="more than 1,000,000 blank lines before a row"):
+    refused = pytest.raises(ScenarioError, match="more than 1,000,000 blank lines before a row")
+    with within_a_minute(), refused:
         load(name, raw)
-    assert time.process_time() - began < 10
 
 
 def test_a_table_is_read_line_by_line_and_tells_the_place_of_bytes_that_are_no_text(

@@ -239,16 +239,6 @@ def test_what_the_data_has_is_known(trec: LoadTrec) -> None:
     assert dataset.lines == [None, None, None]
 
 
-def test_a_cut_off_gzip_file_is_refused(tmp_path: Path) -> None:
-    """D5."""
-    packed = gzip.compress(RUN.encode() * 100)
-    (tmp_path / "q.txt").write_text(QRELS, "utf-8")
-    (tmp_path / "r.txt.gz").write_bytes(packed[:-9])
-    spec = DatasetSpec(qrels_path="q.txt", run_path="r.txt.gz")
-    with pytest.raises(ScenarioError, match="a damaged or truncated gzip file"):
-        load_trec(spec, tmp_path, lambda _key: "s.yaml:2")
-
-
 @pytest.mark.parametrize("key", ["qrels_path", "run_path"])
 def test_a_file_that_is_not_there_is_named_with_a_guess(tmp_path: Path, key: str) -> None:
     """E12."""

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_rageval import ScenarioResult
 from pytest_rageval.engine.plan import AnswerRules, Plan, TargetPlan
-from pytest_rageval.engine.scoring.answer_cache import question_key
 from pytest_rageval.engine.scoring.answer_rules import seen_by
+from pytest_rageval.engine.scoring.ask_target import question_key
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.targets.base import TargetError

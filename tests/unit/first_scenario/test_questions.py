@@ -16,7 +16,7 @@ import yaml
 from pytest_rageval.datasets.proposer.draft import Way
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.first_scenario.propose import Proposal, propose
-from pytest_rageval.first_scenario.questions import UndecidedError, option, rows_at_option
+from pytest_rageval.first_scenario.questions import UndecidedError, option, quoted_option
 
 ASKED = [f"Is it number {at}?" for at in range(6)]
 LONG = [f"It is number {at}, as far as anybody in this shop can tell you." for at in range(6)]
@@ -192,7 +192,7 @@ def test_rows_under_all_keys_are_taken_together(tmp_path: Path) -> None:
 
 def test_a_path_is_what_a_shell_passes_on() -> None:
     """Also with a key in quotes."""
-    (passed,) = shlex.split(rows_at_option('sets["a.b"].rows'))
+    (passed,) = shlex.split(quoted_option("rows_at", 'sets["a.b"].rows'))
     assert given_of(passed) == {"rows_at": 'sets["a.b"].rows'}
 
 

@@ -15,8 +15,7 @@ from promptfoo_files import imported
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.importing.files import Folder
-from pytest_rageval.importing.promptfoo_asserts import Measured, take
-from pytest_rageval.importing.promptfoo_transforms import seen_through
+from pytest_rageval.importing.promptfoo_asserts import Measured, seen_through, take
 from pytest_rageval.text.row_checks import checks_of
 
 ASKED = 'prompts: ["{{question}}"]\nproviders: [openai:chat:gpt-4o-mini]\n'

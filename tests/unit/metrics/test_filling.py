@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from made_metrics import made
 from scripted_models import ScriptedJudge
 
 from pytest_rageval.clients.errors import ConnectionFailed, RefusedError
-from pytest_rageval.metrics.base import METRIC_REGISTRY, Models, parse_notation
+from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.filling import (
     FilledMetric,
     Filling,
@@ -98,11 +99,8 @@ def test_nothing_is_asked_about_a_query_of_which_nobody_judged_anything() -> Non
 
 
 def metric(name: str, of: Filling) -> FilledMetric:
-    notation = parse_notation(name)
-    definition = METRIC_REGISTRY.get(notation.base)
-    options = definition.options.model_validate(notation.options)
-    measure: Any = definition.make(options.label(definition.name), options)
-    return FilledMetric(options.label(definition.name), measure, of)
+    measure = made(name)
+    return FilledMetric(measure.name, measure, of)
 
 
 @pytest.mark.parametrize("name", ["ndcg@3", "map(rel=2)", "precision@2", "mrr", "rbp", "judged@4"])

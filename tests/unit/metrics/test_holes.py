@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_metrics import made
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext, parse_notation
+from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.ranking import score_rankings
 from pytest_rageval.model import Sample, Score
 
@@ -24,15 +25,8 @@ SEARCH = Sample(
 NOTHING = Sample("q", retrieved_ids=(), reference_ids={"a": 1, "b": 0})
 
 
-def make(name: str, **options: Any) -> Any:
-    notation = parse_notation(name)
-    definition = METRIC_REGISTRY.get(notation.base)
-    chosen = definition.options.model_validate({**notation.options, **options})
-    return definition.make(chosen.label(definition.name), chosen)
-
-
 def score(name: str, sample: Sample = SEARCH, **options: Any) -> Score:
-    found: Score = make(name, **options).score(sample, ScoringContext())
+    found: Score = made(name, **options).score(sample, ScoringContext())
     return found
 
 
@@ -150,7 +144,7 @@ def test_the_ends_are_those_of_all_ways_to_judge(
 ) -> None:
     ids, size, grades = drawn
     sample = Sample("q", retrieved_ids=ids[:size], reference_ids={**grades, "elsewhere": 0})
-    metrics = [make(name) for name in NAMES]
+    metrics = [made(name) for name in NAMES]
     for metric, (found,) in zip(metrics, score_rankings(metrics, [sample]), strict=True):
         ends = brute_force(metric, sample)
         details = found.details or {"low": found.value, "high": found.value}

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
+from made_metrics import score_of
 from pydantic import ValidationError
 
 from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.model import Sample
-
-ScoreOf = Callable[..., float | None]
-
-
-@pytest.fixture
-def score() -> ScoreOf:
-    def score_of(metric: str, answer: str, *references: str, **options: Any) -> float | None:
-        groups = options.pop("groups", None)
-        definition = METRIC_REGISTRY.get(metric)
-        made = definition.make("shown", definition.options(**options))
-        sample = Sample("s", answer=answer, references=references, reference_groups=groups)
-        found = made.score(sample, ScoringContext())
-        assert found.metric == "shown"
-        return found.value
-
-    return score_of
 
 
 @pytest.mark.parametrize(
@@ -43,51 +25,47 @@ def score() -> ScoreOf:
         ("f1", "Rome", 0.0),
     ],
 )
-def test_one_reference(score: ScoreOf, metric: str, answer: str, expected: float) -> None:
+def test_one_reference(metric: str, answer: str, expected: float) -> None:
     """D1. f1 of "paris france": P = 1/2, R = 1, F1 = 2/3."""
-    assert score(metric, answer, "Paris") == pytest.approx(expected, abs=1e-15)
+    assert score_of(metric, answer, "Paris") == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize(
     ("metric", "expected"), [("em", 1.0), ("acc", 1.0), ("coverem", 1.0), ("f1", 1.0)]
 )
-def test_the_best_of_several_references_counts(
-    score: ScoreOf, metric: str, expected: float
-) -> None:
+def test_the_best_of_several_references_counts(metric: str, expected: float) -> None:
     """D3."""
-    assert score(metric, "one season", "zero", "one season", "two seasons") == expected
+    assert score_of(metric, "one season", "zero", "one season", "two seasons") == expected
 
 
-def test_stringem_is_the_share_of_references_that_match(score: ScoreOf) -> None:
+def test_stringem_is_the_share_of_references_that_match() -> None:
     """D1: one of three."""
-    assert score("stringem", "x y", "x y", "x", "z") == pytest.approx(1 / 3)
+    assert score_of("stringem", "x y", "x y", "x", "z") == pytest.approx(1 / 3)
 
 
-def test_stringem_over_groups_is_the_share_of_groups_with_an_alias_in_the_answer(
-    score: ScoreOf,
-) -> None:
+def test_stringem_over_groups_is_the_share_of_groups_with_an_alias_in_the_answer() -> None:
     """D1: 1889 and "City of Light" are there, Rome is not: 2 of 3."""
     groups = (("Paris", "City of Light"), ("1889",), ("Rome",))
-    found = score("stringem", "The city of light, 1889.", "x", groups=groups)
+    found = score_of("stringem", "The city of light, 1889.", "x", groups=groups)
     assert found == pytest.approx(2 / 3)
 
 
-def test_groups_are_alces_and_so_is_their_normalizer(score: ScoreOf) -> None:
+def test_groups_are_alces_and_so_is_their_normalizer() -> None:
     """D1: squad deletes the points of U.S., ultrarag turns them into spaces."""
     groups = (("U.S.",),)
-    assert score("stringem", "the US army", "x", groups=groups) == 1.0
-    assert score("stringem", "the US army", "x", groups=groups, normalizer="ultrarag") == 0.0
+    assert score_of("stringem", "the US army", "x", groups=groups) == 1.0
+    assert score_of("stringem", "the US army", "x", groups=groups, normalizer="ultrarag") == 0.0
 
 
-def test_tokens_count_as_often_as_they_occur(score: ScoreOf) -> None:
+def test_tokens_count_as_often_as_they_occur() -> None:
     """x x y against x y y: common x, y: P = R = 2/3."""
-    assert score("f1", "x x y", "x y y") == pytest.approx(2 / 3)
+    assert score_of("f1", "x x y", "x y y") == pytest.approx(2 / 3)
 
 
-def test_an_empty_answer_is_scored_and_is_wrong(score: ScoreOf) -> None:
+def test_an_empty_answer_is_scored_and_is_wrong() -> None:
     """A19: ``""`` in JSON is an answer."""
     for metric in ("em", "acc", "coverem", "f1", "stringem"):
-        assert score(metric, "", "Paris") == 0.0
+        assert score_of(metric, "", "Paris") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -101,30 +79,28 @@ def test_an_empty_answer_is_scored_and_is_wrong(score: ScoreOf) -> None:
         ("em", "squad", 1.0),
     ],
 )
-def test_texts_that_normalise_to_nothing(
-    score: ScoreOf, metric: str, normalizer: str, expected: float
-) -> None:
+def test_texts_that_normalise_to_nothing(metric: str, normalizer: str, expected: float) -> None:
     """D1: the two definitions disagree, see the golden cases article_only_pred."""
-    assert score(metric, "The", "a", normalizer=normalizer) == expected
+    assert score_of(metric, "The", "a", normalizer=normalizer) == expected
 
 
-def test_chinese_text_is_compared_by_character(score: ScoreOf) -> None:
+def test_chinese_text_is_compared_by_character() -> None:
     """D2: 北京 in 中国北京: P = 2/4, R = 1, F1 = 2/3; as white-space words nothing is common."""
-    assert score("f1", "中国北京", "北京") == pytest.approx(2 / 3)
-    assert score("f1", "中国北京", "北京", tokenizer="word") == 0.0
-    assert score("coverem", "京北", "北京") == 1.0
+    assert score_of("f1", "中国北京", "北京") == pytest.approx(2 / 3)
+    assert score_of("f1", "中国北京", "北京", tokenizer="word") == 0.0
+    assert score_of("coverem", "京北", "北京") == 1.0
 
 
-def test_a_reference_in_cjk_decides_for_all_texts_of_the_sample(score: ScoreOf) -> None:
+def test_a_reference_in_cjk_decides_for_all_texts_of_the_sample() -> None:
     """D2: "a-b" is two tokens for both tokenizers, "é.e" only for the character one."""
-    assert score("f1", "x·y", "北京", "y") == pytest.approx(2 / 3)
-    assert score("f1", "x·y", "y") == 0.0
+    assert score_of("f1", "x·y", "北京", "y") == pytest.approx(2 / 3)
+    assert score_of("f1", "x·y", "y") == 0.0
 
 
-def test_the_unicode_normalizer_finds_full_width_digits(score: ScoreOf) -> None:
+def test_the_unicode_normalizer_finds_full_width_digits() -> None:
     """D2."""
-    assert score("em", "１２３。", "123", normalizer="unicode") == 1.0
-    assert score("em", "１２３。", "123") == 0.0
+    assert score_of("em", "１２３。", "123", normalizer="unicode") == 1.0
+    assert score_of("em", "１２３。", "123") == 0.0
 
 
 def test_an_unknown_option_or_value_is_refused() -> None:

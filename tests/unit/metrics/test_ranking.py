@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from made_metrics import made
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext, parse_notation
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
 from pytest_rageval.model import Sample, Score
 
@@ -25,16 +26,8 @@ SEARCH = Sample(
 LOG3, LOG5 = math.log2(3), math.log2(5)
 
 
-def make(name: str, **options: Any) -> Any:
-    """Return the metric that a name in our notation means."""
-    notation = parse_notation(name)
-    definition = METRIC_REGISTRY.get(notation.base)
-    chosen = definition.options.model_validate({**notation.options, **options})
-    return definition.make(chosen.label(definition.name), chosen)
-
-
 def score(name: str, sample: Sample = SEARCH, **options: Any) -> Score:
-    found: Score = make(name, **options).score(sample, ScoringContext())
+    found: Score = made(name, **options).score(sample, ScoringContext())
     return found
 
 
@@ -145,7 +138,7 @@ def test_other_systems_names_are_ours(written: str, label: str) -> None:
 def test_options_that_no_measure_has(name: str, options: dict[str, Any]) -> None:
     """D4: refused before anything reaches trec_eval's C code."""
     with pytest.raises(ValidationError):
-        make(name, **options)
+        made(name, **options)
 
 
 MEASURES = ("precision@5", "recall@5", "mrr", "map", "ndcg@5", "hit_rate@5", "rprec", "bpref")
@@ -263,7 +256,7 @@ def test_a_batch_scores_each_sample_as_it_would_be_alone() -> None:
         search(2, "", {"b": 1}),
         search(3, "ab", {"c": 1}),
     ]
-    metrics = [make("mrr"), make("hit_rate@1"), make("hit_rate"), make("mrr@1")]
+    metrics = [made("mrr"), made("hit_rate@1"), made("hit_rate"), made("mrr@1")]
     found = score_rankings(metrics, samples)
     assert [[one.value for one in row] for row in found] == [
         [1.0, 0.5, 0.0, 0.0],
@@ -290,12 +283,12 @@ def test_ir_measures_is_asked_once_for_a_batch(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(ir_measures.pytrec_eval, "iter_calc", counted)
     samples = [search(at, "abc", {"b": 1}) for at in range(50)]
-    score_rankings([make("mrr"), make("mrr@2"), make("hit_rate@1"), make("P@2")], samples)
+    score_rankings([made("mrr"), made("mrr@2"), made("hit_rate@1"), made("P@2")], samples)
     assert calls == [(["P@2", "RR"], 50)]
 
 
 def test_nothing_to_score_is_no_call() -> None:
-    assert score_rankings([make("mrr")], []) == [[]]
+    assert score_rankings([made("mrr")], []) == [[]]
     assert score_rankings([], [SEARCH]) == []
 
 
@@ -390,7 +383,7 @@ def test_what_a_metric_needs_depends_on_what_it_compares(
 
 
 def test_rows_of_both_kinds_are_scored_in_one_batch() -> None:
-    metric: RankingMetric = make("mrr")
+    metric: RankingMetric = made("mrr")
     samples = [SEARCH, Sample("c", 1, contexts=("x", "a"), reference_contexts=("a",))]
     ((by_ids, by_contexts),) = score_rankings([metric], samples)
     assert (by_ids.value, by_contexts.value) == (1 / 2, 1 / 2)

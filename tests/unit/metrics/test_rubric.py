@@ -434,5 +434,5 @@ def test_an_empty_question_is_unscored() -> None:
 
 
 def test_without_a_judge_it_says_so() -> None:
-    with pytest.raises(ValueError, match="shown needs a judge"):
+    with pytest.raises(RuntimeError, match="a model that it does not declare"):
         asyncio.run(make().ascore(QUESTION, Models()))

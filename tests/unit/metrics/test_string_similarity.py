@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_metrics import score_of
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.metrics.string_similarity import (
     SIMILARITIES,
     Measure,
@@ -16,7 +14,6 @@ from pytest_rageval.metrics.string_similarity import (
     jaro_winkler_similarity,
     levenshtein_distance,
 )
-from pytest_rageval.model import Sample
 
 # 1 - normalized_distance of rapidfuzz 3.14.6: Levenshtein, Hamming, Jaro, Jaro-Winkler.
 FIGURES: list[tuple[str, str, float, float, float, float]] = [
@@ -57,15 +54,6 @@ FIGURES: list[tuple[str, str, float, float, float, float]] = [
 ]
 MEASURES: tuple[Measure, ...] = ("levenshtein", "hamming", "jaro", "jaro_winkler")
 TEXTS = st.text(alphabet="abc中文 ", max_size=40)
-
-
-def score(metric: str, answer: str, *references: str, **options: Any) -> float | None:
-    definition = METRIC_REGISTRY.get(metric)
-    made: Any = definition.make(metric, definition.options.model_validate(options))
-    found: float | None = made.score(
-        Sample("s", answer=answer, references=references), ScoringContext()
-    ).value
-    return found
 
 
 @pytest.mark.parametrize("figures", FIGURES, ids=lambda figures: f"{figures[0]}-{figures[1]}"[:30])
@@ -116,22 +104,22 @@ def test_jaro_by_hand() -> None:
 
 
 def test_the_best_reference_counts_and_texts_are_compared_as_they_are() -> None:
-    assert score("string_similarity", "abcd", "xxxx", "abxx") == 0.5
-    assert score("non_llm_string_similarity", "Abcd", "abcd") == 0.75
-    assert score("NonLLMStringSimilarity", "ab", "ba", distance_measure="hamming") == 0.0
+    assert score_of("string_similarity", "abcd", "xxxx", "abxx") == 0.5
+    assert score_of("non_llm_string_similarity", "Abcd", "abcd") == 0.75
+    assert score_of("NonLLMStringSimilarity", "ab", "ba", distance_measure="hamming") == 0.0
 
 
 def test_identical_chinese_strings_are_wholly_alike() -> None:
     for measure in MEASURES:
-        assert score("string_similarity", "北京", "北京", distance_measure=measure) == 1.0
+        assert score_of("string_similarity", "北京", "北京", distance_measure=measure) == 1.0
 
 
 def test_empty_texts() -> None:
-    assert score("string_similarity", "", "abc") == 0.0
-    assert score("string_similarity", "", "") == 1.0
+    assert score_of("string_similarity", "", "abc") == 0.0
+    assert score_of("string_similarity", "", "") == 1.0
 
 
 def test_presence_is_to_the_letter() -> None:
-    assert score("string_presence", "It is Berlin.", "Berlin") == 1.0
-    assert score("StringPresence", "It is Berlin.", "berlin", "Paris") == 0.0
-    assert score("string_present", "It is Berlin.", "berlin", "is") == 1.0
+    assert score_of("string_presence", "It is Berlin.", "Berlin") == 1.0
+    assert score_of("StringPresence", "It is Berlin.", "berlin", "Paris") == 0.0
+    assert score_of("string_present", "It is Berlin.", "berlin", "is") == 1.0

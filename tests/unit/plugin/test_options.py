@@ -10,14 +10,8 @@ import pytest
 from fake_config import config_of
 
 from pytest_rageval.plugin import options
-from pytest_rageval.plugin.option_values import value_at, whole
-from pytest_rageval.plugin.options import (
-    ALL_OPTIONS,
-    COMMANDS,
-    Command,
-    Option,
-    Overriding,
-)
+from pytest_rageval.plugin.option_values import Command, Option, Overriding, value_at, whole
+from pytest_rageval.plugin.options import ALL_OPTIONS, COMMANDS
 from pytest_rageval.plugin.settings import Settings, refuse_pairs
 
 

@@ -4,180 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
+import tomllib
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from others_data import others_data
+from within_a_minute import within_a_minute
 
 from pytest_rageval.questions.duplicates import _ALIKE, AskedBefore, _chrf, _highest, _pairs, _Text
 
-REWORDED = [
-    (
-        "When was the Eiffel Tower completed?",
-        "1889",
-        "In which year was it that the Eiffel Tower was completed?",
-        "In 1889",
-    ),
-    (
-        "Who founded the Red Cross?",
-        "Henry Dunant",
-        "Who was the founder of the Red Cross?",
-        "Henry Dunant",
-    ),
-    (
-        "Who founded the Red Cross?",
-        "Henry Dunant",
-        "By whom was the Red Cross founded?",
-        "Henry Dunant founded it.",
-    ),
-    (
-        "What is the warranty period of model A100?",
-        "Two years",
-        "How long is the warranty of model A100?",
-        "two years",
-    ),
-    (
-        "How many people does Acme employ in Berlin?",
-        "450",
-        "What is the number of people Acme employs in Berlin?",
-        "450 people",
-    ),
-    (
-        "How do I reset the password of an administrator?",
-        "With the command resetpw.",
-        "How can the password of an administrator be reset?",
-        "Run the command resetpw.",
-    ),
-    (
-        "Which port does the server listen on by default?",
-        "8080",
-        "What is the default port that the server listens on?",
-        "Port 8080",
-    ),
-    (
-        "Why did the bridge at Tacoma Narrows collapse?",
-        "Aeroelastic flutter caused by wind",
-        "What was the reason for the collapse of the bridge at Tacoma Narrows?",
-        "Wind caused aeroelastic flutter.",
-    ),
-    (
-        "Where is the headquarters of the World Health Organization?",
-        "Geneva",
-        "In which city is the World Health Organization headquartered?",
-        "Geneva, Switzerland",
-    ),
-    (
-        "What are the side effects of ibuprofen?",
-        "Nausea and dizziness",
-        "Which side effects does ibuprofen have?",
-        "nausea, dizziness",
-    ),
-    (
-        "When must an invoice be paid?",
-        "Within 30 days",
-        "Within how many days must an invoice be paid?",
-        "30 days",
-    ),
-    (
-        "Who wrote the novel Moby-Dick?",
-        "Herman Melville",
-        "Which author wrote Moby-Dick?",
-        "Melville, Herman",
-    ),
-    (
-        "What is the capital of the province of Manitoba?",
-        "Winnipeg",
-        "Which city is the capital of Manitoba?",
-        "Winnipeg",
-    ),
-    ("埃菲尔铁塔是哪一年建成的？", "1889年", "埃菲尔铁塔建成于哪一年？", "1889"),
-    ("红十字会的创始人是谁？", "亨利·杜南", "红十字会是由谁创立的？", "亨利·杜南"),
-    ("A100型号的保修期是多久？", "两年", "请问A100型号的保修期有多长时间？", "两年"),
-    ("雅芳河的发源地在哪里？", "英格兰威尔特郡", "雅芳河发源于什么地方？", "英格兰的威尔特郡"),
-    ("公司在柏林有多少名员工？", "450名", "公司在柏林的员工人数是多少？", "450"),
-    ("数珠丸现藏的地点是哪里？", "本兴寺", "数珠丸现藏于哪个地方？", "日本兵库县尼崎市的本兴寺"),
-    ("如何重置管理员密码？", "使用resetpw命令", "怎样重置管理员的密码？", "用resetpw命令"),
-    ("服务器默认监听哪个端口？", "8080", "服务器监听的默认端口是什么？", "8080端口"),
-    ("范廷颂是什么时候被任为主教的？", "1963年", "范廷颂何时被任命为主教？", "1963年"),
-    ("世界卫生组织的总部设在哪个城市？", "日内瓦", "世界卫生组织总部位于哪里？", "日内瓦"),
-]
+ROWS = tomllib.loads(Path(__file__).with_name("question_pairs.toml").read_text("utf-8"))
+
+REWORDED = ROWS["reworded"]
 """A question and its answer, and both in other words."""
 
-TWO = [
-    (
-        "When did the North Bridge open?",
-        "1890",
-        "In which year was it that the South Bridge opened?",
-        "1890",
-    ),
-    (
-        "How many people did Acme employ in 2019?",
-        "450",
-        "What is the number of people that Acme employed in 2020?",
-        "450",
-    ),
-    ("北京地铁南站有几个出口？", "4个", "北京地铁北站有几个出口？", "4个"),
-    (
-        "What is the warranty of model A100?",
-        "two years",
-        "What is the warranty of model A200?",
-        "two years",
-    ),
-    (
-        "How many people did Acme employ in 2019?",
-        "450",
-        "How many people did Acme employ in 2020?",
-        "450",
-    ),
-    (
-        "Does version 1.2 of the loader read YAML?",
-        "yes",
-        "Does version 1.3 of the loader read YAML?",
-        "yes",
-    ),
-    ("What is the minimum password length?", "8", "What is the maximum password length?", "8"),
-    (
-        "What is the minimum order for free shipping?",
-        "50 euros",
-        "How large is the maximum order for free shipping?",
-        "50 euros",
-    ),
-    (
-        "Who wrote the first chapter of the report?",
-        "Ann Lee",
-        "Who wrote the last chapter of the report?",
-        "Ann Lee",
-    ),
-    (
-        "Can users with a licence open files?",
-        "yes",
-        "Can users without a licence open files?",
-        "yes",
-    ),
-    ("When was the North Bridge built?", "1890", "When was the South Bridge built?", "1890"),
-    ("Does the fluxer module support TLS?", "yes", "Does the blixer module support TLS?", "yes"),
-    (
-        "What does the reader do with missing values?",
-        "It skips them.",
-        "What does the writer do with missing values?",
-        "It skips them.",
-    ),
-    ("When was the Eiffel Tower completed?", "1889", "When was the Eiffel Tower begun?", "1887"),
-    ("How tall is the Eiffel Tower?", "330 m", "How heavy is the Eiffel Tower?", "10,100 t"),
-    ("What is the capital of Norway?", "Oslo", "What is the currency of Norway?", "Krone"),
-    ("How is the cache enabled?", "with --cache", "How is the cache cleared?", "with --clear"),
-    ("安贞门站有几个出入口？", "4个", "劲松站有几个出入口？", "4个"),
-    ("米泽车站由什么公司经营？", "东日本旅客铁道", "雫石车站由哪个公司所经营？", "东日本旅客铁道"),
-    ("前肛鳗以什么为食？", "小型鱼类", "高氏前肛鳗以什么为食？", "小型鱼类"),
-    ("最低温度是多少？", "40", "最高温度是多少？", "40"),
-    ("第一届比赛在哪里举行？", "北京", "第二届比赛在哪里举行？", "北京"),
-    ("该药的成人剂量是多少？", "每日一次", "该药的儿童剂量是多少？", "每日一次"),
-    ("2018年的销售额是多少？", "5亿", "2019年的销售额是多少？", "5亿"),
-    ("《呐喊》的作者是谁？", "鲁迅", "《彷徨》的作者是谁？", "鲁迅"),
-    ("比九号风球高一级的是什么？", "十号风球", "比一号风球高一级的叫什么？", "三号风球"),
-]
+TWO = ROWS["two"]
 """Two questions and their answers."""
 
 PAIR = ("question", "answer", "other", "its_answer")
@@ -294,14 +137,13 @@ def test_no_pair_is_passed_over_that_is_alike() -> None:
 def test_people_who_ask_about_one_passage_ask_no_duplicates() -> None:
     """All 3,219 questions of CMRC 2018: one pair has the same wording, about two rivers."""
     asked, found = AskedBefore(), []
-    began = time.process_time()
-    for number, (_, question, answer) in enumerate(_cmrc()):
-        if asked.find(question, answer) is not None:
-            found.append(question)
-        asked.add(str(number), question, answer)
+    with within_a_minute():
+        for number, (_, question, answer) in enumerate(_cmrc()):
+            if asked.find(question, answer) is not None:
+                found.append(question)
+            asked.add(str(number), question, answer)
     assert number == 3218
     assert found == ["雅芳河的发源地是哪里？"]
-    assert time.process_time() - began < 5.0
 
 
 @pytest.mark.parametrize(

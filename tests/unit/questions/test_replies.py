@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.questions.base import MadeQuestion, QuestionType
-from pytest_rageval.questions.replies import Alone, read_alone, read_question
+from pytest_rageval.questions.prompts import Alone, read_alone, read_question
 from pytest_rageval.text.reply import UnreadableReplyError
 
 WHO = '"question": "Who leads the Halvik society?"'

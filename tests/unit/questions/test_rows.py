@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 from pytest_rageval.questions.base import MadeQuestion, Passage, Slot
@@ -11,9 +10,19 @@ from pytest_rageval.questions.make import Outcome
 from pytest_rageval.questions.rows import Known, settled
 
 
+class Searched(str):
+    """A text that counts how often it, or another one, is searched for a quote."""
+
+    times = 0
+
+    def __contains__(self, quote: str) -> bool:
+        Searched.times += 1
+        return super().__contains__(quote)
+
+
 def test_rows_whose_quotes_no_document_holds_any_more_are_found_fast() -> None:
-    """2,000 quotes were looked for in 10,000 passages one by one: 15 s in each run."""
-    texts = [f"{'The mill grinds rye and oats. ' * 30}Mill {at} is shut." for at in range(10_000)]
+    """2,000 quotes were looked for in 10,000 passages one by one; now three are, others in one."""
+    texts = [Searched(f"The mill grinds rye and oats. Mill {at} is shut.") for at in range(10_000)]
     passages = [Passage("mills.md", "", text, at) for at, text in enumerate(texts)]
     rows = [
         {
@@ -29,9 +38,9 @@ def test_rows_whose_quotes_no_document_holds_any_more_are_found_fast() -> None:
     changed = {**gone, "id": "changed", "reference_contexts": ["Mill 17 is open."]}
     of_people = {**gone, "id": "of people", "made_by": "Ann"}
     known = Known(rows=[*rows, moved, gone, changed, of_people])
-    start = time.process_time()
+    Searched.times = 0
     assert known.outdated(passages) == ["gone", "changed"]
-    assert time.process_time() - start < 2.0
+    assert Searched.times <= 2_000 + 3 * 10_000
 
 
 LOAN = Passage("loans.md", "", "A loan lasts three weeks. It costs nothing.", 1)

@@ -31,8 +31,8 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder
 from pytest_rageval.reports.html import write_page
-from pytest_rageval.reports.labels.label_sheet import LABEL_SCRIPTS
-from pytest_rageval.reports.labels.review_sheet import REVIEW_SCRIPTS
+from pytest_rageval.reports.labels.label_sheet import LabelSheet
+from pytest_rageval.reports.labels.review_sheet import ReviewSheet
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.assemble import TextPool, embedded_json, longest_that_fits
 from pytest_rageval.reports.page.pages import VARIANT_SCRIPTS
@@ -447,5 +447,5 @@ def test_both_languages_have_the_same_words_with_the_same_places() -> None:
 def test_every_script_is_used() -> None:
     """What lies in the folder and is not inlined would be dead."""
     assets = {path.name for path in Path(assemble.__file__).with_name("assets").iterdir()}
-    scripts = {*assemble.SCRIPTS, *LABEL_SCRIPTS, *REVIEW_SCRIPTS, *VARIANT_SCRIPTS}
+    scripts = {*assemble.SCRIPTS, *LabelSheet.scripts, *ReviewSheet.scripts, *VARIANT_SCRIPTS}
     assert assets == {*scripts, "report.css", "report.html"}

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from pytest_rageval.reports.labels.label_sheet import (
-    LABEL_SCRIPTS,
     LabelRow,
     LabelSheet,
-    label_page_chunks,
-    sheet_csv,
 )
+from pytest_rageval.reports.labels.review_sheet import ReviewSheet
+from pytest_rageval.reports.labels.sheet import Sheet
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.text.printable import unquoted
 
@@ -37,7 +36,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 def test_a_sheet_has_a_blank_label_for_each_row() -> None:
     """Excel takes UTF-8 for what it is by the mark; lines end as RFC 4180 has them."""
-    text = "".join(sheet_csv(SHEET))
+    text = "".join(SHEET.csv())
     assert text.startswith(
         "\ufeffquestion,contexts,answer,id,metric,asked,annotator,label,note,drawn,digest\r\n"
         'How long?,"[1] Five days.\n\n[2] Two,\nor three.",Five.,a,faithfulness,'
@@ -69,7 +68,7 @@ def test_each_row_of_a_table_has_what_is_asked_and_the_words_of_the_levels(
 ) -> None:
     """In one line: a spreadsheet shows no header of a page."""
     sheet = LabelSheet("bot", "tone", levels, ROWS, "tone.csv", **said)
-    text = "".join(sheet_csv(sheet)).removeprefix("\ufeff")
+    text = "".join(sheet.csv()).removeprefix("\ufeff")
     assert {row["asked"] for row in csv.DictReader(io.StringIO(text, newline=""))} == {wanted}
 
 
@@ -80,7 +79,7 @@ def test_a_sheet_of_cells_asks_about_statement_and_source() -> None:
         LabelRow("q/claim-1/contexts[1, 2]", "Q?", ("one", "two"), "it is", "e" * 12, "random"),
     )
     sheet = LabelSheet("bot", "support", (0.0, 0.5, 1.0), rows, "s.csv", has_cells=True)
-    text = "".join(sheet_csv(sheet)).removeprefix("\ufeff")
+    text = "".join(sheet.csv()).removeprefix("\ufeff")
     first, second = csv.DictReader(io.StringIO(text, newline=""))
     assert (first["contexts"], second["contexts"]) == ("two", "[1] one\n\n[2] two")
     assert (unquoted(first["answer"]), first["id"]) == ("=it is", "q/claim-1/contexts[2]")
@@ -95,11 +94,11 @@ def test_a_sheet_of_cells_asks_about_statement_and_source() -> None:
     ).asked
     assert own.startswith("So? none: the source says nothing of it")
     assert "partial" not in own
-    assert data_of("".join(label_page_chunks(sheet)))["names"] == ["none", "partial", "full"]
+    assert data_of("".join(sheet.page()))["names"] == ["none", "partial", "full"]
 
 
 def test_no_cell_of_a_sheet_is_a_formula() -> None:
-    text = "".join(sheet_csv(SHEET)).removeprefix("\ufeff")
+    text = "".join(SHEET.csv()).removeprefix("\ufeff")
     first, second = csv.DictReader(io.StringIO(text, newline=""))
     assert not [cell for cell in (*first.values(), *second.values()) if cell[:1] in set("=+-@\t\r")]
     assert [unquoted(second[name]) for name in ("id", "question", "answer")] == [
@@ -110,7 +109,7 @@ def test_no_cell_of_a_sheet_is_a_formula() -> None:
 
 
 def test_the_page_has_the_rows_and_nothing_of_a_judge() -> None:
-    page = "".join(label_page_chunks(SHEET))
+    page = "".join(SHEET.page())
     assert page.count("<script>") == 1
     data = data_of(page)
     assert data.keys() == {*LabelSheet.__dataclass_fields__, "names", "key"}
@@ -129,13 +128,14 @@ def test_the_page_has_the_rows_and_nothing_of_a_judge() -> None:
     ],
 )
 def test_another_sheet_keeps_its_labels_elsewhere(other: LabelSheet) -> None:
-    first, second = (data_of("".join(label_page_chunks(sheet))) for sheet in (SHEET, other))
+    first, second = (data_of("".join(sheet.page())) for sheet in (SHEET, other))
     assert first["key"] != second["key"]
 
 
-def test_the_page_takes_no_script_that_needs_another() -> None:
+@pytest.mark.parametrize("sheet", [LabelSheet, ReviewSheet])
+def test_the_page_takes_no_script_that_needs_another(sheet: type[Sheet]) -> None:
     """The report's other scripts are not there, and a call of theirs would fail."""
-    rest = "\n".join(assemble.asset(name) for name in set(assemble.SCRIPTS) - set(LABEL_SCRIPTS))
+    rest = "\n".join(map(assemble.asset, set(assemble.SCRIPTS) - set(sheet.scripts)))
     foreign = set(re.findall(r"^(?:async )?function (\w+)", rest, re.MULTILINE))
-    own = "".join(map(assemble.asset, ("label.js", "answer_sheet.js", "label_start.js")))
+    own = "".join(map(assemble.asset, sheet.scripts[-3:]))
     assert set(re.findall(r"(?<![.\w])(\w+)\(", own)) & foreign == set()

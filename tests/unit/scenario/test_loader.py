@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from time import process_time
 
 import pytest
 from load_scenario import load_scenario
@@ -202,14 +201,15 @@ def test_the_rest_of_a_broken_scenario_can_still_be_looked_at(write: Write) -> N
 @pytest.mark.parametrize(
     "rows", ["\n" + "- a\n" * 5_000_000, " [" + "a," * 10_000_000 + "]"], ids=["lines", "flow"]
 )
-def test_rows_by_the_million_belong_into_a_data_file(tmp_path: Path, rows: str) -> None:
-    """[R3] 20 MB of YAML in one list were read for 49 s."""
+def test_rows_by_the_million_belong_into_a_data_file(
+    tmp_path: Path, rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[R3] 20 MB of YAML in one list were read for 49 s; now nobody begins to."""
+    monkeypatch.delattr("pytest_rageval.scenario.loader.decode_scenario")
     path = tmp_path / "s.rageval.yaml"
     path.write_text(f"name: x\nmetrics: [em]\ndataset:{rows}\n", encoding="utf-8")
-    began = process_time()
     with pytest.raises(ScenarioError, match="more than .* put the rows into a data file"):
         load_scenario(path)
-    assert process_time() - began < 5
 
 
 def test_a_document_in_two_spellings_of_one_name_is_refused(write: Write) -> None:

@@ -19,6 +19,6 @@ def test_it_ends_when_it_is_asked_to_or_the_terminal_is_closed(sent: signal.Sign
         waiting = asyncio.create_task(interrupted())
         await asyncio.sleep(0)
         os.kill(os.getpid(), sent)
-        await asyncio.wait_for(waiting, 30.0)
+        await asyncio.wait_for(waiting, 60.0)
 
     asyncio.run(main())

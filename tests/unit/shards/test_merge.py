@@ -92,7 +92,7 @@ def test_what_is_cut_off_or_unfinished_is_missing(tmp_path: Path) -> None:
 def test_the_later_of_one_part_counts(tmp_path: Path) -> None:
     """Even an unfinished one: an older one may be of another state of the system."""
     old = write_shard(tmp_path / "b", "1/2")
-    new = write_shard(tmp_path / "a", "1/2", [0], end={"finished_at": "2026-11-23T11:00:00+00:00"})
+    new = write_shard(tmp_path / "a", "1/2", [0], head={"started_at": "2026-11-23T11:00:00+00:00"})
     other = write_shard(tmp_path / "c", "2/2")
     found = merge(old, new, other)
     assert found.remarks == (f"shard 1/2: {new} counts, not {old}",)

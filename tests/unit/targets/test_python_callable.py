@@ -217,7 +217,7 @@ def test_many_are_asked_at_once() -> None:
     """[A22] One that blocks keeps nobody."""
     import threading
 
-    barrier = threading.Barrier(20, timeout=30.0)
+    barrier = threading.Barrier(20, timeout=60.0)
 
     def blocked(question: str) -> str:
         barrier.wait()

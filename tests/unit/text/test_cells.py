@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from within_a_minute import within_a_minute
 
 from pytest_rageval.text.printable import cells, cut, pad, wrapped
 
@@ -53,9 +52,8 @@ def test_nothing_has_no_lines() -> None:
 
 def test_a_long_word_is_broken_into_lines_one_after_another() -> None:
     """Half a million characters of two cells: 20 to a line of 40, without reading the rest."""
-    begun = time.process_time()
-    lines = wrapped("退" * 500_000 + "款", 40)
-    assert time.process_time() - begun < 5.0
+    with within_a_minute():
+        lines = wrapped("退" * 500_000 + "款", 40)
     assert (len(lines), set(lines[:-1]), lines[-1]) == (25_001, {"退" * 20}, "款")
 
 

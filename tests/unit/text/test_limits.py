@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import numpy
 import pytest
+from within_a_minute import within_a_minute
 
 from pytest_rageval.text.codec import (
     MAX_DEPTH,
@@ -91,9 +91,8 @@ def test_what_follows_a_cut_stays_at_its_place() -> None:
 
 def test_cutting_takes_no_longer_with_open_quotes() -> None:
     """A text without an end, in the hardest form for a pattern: linear."""
-    began = time.perf_counter()
-    cut_json("[" * 100_000 + '"' + "\\" * 1_000_001)
-    assert time.perf_counter() - began < 5.0
+    with within_a_minute():
+        cut_json("[" * 100_000 + '"' + "\\" * 1_000_001)
 
 
 @pytest.mark.parametrize("depth", [*DEPTHS, 64])

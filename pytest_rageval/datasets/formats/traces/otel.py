@@ -122,8 +122,7 @@ def _end(record: Mapping[str, Any], start: int | None) -> int | None:
 
 def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
     for name in _ATTRIBUTES:
-        value = record.get(name)
-        value = value_or_text(value) if isinstance(value, str) else value
+        value = value_or_text(record.get(name))
         if isinstance(value, list):
             return _of_pairs(value)
         if isinstance(value, Mapping):
@@ -186,7 +185,7 @@ def _error(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> str | No
 
 def _take_events(events: Any, attributes: dict[str, Any]) -> None:
     """Put the texts that are in events where newer conventions have them."""
-    events = value_or_text(events) if isinstance(events, str) else events
+    events = value_or_text(events)
     for event in events if isinstance(events, list) else ():
         if not isinstance(event, Mapping):
             continue
@@ -202,9 +201,8 @@ def _take_event(name: str, fields: Mapping[str, Any], attributes: dict[str, Any]
         side = "gen_ai.output.messages" if name == "gen_ai.choice" else "gen_ai.input.messages"
         said = attributes.setdefault(side, [])
         content = first_of(fields, ("content", "message", "gen_ai.event.content"))
-        content = value_or_text(content) if isinstance(content, str) else content
         if isinstance(said, list):
-            said.append({"role": role, "content": content})
+            said.append({"role": role, "content": value_or_text(content)})
     elif name == "db.query.result":
         found = attributes.setdefault("db.query.documents", [])
         text = pick(fields, "db.query.result.document")

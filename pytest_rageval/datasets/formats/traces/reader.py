@@ -11,14 +11,14 @@ from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.formats.delimited import read_delimited
 from pytest_rageval.datasets.formats.parquet import read_parquet
 from pytest_rageval.datasets.formats.traces import otel, tools
-from pytest_rageval.datasets.formats.traces.collected import Collected
+from pytest_rageval.datasets.formats.traces.conventions import conventions_of
 from pytest_rageval.datasets.formats.traces.rows import (
     Trace,
     TraceRow,
     is_of_questions,
     row_of,
 )
-from pytest_rageval.datasets.formats.traces.steps import conventions_of
+from pytest_rageval.datasets.formats.traces.span import Collected
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.text.codec import LimitError, read_json_at
@@ -27,31 +27,17 @@ from pytest_rageval.text.json_value import head_of
 Record = Mapping[str, Any]
 
 
-def _read_batch(record: Record, into: Collected) -> None:
-    for span in otel.spans_of_batch(record):
-        if isinstance(span, Mapping):
-            _read_span(span, into)
-
-
-def _read_span(record: Record, into: Collected) -> None:
-    span = otel.span_of(record)
-    if span is not None:
-        into.add(span)
-    else:
-        into.counts["no ids"] += 1
-
-
 FORMS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, Collected], None]]]] = (
-    (otel.is_batch, _read_batch),
-    (tools.is_mlflow_trace, tools.read_mlflow_trace),
-    (tools.is_mlflow_row, tools.read_mlflow_row),
+    (otel.is_batch, lambda record, into: tools.read_spans(otel.spans_of_batch(record), into)),
+    (tools.is_mlflow_trace, tools.read_mlflow),
+    (tools.is_mlflow_row, tools.read_mlflow),
     (tools.is_langsmith_run, tools.read_langsmith_run),
     (tools.is_langsmith_part, tools.read_langsmith_part),
     (tools.is_langfuse_event, tools.read_langfuse_event),
     (tools.is_langfuse_observation, tools.read_langfuse_observation),
     (tools.is_langfuse_trace, tools.read_langfuse_trace),
     (tools.is_trulens_record, tools.read_trulens_record),
-    (otel.is_span, _read_span),
+    (otel.is_span, lambda record, into: tools.read_spans([record], into)),
     (tools.is_trace_of_spans, tools.read_phoenix_trace),
 )
 """How a record is recognized, and what reads it; the first that fits counts."""

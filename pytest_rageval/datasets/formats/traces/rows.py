@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_rageval.datasets.formats.traces.content import Document, decoded
-from pytest_rageval.datasets.formats.traces.span import Span
-from pytest_rageval.datasets.formats.traces.steps import (
+from pytest_rageval.datasets.formats.traces.conventions import (
     answer_of,
     contexts_of,
     documents_in_output,
@@ -24,6 +23,7 @@ from pytest_rageval.datasets.formats.traces.steps import (
     question_of,
     text_at,
 )
+from pytest_rageval.datasets.formats.traces.span import Span
 
 _SEARCHES: Final = re.compile(
     r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
@@ -118,7 +118,8 @@ def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> Trac
     fields: dict[str, Any] = dict.fromkeys(COLUMNS)
     fields["id"] = trace.id
     fields |= _content(trace, steps)
-    fields |= _costs(steps)
+    for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
+        fields[name] = _sum(steps, name)
     fields["latency_ms"] = _latency(trace.roots)
     fields["model"] = _model(steps)
     for name in ("session", "user", "trace_name"):
@@ -241,12 +242,8 @@ def _before_reranking(
     return rest if len(rest) < len(parts) else rest[:-1]
 
 
-def _costs(steps: Sequence[Span]) -> dict[str, int | float | None]:
-    """Return tokens and cost, summed over the calls of models; a call inside one counts once."""
-    return {name: _sum(steps, name) for name in ("prompt_tokens", "completion_tokens", "cost_usd")}
-
-
 def _sum(steps: Sequence[Span], name: str) -> int | float | None:
+    """Return tokens or cost, summed over the calls of models; a call inside one counts once."""
     models = {span.span_id: span for span in steps if span.kind == "llm"}
     by_id = {span.span_id: span for span in steps}
     numbers = {own: number_at(span, name) for own, span in models.items()}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import value_or_text
-from pytest_rageval.datasets.formats.traces.collected import Collected
 from pytest_rageval.datasets.formats.traces.otel import span_of
 from pytest_rageval.datasets.formats.traces.span import (
+    Collected,
     Span,
     as_number,
     first_of,
@@ -20,27 +20,24 @@ from pytest_rageval.datasets.formats.traces.span import (
 
 Record = Mapping[str, Any]
 
-_MS: Final = 10**6
-
-
-def _spelled(value: Any) -> Any:
-    return value_or_text(value) if isinstance(value, str) else value
-
 
 def _items(value: Any) -> list[Record]:
-    value = _spelled(value)
+    value = value_or_text(value)
     return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
 def _inner(value: Any, into: Collected) -> list[Record]:
     """Return the spans in a cell or list of a trace; a cell that cannot be read is counted."""
-    if isinstance(value, str) and value.strip() and not isinstance(_spelled(value), list):
+    if isinstance(value, str) and value.strip() and not isinstance(value_or_text(value), list):
         into.counts["cells"] += 1
     return _items(value)
 
 
-def _add_spans(spans: list[Record], trace_id: str, into: Collected) -> None:
-    for record in spans:
+def read_spans(records: Iterable[Any], into: Collected, trace_id: str = "") -> None:
+    """Add spans of OpenTelemetry's data model; those without ids are counted."""
+    for record in records:
+        if not isinstance(record, Mapping):
+            continue
         span = span_of(record, trace_id)
         if span is not None:
             into.add(span)
@@ -62,14 +59,6 @@ def is_mlflow_trace(record: Record) -> bool:
     )
 
 
-def read_mlflow_trace(record: Record, into: Collected) -> None:
-    """Add the spans and the assessments of a trace."""
-    info = record["info"]
-    trace_id = str(first_of(info, ("trace_id", "request_id")))
-    _note_mlflow(trace_id, info, into)
-    _add_mlflow(trace_id, _items(record["data"]["spans"]), info, record["data"], into)
-
-
 def is_mlflow_row(record: Record) -> bool:
     """Return whether a record is a row of MLflow's search_traces."""
     return (
@@ -80,24 +69,29 @@ def is_mlflow_row(record: Record) -> bool:
     )
 
 
-def read_mlflow_row(record: Record, into: Collected) -> None:
-    """Add the spans and the assessments of a row."""
-    trace_id = str(first_of(record, ("trace_id", "request_id")))
-    _note_mlflow(trace_id, record, into)
-    _add_mlflow(trace_id, _inner(record["spans"], into), record, record, into)
+def read_mlflow(record: Record, into: Collected) -> None:
+    """Add the spans and the assessments of a trace, which may be a row."""
+    is_whole = is_mlflow_trace(record)
+    info, data = (record["info"], record["data"]) if is_whole else (record, record)
+    trace_id = str(first_of(info, ("trace_id", "request_id")))
+    _note_mlflow(trace_id, info, into)
+    spans = _inner(data["spans"], into)
+    read_spans(spans, into, trace_id)
+    if not spans:  # where spans are kept elsewhere, the trace has what went in and came out
+        _add_mlflow(trace_id, info, data, into)
 
 
 def _note_mlflow(trace_id: str, info: Record, into: Collected) -> None:
     """Note what is known of a trace beside its spans: metadata, tags and assessments."""
-    metadata = _spelled(first_of(info, ("trace_metadata", "request_metadata")))
+    metadata = value_or_text(first_of(info, ("trace_metadata", "request_metadata")))
     if isinstance(metadata, Mapping):
         into.say(trace_id, "session", metadata.get("mlflow.trace.session"))
         into.say(trace_id, "user", metadata.get("mlflow.trace.user"))
-        usage = _spelled(metadata.get("mlflow.trace.tokenUsage"))
+        usage = value_or_text(metadata.get("mlflow.trace.tokenUsage"))
         if isinstance(usage, Mapping):
             into.say(trace_id, "prompt_tokens", usage.get("input_tokens"))
             into.say(trace_id, "completion_tokens", usage.get("output_tokens"))
-    tags = _spelled(info.get("tags"))
+    tags = value_or_text(info.get("tags"))
     if isinstance(tags, Mapping):
         into.say(trace_id, "trace_name", tags.get("mlflow.traceName"))
     for assessment in _items(info.get("assessments")):
@@ -111,22 +105,18 @@ def _read_assessment(trace_id: str, assessment: Record, into: Collected) -> None
     into.expect(trace_id, name, pick(assessment, "expectation.value"))
 
 
-def _add_mlflow(
-    trace_id: str, spans: list[Record], info: Record, texts: Record, into: Collected
-) -> None:
-    _add_spans(spans, trace_id, into)
-    if not spans:  # where spans are kept elsewhere, the trace has what went in and came out
-        start = time_ns(first_of(info, ("request_time", "timestamp_ms")))
-        lasted = first_of(info, ("execution_duration", "execution_time_ms"))
-        state = str(first_of(info, ("state", "status")))
-        given = {
-            "mlflow.spanInputs": texts.get("request"),
-            "mlflow.spanOutputs": texts.get("response"),
-        }
-        span = Span(trace_id, trace_id, "", "", given, start, _after(start, lasted, _MS))
-        span.error = "" if state.upper().endswith("ERROR") else None
-        span.is_trace = True
-        into.add(span)
+def _add_mlflow(trace_id: str, info: Record, texts: Record, into: Collected) -> None:
+    start = time_ns(first_of(info, ("request_time", "timestamp_ms")))
+    lasted = first_of(info, ("execution_duration", "execution_time_ms"))
+    state = str(first_of(info, ("state", "status")))
+    given = {
+        "mlflow.spanInputs": texts.get("request"),
+        "mlflow.spanOutputs": texts.get("response"),
+    }
+    span = Span(trace_id, trace_id, "", "", given, start, _after(start, lasted, 10**6))
+    span.error = "" if state.upper().endswith("ERROR") else None
+    span.is_trace = True
+    into.add(span)
 
 
 def _after(start: int | None, lasted: Any, unit: int) -> int | None:
@@ -170,10 +160,10 @@ def read_langsmith_run(record: Record, into: Collected, trace_id: str = "") -> N
         )
     )
     if not record.get("parent_run_id"):
-        stats = _spelled(record.get("feedback_stats"))
+        stats = value_or_text(record.get("feedback_stats"))
         for name, found in stats.items() if isinstance(stats, Mapping) else ():
             into.score(trace, name, found.get("avg") if isinstance(found, Mapping) else found)
-        into.expect(trace, "reference", _expected(_spelled(record.get("reference_outputs"))))
+        into.expect(trace, "reference", _expected(value_or_text(record.get("reference_outputs"))))
     for child in _inner(record.get("child_runs"), into):
         if is_langsmith_run(child):
             read_langsmith_run(child, into, trace)
@@ -345,9 +335,7 @@ def read_trulens_record(record: Record, into: Collected) -> None:
     span.tool, span.is_trace = "TruLens records", True
     into.add(span)
     for column, value in record.items():
-        if column not in _OF_TRULENS and not column.endswith(
-            ("_calls", "direction", "cost in USD")
-        ):
+        if column not in _OF_TRULENS and not column.endswith(_BESIDE_SCORES):
             into.score(trace, column, _flag(value))
 
 
@@ -376,7 +364,7 @@ def finish(into: Collected) -> None:
 def read_phoenix_trace(record: Record, into: Collected) -> None:
     """Add the spans of a trace of Phoenix's or Jaeger's REST."""
     trace = plain_id(first_of(record, ("trace_id", "traceId", "traceID")))
-    _add_spans(_items(record.get("spans")), trace, into)
+    read_spans(_items(record.get("spans")), into, trace)
 
 
 def is_trace_of_spans(record: Record) -> bool:

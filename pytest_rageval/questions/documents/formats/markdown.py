@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
-from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
-from pytest_rageval.questions.documents.cut import cut
-from pytest_rageval.questions.documents.encoding import read_text
+from pytest_rageval.questions.documents.base import DocumentFormat, Part
+from pytest_rageval.questions.documents.cut import read_by
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
@@ -112,9 +110,4 @@ def plain_title(title: str) -> str:
 _MARKS: Final = dict.fromkeys(map(ord, "*`"))
 
 
-def _read(path: Path) -> ReadFile:
-    text = read_text(path)
-    return cut(text, markdown_parts(text))
-
-
-FORMATS = (DocumentFormat("Markdown", ("md", "markdown", "mdx"), _read),)
+FORMATS = (DocumentFormat("Markdown", ("md", "markdown", "mdx"), read_by(markdown_parts)),)

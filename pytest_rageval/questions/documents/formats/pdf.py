@@ -17,6 +17,7 @@ from pytest_rageval.questions.documents.base import (
     UnreadableError,
 )
 from pytest_rageval.questions.documents.cut import cut
+from pytest_rageval.questions.documents.encoding import with_line_feeds
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 from pytest_rageval.stats.wording import counted
 
@@ -34,17 +35,13 @@ def _read(path: Path) -> ReadFile:
             reader = pypdf.PdfReader(stream)
             if reader.is_encrypted and not reader.decrypt(""):
                 raise UnreadableError("encrypted: it opens with a password only")
-            pages = [_with_line_feeds(page.extract_text()) for page in reader.pages]
+            pages = [with_line_feeds(page.extract_text()) for page in reader.pages]
             bookmarks = _bookmarks(reader)
     except (UnreadableError, OSError):
         raise
     except Exception as error:  # anyone's file: pypdf raises what its broken parts lead to
         raise UnreadableError(f"a broken PDF: {describe_error(error)}") from error
     return _of_pages(pages, bookmarks)
-
-
-def _with_line_feeds(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _of_pages(pages: Sequence[str], bookmarks: Mapping[int, Sequence[Bookmark]]) -> ReadFile:

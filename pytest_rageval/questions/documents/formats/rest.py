@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
-from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
-from pytest_rageval.questions.documents.cut import cut, width
-from pytest_rageval.questions.documents.encoding import read_text
+from pytest_rageval.questions.documents.base import DocumentFormat, Part
+from pytest_rageval.questions.documents.cut import read_by, width
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
@@ -122,9 +120,4 @@ def _indent(line: Line) -> int:
     return len(line.text) - len(line.text.lstrip())
 
 
-def _read(path: Path) -> ReadFile:
-    text = read_text(path)
-    return cut(text, rest_parts(text))
-
-
-FORMATS = (DocumentFormat("reST", ("rst", "rest"), _read),)
+FORMATS = (DocumentFormat("reST", ("rst", "rest"), read_by(rest_parts)),)

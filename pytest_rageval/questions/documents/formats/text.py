@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
-from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
-from pytest_rageval.questions.documents.cut import cut, width
-from pytest_rageval.questions.documents.encoding import read_text
+from pytest_rageval.questions.documents.base import DocumentFormat, Part
+from pytest_rageval.questions.documents.cut import read_by, width
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _RULES: Final = "=-~*#^"
@@ -97,9 +95,4 @@ def _has_text(lines: Sequence[Line], at: int, may_be: Mapping[int, int]) -> bool
     return after < len(lines) and may_be.get(after, 99) > may_be[at]
 
 
-def _read(path: Path) -> ReadFile:
-    text = read_text(path)
-    return cut(text, text_parts(text))
-
-
-FORMATS = (DocumentFormat("text", ("txt", "text"), _read),)
+FORMATS = (DocumentFormat("text", ("txt", "text"), read_by(text_parts)),)

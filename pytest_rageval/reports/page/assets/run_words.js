@@ -342,7 +342,7 @@ function lackingSaid(_, gone, firstGone, held, firstHeld) {
   return `回答缺少要点：${parts.filter(Boolean).join("，")}`;
 }
 
-/** The English of pytest_rageval/engine/scoring/cause.py, and of claim_cause.py beside it. */
+/** The English of pytest_rageval/engine/scoring/cause.py. */
 const CAUSE_WORDS = [
   [LACKING, lackingSaid],
   [/^the documents hold no answer, and the answer gives one$/, "文档中没有答案，回答却给出了一个"],

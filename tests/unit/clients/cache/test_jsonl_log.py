@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from pytest_rageval.clients.jsonl_log import JsonlLog
 
-ONE, TWO = "1" * 64, "2" * 64
+ONE, TWO, THREE = "1" * 64, "2" * 64, "3" * 64
 
 
 def line(sha256: str, value: int) -> str:
@@ -45,16 +47,30 @@ def test_a_line_is_taken_when_its_end_has_come(tmp_path: Path) -> None:
     assert value(segments, TWO) == 2
 
 
-def test_a_file_made_within_the_resolution_of_the_clock_is_found(tmp_path: Path) -> None:
-    """Two files of peers, and a folder whose time does not tell that there is a second one."""
+def test_a_file_made_within_the_resolution_of_the_clock_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files of peers, and a folder whose time does not tell that there is a second one.
+
+    Whatever that time is: the machine's may be set. Once it is known for long, none is looked for.
+    """
+    clock = [5]
+    stands = SimpleNamespace(monotonic_ns=lambda: clock[0])
+    monkeypatch.setattr("pytest_rageval.clients.jsonl_log.time", stands)
     segments = open_segments(tmp_path)
-    (tmp_path / "1-run-x.k.jsonl").write_text(line(ONE, 1))
-    now = time.time_ns()
-    os.utime(tmp_path, ns=(now, now))
+
+    def add(peer: str, sha256: str, number: int) -> None:
+        (tmp_path / f"1-run-{peer}.k.jsonl").write_text(line(sha256, number))
+        os.utime(tmp_path, ns=(10**18, 10**18))
+
+    add("x", ONE, 1)
     assert (value(segments), value(segments, TWO)) == (1, None)
-    (tmp_path / "1-run-y.k.jsonl").write_text(line(TWO, 2))
-    os.utime(tmp_path, ns=(now, now))
+    add("y", TWO, 2)
     assert value(segments, TWO) == 2
+    clock[0] += 200_000_000
+    assert value(segments, THREE) is None
+    add("z", THREE, 3)
+    assert value(segments, THREE) is None
 
 
 def test_files_of_other_runs_are_read_once_at_the_beginning(tmp_path: Path) -> None:

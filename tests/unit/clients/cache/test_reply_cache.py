@@ -116,6 +116,21 @@ def test_without_a_folder_there_is_no_cache() -> None:
     assert Cache(RunSettings(cache_mode="readwrite")).mode == "off"
 
 
+@pytest.mark.parametrize("earlier", ["2", "9998", "9999"])
+def test_what_a_refresh_has_replaced_does_not_come_back_by_a_clock_set_back(
+    tmp_path: Path, earlier: str
+) -> None:
+    """Its file sorts after all that were there; one that ends the calendar is no reason to fail."""
+    keep(tmp_path)
+    the_file(tmp_path).rename(tmp_path / f"{earlier:0>4}1231T235959-999999-x-1.reply.jsonl")
+    (tmp_path / "recorded.reply.jsonl").write_text("")  # a name that is no time
+    new = open_cache(tmp_path, "refresh")
+    new.put("reply", key(), {"text": "no"})
+    new.close()
+    found = open_cache(tmp_path).get("reply", key().sha256)
+    assert found == (VALUE if earlier == "9999" else {"text": "no"})
+
+
 def test_refresh_takes_only_what_its_own_run_has_written(tmp_path: Path) -> None:
     keep(tmp_path / "cache")
     run = RunSettings(

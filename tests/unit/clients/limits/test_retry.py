@@ -305,4 +305,4 @@ def test_cancelling_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(asyncio.wait_for(main(), 30.0))
+    asyncio.run(asyncio.wait_for(main(), 60.0))

@@ -36,7 +36,7 @@ def play(work: Callable[[Questions], Awaitable[None]]) -> None:
     async def main() -> None:
         await work(Questions())
 
-    asyncio.run(asyncio.wait_for(main(), 30.0))
+    asyncio.run(asyncio.wait_for(main(), 60.0))
 
 
 def test_one_asks_and_all_get_the_answer() -> None:

@@ -17,7 +17,7 @@ def with_slots(limit: int, work: Callable[[Slots], Awaitable[object]]) -> None:
         assert [await slots.acquire() for _ in range(limit)]  # none was lost
         slots.close()
 
-    asyncio.run(asyncio.wait_for(main(), 30.0))
+    asyncio.run(asyncio.wait_for(main(), 60.0))
 
 
 def test_never_more_than_the_limit_and_first_come_first_served() -> None:

@@ -10,7 +10,14 @@ from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.errors import BadRequestError
 from pytest_rageval.clients.reply_form import ReplyFormats, in_words, response_format
 
-REFUSED = BadRequestError("no", "response_format.type json_schema is not supported")
+
+def refused(says: str) -> BadRequestError:
+    error = BadRequestError("no")
+    error.names = says
+    return error
+
+
+REFUSED = refused("response_format.type json_schema is not supported")
 SCHEMA: dict[str, Any] = {
     "title": "Verdicts",
     "$defs": {"One": {"type": "object", "properties": {"verdict": {"type": "integer"}}}},
@@ -37,7 +44,7 @@ def test_a_refused_form_is_left_for_good_one_step_at_a_time() -> None:
 
 def test_a_refusal_that_is_about_something_else_changes_nothing() -> None:
     forms = ReplyFormats("auto")
-    assert not forms.steps_down("json_schema", BadRequestError("no", "context length exceeded"))
+    assert not forms.steps_down("json_schema", refused("context length exceeded"))
     assert forms.form == "json_schema"
 
 

@@ -789,9 +789,11 @@ def test_a_cell_of_spans_that_cannot_be_read_is_named(load: Load) -> None:
         {"question": "q", "answer": "a", "references": "a", "trace_id": "t", "span_id": "s"},
         {"trace_id": "t", "question": "q", "answer": "a", "references": "a", "start_time": 5},
         {"id": "1", "type": "SPAN", "question": "q", "answer": "a", "references": "a"},
+        {**chain(), "question": "q", "answer": "a", "references": ["a"]},
     ],
 )
 def test_rows_with_ids_of_traces_are_rows(load: Load, row: dict[str, Any]) -> None:
+    """Also a whole span with a question and an answer of its own: no row is lost to a trace."""
     (case,) = load("rows.jsonl", lines(row)).cases
     assert isinstance(case, Sample)
     assert case.answer == "a"
@@ -829,13 +831,3 @@ def test_what_a_failed_retrieval_found_counts_only_alone(fields: Fields) -> None
     again = search("second", "d1", parent="root", begins=2)
     assert fields(chain(), failed, again)["retrieved_ids"] == ("d1",)
     assert fields(chain(), failed)["retrieved_ids"] == ("bad",)
-
-
-def test_rows_with_ids_of_spans_are_still_rows(load: Load) -> None:
-    """Data that name a question and an answer of their own: no row is lost to another's trace."""
-    rows = [
-        {**chain(f"s{at}"), "question": f"Who {at}?", "answer": "you", "references": ["you"]}
-        for at in range(3)
-    ]
-    cases = load("rows.jsonl", lines(*rows)).cases
-    assert [case.question for case in cases] == ["Who 0?", "Who 1?", "Who 2?"]

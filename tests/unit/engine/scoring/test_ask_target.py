@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ class Fake:
 
 
 def plan(target: Any, **fields: Any) -> TargetPlan:
-    settings = ClientSettings("m", role="target", timeout_s=2.0, retries=0)
+    settings = ClientSettings("m", role="target", timeout_s=60.0, retries=0)
     names = ("timeout_s", "retries", "max_wait_s", "concurrency", "rpm")
     limits = {name: fields.pop(name) for name in names if name in fields}
     made = TargetPlan("app", frozenset(), replace(settings, **limits), make=lambda: target)
@@ -153,7 +154,7 @@ def test_every_failure_is_an_error_with_its_words(error: BaseException, message:
 
 def test_a_target_that_hangs_is_left_alone() -> None:
     """[A21]"""
-    target = Fake(Answer("late"), wait_s=5.0)
+    target = Fake(Answer("late"), wait_s=600.0)
     found = once(target, timeout_s=0.05)
     assert found.error == "app: did not answer within 0.05 s (timeout_s)"
     assert target.open == 0  # cancelled
@@ -190,14 +191,16 @@ def test_what_fails_in_passing_is_asked_again() -> None:
         assert len(target.asked) == 1
 
 
-def test_the_latency_is_that_of_the_answer_alone() -> None:
-    """Neither of failed attempts nor of waiting for one's turn."""
-    target = Fake(Answer("a"), wait_s=0.05)
+def test_the_latency_is_that_of_the_answer_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of failed attempts nor of waiting for one's turn: by a clock that answers move."""
+    target = Fake(Answer("a"))
+    answered = SimpleNamespace(perf_counter=lambda: 10.0 * (len(target.asked) - target.open))
+    monkeypatch.setattr("pytest_rageval.engine.scoring.ask_target.time", answered)
     samples = [Sample(f"s{at}", question="q") for at in range(6)]
     with answering(plan(target, concurrency=1)) as ask:
         found = ask(*samples)
     assert target.most == 1
-    assert all(0.04 <= (one.latency_s or 0.0) < 0.2 for one in found)
+    assert [one.latency_s for one in found] == [10.0] * 6
     assert target.asked == [sample.id for sample in samples]
 
 
@@ -210,15 +213,6 @@ def test_a_server_that_asks_to_wait_stops_all() -> None:
         found = ask(*samples)
     assert [one.error for one in found] == [None] * 3
     assert target.times[1] - target.times[0] >= 0.2
-
-
-def test_a_target_that_only_says_429_is_asked_twelve_times() -> None:
-    """[R1] Rate limits do not count against ``retries``, but against ``max_wait_s`` and these."""
-    target = Fake(RateLimitError("429", is_transient=True, retry_after_s=-1.0))
-    assert once(target, retries=0).error == (
-        "app: 429 (12 attempts; a call sends 12 requests at most)"
-    )
-    assert len(target.asked) == 12
 
 
 def test_a_target_is_not_waited_for_longer_than_max_wait_s() -> None:

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from pytest_rageval.engine.scoring import event_loop as runner_module
-from pytest_rageval.engine.scoring.event_loop import EventLoop
+from pytest_rageval.engine.scoring import window as runner_module
+from pytest_rageval.engine.scoring.window import EventLoop
 
 NAME = "rageval-loop"
 
@@ -46,7 +46,7 @@ def test_nothing_runs_before_something_is_submitted(runner: EventLoop) -> None:
 
 
 def test_everything_runs_in_one_thread_beside_the_main_one(runner: EventLoop) -> None:
-    first, second = (runner.submit(where()).result(30) for _ in range(2))
+    first, second = (runner.submit(where()).result(60) for _ in range(2))
     assert first is second
     assert first in loops()
     assert first.daemon
@@ -55,7 +55,7 @@ def test_everything_runs_in_one_thread_beside_the_main_one(runner: EventLoop) ->
 def test_a_function_is_called_in_the_same_thread(runner: EventLoop) -> None:
     threads: list[threading.Thread] = []
     runner.call(lambda: threads.append(threading.current_thread()))
-    assert runner.submit(where()).result(30) is threads[0]
+    assert runner.submit(where()).result(60) is threads[0]
 
 
 def test_an_exception_reaches_who_waits(runner: EventLoop) -> None:
@@ -63,7 +63,7 @@ def test_an_exception_reaches_who_waits(runner: EventLoop) -> None:
         raise LookupError("nothing here")
 
     with pytest.raises(LookupError, match="nothing here"):
-        runner.submit(fails()).result(30)
+        runner.submit(fails()).result(60)
 
 
 def test_closing_cancels_what_runs_before_it_closes_what_was_opened(runner: EventLoop) -> None:
@@ -75,7 +75,7 @@ def test_closing_cancels_what_runs_before_it_closes_what_was_opened(runner: Even
     runner.on_close(lambda: close("first"))
     runner.on_close(lambda: close("second"))
     runner.submit(forever(log))
-    runner.submit(where()).result(30)
+    runner.submit(where()).result(60)
     loop = runner.loop
     runner.close()
     assert log == ["cancelled", "first", "second"]
@@ -88,7 +88,7 @@ def test_what_stops_comes_before_what_is_cancelled(runner: EventLoop) -> None:
     log: list[str] = []
     runner.on_stop(lambda: log.append("stopped"))
     runner.submit(forever(log))
-    runner.submit(where()).result(30)
+    runner.submit(where()).result(60)
     runner.close()
     assert log == ["stopped", "cancelled"]
 
@@ -108,7 +108,7 @@ def test_closing_twice_closes_once(runner: EventLoop) -> None:
         log.append("closed")
 
     runner.on_close(close)
-    runner.submit(where()).result(30)
+    runner.submit(where()).result(60)
     runner.close()
     runner.close()
     assert log == ["closed"]
@@ -128,13 +128,13 @@ def test_asynchronous_generators_are_finished(runner: EventLoop) -> None:
         kept.append(numbers())
         return await anext(kept[0])
 
-    assert runner.submit(take_one()).result(30) == 1
+    assert runner.submit(take_one()).result(60) == 1
     runner.close()
     assert log == ["finished"]
 
 
 def test_a_closed_runner_takes_nothing_more(runner: EventLoop) -> None:
-    runner.submit(where()).result(30)
+    runner.submit(where()).result(60)
     runner.close()
     work = where()
     with pytest.raises(RuntimeError, match="closed"):
@@ -176,10 +176,10 @@ def test_a_coroutine_that_ignores_its_cancellation_does_not_hang_the_run(
                 await asyncio.sleep(0.01)
 
     runner.submit(stubborn())
-    runner.submit(where()).result(30)
+    runner.submit(where()).result(60)
     closing = threading.Thread(target=_close_quietly, args=(runner,))
     closing.start()
-    closing.join(30)
+    closing.join(60)
     released.set()
     assert not closing.is_alive()
     assert loops() == []
@@ -207,5 +207,5 @@ def test_no_task_of_anyones_ends_the_loop_for_all_others(
         return "went on"
 
     other = runner.submit(asyncio.sleep(0.2, "done"))
-    assert runner.submit(starts_a_task()).result(30) == "enough"
-    assert other.result(30) == "done"
+    assert runner.submit(starts_a_task()).result(60) == "enough"
+    assert other.result(60) == "done"

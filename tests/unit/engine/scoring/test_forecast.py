@@ -19,7 +19,7 @@ from pytest_rageval.clients.score_cache import ScoreCache
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.engine.scoring.answer_cache import AnswerCache
+from pytest_rageval.engine.scoring.ask_target import AnswerCache
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.errors import ScenarioError

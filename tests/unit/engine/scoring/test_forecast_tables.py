@@ -20,7 +20,7 @@ from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.clients.tokens import CachedCall
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.engine.scoring.answer_cache import AnswerCache
+from pytest_rageval.engine.scoring.ask_target import AnswerCache
 from pytest_rageval.engine.scoring.counting_models import CountingJudge, Known, ModelUse
 from pytest_rageval.engine.scoring.forecast import forecast
 from pytest_rageval.engine.scoring.judge_sample import judge_sample

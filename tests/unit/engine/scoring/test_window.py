@@ -12,8 +12,7 @@ import pytest
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.slots import LocalPool, Slots
 from pytest_rageval.engine.scoring import window as ahead_module
-from pytest_rageval.engine.scoring.event_loop import EventLoop
-from pytest_rageval.engine.scoring.window import Judgement, SampleWindow
+from pytest_rageval.engine.scoring.window import EventLoop, Judgement, SampleWindow
 from pytest_rageval.extras import loading
 from pytest_rageval.model import Sample, Score
 
@@ -112,7 +111,7 @@ def test_a_judgement_has_the_scores_and_the_time_it_took(runner: EventLoop) -> N
     found = SampleWindow(runner, slow, 1).wait(SAMPLES[0], nothing)
     assert found.scores == {"m": Score("m", 0.7)}
     # A clock that is coarse may call 0.03 s a little less.
-    assert 0.02 < found.latency_s < 5.0
+    assert 0.02 < found.latency_s < 60.0
 
 
 def test_what_was_not_fed_is_judged_when_it_is_waited_for(
@@ -290,12 +289,15 @@ def test_a_judgement_is_not_kept_once_it_was_given_out(
     """A run of 100,000 samples must not hold the scores of all of them twice."""
     import gc
 
+    def judgements() -> list[Judgement]:
+        return [held for held in gc.get_objects() if isinstance(held, Judgement) and held.scores]
+
+    others = {id(judgement) for judgement in judgements()}  # of other tests in this process
     for sample in SAMPLES:
         ahead.wait(sample, nothing)
     settle(runner)
     gc.collect()
-    kept = [one for one in gc.get_objects() if isinstance(one, Judgement) and one.scores]
-    assert kept == []
+    assert [judgement for judgement in judgements() if id(judgement) not in others] == []
 
 
 def test_judging_runs_beside_the_main_thread(runner: EventLoop) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_rageval.metrics.support.claims_reply import ClaimsReply
+from pytest_rageval.metrics.support.prompts import ClaimsReply
 
 TEXT = "The tower opened in 1889. It is 330 m high."
 LONG = " ".join(f"Room {number} has two beds." for number in range(1, 13))

@@ -17,8 +17,8 @@ from pytest_rageval.plugin.collect.scenario_file import (
     _may_take_a_fixture,
     _warn,
     case_marks,
-    tag_name,
 )
+from pytest_rageval.plugin.names import tag_name
 
 MakePlan = Callable[..., Plan]
 

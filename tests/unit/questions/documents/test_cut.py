@@ -157,20 +157,17 @@ def test_every_character_of_a_plain_text_is_in_a_passage_a_heading_or_too_short(
 
 
 _MEASURED = """
-import sys, time, tracemalloc
+import sys, tracemalloc
 from pathlib import Path
 from pytest_rageval.questions.documents.read import read_documents
-start = time.process_time()
-found = read_documents(Path(sys.argv[1]))
-seconds = time.process_time() - start
 tracemalloc.start()
-read_documents(Path(sys.argv[1]))
-print(len(found.passages), seconds, tracemalloc.get_traced_memory()[1] / 2**20)
+found = read_documents(Path(sys.argv[1]))
+print(len(found.passages), tracemalloc.get_traced_memory()[1] / 2**20)
 """
 
 
 @pytest.mark.full
-def test_ten_thousand_passages_take_seconds_and_little_memory(tmp_path: Path) -> None:
+def test_ten_thousand_passages_take_little_memory(tmp_path: Path) -> None:
     """Some 20 MB in 95 files; in a process of its own, which has loaded nothing else."""
     for number in range(95):
         sections = [
@@ -180,7 +177,6 @@ def test_ten_thousand_passages_take_seconds_and_little_memory(tmp_path: Path) ->
         (tmp_path / f"{number}.md").write_text("# Book\n\n" + "\n\n".join(sections), "utf-8")
     command = [sys.executable, "-c", _MEASURED, str(tmp_path)]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    count, seconds, peak_mb = map(float, out.split())
+    count, peak_mb = map(float, out.split())
     assert count >= 10_000
-    assert seconds < 10
     assert peak_mb < 300

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from within_a_minute import within_a_minute
 
 from pytest_rageval.questions.base import Documents
-from pytest_rageval.questions.documents.files import find_files
-from pytest_rageval.questions.documents.read import read_documents
+from pytest_rageval.questions.documents.read import find_files, read_documents
 
 Read = Callable[..., Documents]
 TEXT = "You may send back any kettle within thirty days, unless its seal is broken by you."
@@ -171,25 +170,41 @@ def test_a_long_line_and_deep_html_are_read(read: Read) -> None:
 
 @pytest.mark.parametrize("unit", ["<", "<!", "<a ", "</", '<a b="', "<!--", "<![CDATA[", "<?"])
 def test_broken_html_takes_no_time(read: Read, unit: str) -> None:
-    """200,000 tags that never end took minutes; a defect shows as a test that does."""
-    found = read({"a.html": f"<p>{TEXT}</p>" + unit * 200_000})
+    """200,000 tags that never end took minutes."""
+    with within_a_minute():
+        found = read({"a.html": f"<p>{TEXT}</p>" + unit * 200_000})
     assert found.passages[0].text.startswith(TEXT)
 
 
-def test_many_links_are_followed_in_little_time(tmp_path: Path) -> None:
-    """Stores of large files put a link in place of each; 20,000 took ten seconds of comparing."""
+class Name(str):
+    """A name that counts how often any is compared."""
+
+    times = 0
+
+    def __radd__(self, prefix: str) -> Name:
+        return Name(f"{prefix}{self}")
+
+    def __lt__(self, other: str) -> bool:
+        Name.times += 1
+        return super().__lt__(other)
+
+
+def test_many_links_are_compared_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores of large files put a link in place of each; all were sorted again for each.
+
+    A heap of 2,000 has 11 levels, with two comparisons at each.
+    """
     (tmp_path / "a.md").write_text("text", "utf-8")
-    for number in range(20_000):
+    for number in range(2_000):
         (tmp_path / f"{number}.md").symlink_to("a.md")
-    start = time.process_time()
+    monkeypatch.setattr("pytest_rageval.questions.documents.read.plain_name", Name)
     assert list(find_files(tmp_path).files) == ["a.md"]
-    assert time.process_time() - start < 5.0
+    assert 2_000 < Name.times < 2_000 * 11 * 2
 
 
 def test_a_table_with_many_columns_takes_little_time(tmp_path: Path) -> None:
     """Each name was looked for among all names before it: 20,000 columns took seven seconds."""
-    names = ",".join(f"c{number}" for number in range(20_000))
-    (tmp_path / "a.csv").write_text(f"{names}\n" + "1," * 19_999 + "1\n", "utf-8")
-    start = time.process_time()
-    assert read_documents(tmp_path).passages == []
-    assert time.process_time() - start < 3.0
+    names = ",".join(f"c{number}" for number in range(100_000))
+    (tmp_path / "a.csv").write_text(f"{names}\n" + "1," * 99_999 + "1\n", "utf-8")
+    with within_a_minute():
+        assert read_documents(tmp_path).passages == []
