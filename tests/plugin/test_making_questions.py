@@ -447,6 +447,10 @@ def test_quotes_that_the_documents_lost_are_said(documents: Documents) -> None:
         (["--rag-questions=0"], "*expected a whole number from 1 on*"),
         (["--rag-questions=3", "--rag-set=questions.types={sngle: 1}"], "*unknown type 'sngle'*"),
         (["--rag-questions=3", "--rag-set=questions.types={single: -1}"], "*shares from 0 on*"),
+        (
+            ["--rag-questions=3", "--rag-set=questions.types={single: a, comparison: 1}"],
+            "*shares *",
+        ),
         (["--rag-questions=3", "--rag-set=dataset.limit=3"], "*--rag-set dataset.limit=3: with*"),
         (["--rag-questions=3", "--rag-set=judge.reasks=many"], "*judge.reasks*"),
         (["--rag-questions=3", "--rag-ci=hudson"], "*--rag-ci=hudson: expected github*"),

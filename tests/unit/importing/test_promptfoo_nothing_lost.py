@@ -147,6 +147,24 @@ tests:
     ]
 
 
+def test_answers_and_metadata_that_cannot_be_taken_are_listed(tmp_path: Path) -> None:
+    """Answers are taken where all tests have one: else a target would answer some of them."""
+    found = imported(
+        tmp_path,
+        ASKED
+        + """\
+tests:
+  - {vars: {question: q0}, providerOutput: yes, assert: [{type: contains, value: a}]}
+  - {vars: {question: q1}, metadata: red, assert: [{type: contains, value: a}]}
+""",
+    )
+    assert [row.get("answer") for row in found.rows] == [None, None]
+    assert found.notes == [
+        ("bot.yaml:5", "metadata: is no mapping: 'red'"),
+        ("bot.yaml:4", "providerOutput: others have none; all are asked"),
+    ]
+
+
 @pytest.mark.parametrize("given", ["[{vars: {question: x}}]", "text.yaml"])
 def test_a_default_test_that_is_no_mapping_is_listed(tmp_path: Path, given: str) -> None:
     """[E22] In the file or in one of its own."""

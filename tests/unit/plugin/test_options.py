@@ -54,6 +54,8 @@ def test_a_command_that_is_left_over_is_wrong_use(
     refuse_pairs(config_of(tmp_path, *words))
     (tmp_path / "words.txt").write_text("\n".join(words))
     refuse_pairs(config_of(tmp_path, addopts=words, typed=["-q", "@words.txt"]))
+    (tmp_path / "words.txt").write_bytes("\n".join([*words, "größer"]).encode("latin-1"))
+    refuse_pairs(config_of(tmp_path, addopts=words, typed=["-q", "@words.txt"]))
     with pytest.raises(pytest.UsageError) as caught:
         refuse_pairs(config_of(tmp_path, addopts=words))
     where = f"{command.flag}: found in addopts in {tmp_path / 'pytest.ini'}: every run would"

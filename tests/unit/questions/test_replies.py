@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.questions.base import MadeQuestion, QuestionType
-from pytest_rageval.questions.prompts import Alone, read_alone, read_question
+from pytest_rageval.questions.prompts import Alone, question_schema, read_alone, read_question
 from pytest_rageval.text.reply import UnreadableReplyError
 
 WHO = '"question": "Who leads the Halvik society?"'
@@ -37,6 +37,20 @@ def test_a_question_is_read_with_its_parts(
     kind: QuestionType, reply: str, made: MadeQuestion
 ) -> None:
     assert read_question(kind, reply) == made
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [
+        ("single", {"question", "answer", "quote"}),
+        ("paraphrase", {"question", "answer", "quote"}),
+        ("comparison", {"question", "answer", "quotes"}),
+        ("unanswerable", {"question"}),
+    ],
+)
+def test_a_server_is_told_the_parts_that_are_read(kind: QuestionType, parts: set[str]) -> None:
+    schema = question_schema(kind).schema
+    assert set(schema["properties"]) == set(schema["required"]) == parts
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ AUTO = CitationRule()
         ("It opened in 1889 [citation:2, 5].", (2, 5)),
         ("It opened in 1889.[^2]", (2,)),
         ("It opened in 1889 [0].", (0,)),
+        ("It opened in 1889 [99].", (99,)),
         ("See version 1.2 [3].", (3,)),
         ("It is the U.S.[2] tower.", (2,)),
     ],
