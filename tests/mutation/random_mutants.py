@@ -3,7 +3,7 @@
 ``python -m tests.mutation.random_mutants`` (Python 3.12 or newer, some two hours of one core) runs
 the tests once to see which test files reach which lines, draws mutants of the package without
 ``stats``, ``gates`` and ``engine/verdict``, and runs the test files that reach each one, the
-closest first, until one fails. It works in a copy of the checkout. ``SURVIVORS.md`` has the result.
+closest first, until one fails. It works in a copy of the checkout.
 """
 
 from __future__ import annotations
