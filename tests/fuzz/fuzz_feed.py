@@ -116,7 +116,8 @@ def _limit(seconds: float) -> Iterator[None]:
     finally:
         for (number, timer, _), handler in zip(limits, before, strict=True):
             signal.setitimer(timer, 0)
-            signal.signal(number, handler)
+            # By default, a signal that is already under way would end the process.
+            signal.signal(number, handler if callable(handler) else signal.SIG_IGN)
 
 
 def bound_memory() -> None:
