@@ -14,7 +14,6 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "bound": ("lower_bound", "quantile"),
     "confidence": ("aurc", "selective"),
     "early_regression": (),
-    "fallen": (),
     "invalid": ("invalid",),
     "mean": ("fail_under", "mean"),
     "no_regression": ("compare_fail", "no_regression"),
@@ -22,4 +21,5 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "regression": (),
     "slices": ("by",),
     "unscored": ("unscored",),
+    "worst_samples": (),
 }
