@@ -1,4 +1,4 @@
-"""What is scored, and what comes of it: samples, scores, gates, comparisons, a run's result.
+"""What is scored, and what comes of it: samples, scores, gates, a run's result.
 
 Samples are dataclasses: hooks return changed ones, or some of a class of their own.
 """

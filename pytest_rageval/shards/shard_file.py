@@ -151,7 +151,7 @@ def start_after(base: Path, part: Part, now: datetime) -> datetime:
 
     Else what an earlier attempt wrote would count as newer than this one.
     """
-    for path in (base / started_file(part, "")[0], *base.glob(f"*/*/{SHARD_FILE}")):
+    for path in (base / started_file(part, "")[0], *base.rglob(SHARD_FILE)):
         with suppress(ShardError, TypeError, OverflowError):  # a merge says what is damaged
             if path.name == SHARD_FILE:
                 head = read_shard(path).head

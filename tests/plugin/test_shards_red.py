@@ -209,11 +209,17 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
-def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(four: Project) -> None:
+@pytest.mark.parametrize(
+    "more", ["", "    variants: {a: {}, b: {top_k: 3}}\n"], ids=["", "variants"]
+)
+def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(
+    four: Project, more: str
+) -> None:
+    four.scenario(SCENARIO + more)
     parts = run_shards(four, ["1/2", "2/2"])
-    (path,) = shard_files(parts[1])
-    year = datetime.now(UTC).year  # it ran while the clock was a year ahead
-    path.write_text(path.read_text("utf-8").replace(f'"{year}-', f'"{year + 1}-'), "utf-8")
+    year = datetime.now(UTC).year
+    for path in shard_files(parts[1]):  # they ran while the clock was a year ahead
+        path.write_text(path.read_text("utf-8").replace(f'"{year}-', f'"{year + 1}-'), "utf-8")
     assert merge(four, parts).ret == pytest.ExitCode.OK
     given = ["--rag-shard=2/2", f"--rag-output={parts[1]}"]
     failing = four.file("test_it.py", "def test_it():\n    assert False\n")
