@@ -285,7 +285,8 @@ def reach(root: Path, out: Path) -> Reached:
         "REACH_OUT": str(out),
     }
     for folders in TESTS:
-        pytest_run(root, "-p", "reach_plugin", *folders, timeout=7200, **env)
+        if not pytest_run(root, "-p", "reach_plugin", *folders, timeout=7200, **env):
+            raise SystemExit(f"{' '.join(folders)}: red without any mutant; mend this first")
     return Reached.read(out)
 
 
