@@ -341,7 +341,13 @@ def pytest_runtestloop(session):
 }
 
 
-@pytest.mark.parametrize("conftest", MEDDLING.values(), ids=MEDDLING)
+@pytest.mark.parametrize(
+    "conftest",
+    [
+        pytest.param(text, id=name, marks=[pytest.mark.full] * (name == "runs items twice"))
+        for name, text in MEDDLING.items()
+    ],
+)
 def test_nothing_differs_where_somebody_meddles(
     conftest: str, mixed: Project, compare: Callable[[str], None]
 ) -> None:

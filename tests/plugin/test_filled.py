@@ -181,6 +181,7 @@ def test_what_cannot_be_read_stays_a_hole_and_is_said(filled: JudgedProject) -> 
     assert details["filled"]["unread"] == [name_of(0, 1)]
 
 
+@pytest.mark.full
 def test_the_same_with_workers_in_shards_from_the_cache_and_in_a_script(
     filled: JudgedProject,
 ) -> None:

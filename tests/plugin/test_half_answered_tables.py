@@ -184,6 +184,7 @@ def test_a_budget_that_ends_in_a_table_leaves_no_low_score(
     assert judge_server.counts == {"claims": 6, "cells": 12}
 
 
+@pytest.mark.full
 def test_ctrl_c_in_a_table_loses_no_reply(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:

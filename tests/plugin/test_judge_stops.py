@@ -138,6 +138,7 @@ def pytest_runtest_call(item):
 """
 
 
+@pytest.mark.full
 def test_a_killed_run_pays_only_for_what_is_missing(judged: JudgedProject) -> None:
     """[E9] The fifth of ten cases kills its process; what was answered is not asked again."""
     judged.with_conftest(KILLED)

@@ -27,6 +27,7 @@ def pytest_runtest_teardown(item):
 """
 
 
+@pytest.mark.full
 def test_two_workers_give_the_same_and_ask_no_more(judged: JudgedProject) -> None:
     """[E2, E8, C6] 24 samples of five kinds, six calls in flight over both workers.
 

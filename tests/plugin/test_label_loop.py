@@ -85,6 +85,7 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
         table.writerows(rows)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_worse", [False, True])
 def test_labels_decide_a_regression(project: Project, is_worse: bool) -> None:
     """The judge sees a fall of .3 either way: once people do not, and once they see it, too."""

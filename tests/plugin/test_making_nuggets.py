@@ -320,6 +320,7 @@ def test_without_a_list_no_question_is_written_either(nuggets: Nuggets) -> None:
     assert all(row["nuggets"] for row in nuggets.rows("questions.jsonl"))
 
 
+@pytest.mark.full
 def test_a_run_that_is_cut_off_loses_no_reply(nuggets: Nuggets) -> None:
     rows = [
         {"id": f"r{at}", "question": f"What is {at}?", "references": [f"It is {at}."]}

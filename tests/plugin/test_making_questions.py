@@ -519,13 +519,9 @@ def _erring(quote: float, support: float, clear: float, knows: float) -> Callabl
     return replying(change)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
-    "rates",
-    [
-        (0.1, 0.1, 0.05, 0.5),
-        pytest.param((0.05, 0.05, 0.02, 0.3), marks=pytest.mark.full),
-        pytest.param((0.15, 0.2, 0.05, 0.7), marks=pytest.mark.full),
-    ],
+    "rates", [(0.1, 0.1, 0.05, 0.5), (0.05, 0.05, 0.02, 0.3), (0.15, 0.2, 0.05, 0.7)]
 )
 def test_the_forecast_is_near_what_is_asked(
     documents: Documents, rates: tuple[float, float, float, float]

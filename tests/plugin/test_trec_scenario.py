@@ -64,6 +64,7 @@ def test_what_was_retrieved_is_on_record(trec: Project) -> None:
     ]
 
 
+@pytest.mark.full
 def test_workers_give_the_same_results_json(project: Project, run: Run) -> None:
     """[D4, E2] 60 queries, graded, with ties, missing and unjudged ones, compared with a run."""
     draw = random.Random(5)
