@@ -74,6 +74,9 @@ def test_signs_make_nuggets_differ() -> None:
 def test_the_answer_may_be_written_as_trec_does() -> None:
     parts = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": []}]
     assert read(["30 days"], answer=parts)["answer"] == "One. Two."
+    parts[1]["citations"] = [0.5]
+    with pytest.raises(BadValueError, match="answer: expected a whole number as a source, found"):
+        read(["30 days"], answer=parts)
 
 
 def test_they_are_metadata_until_a_metric_wants_them(plan: Callable[..., Plan]) -> None:

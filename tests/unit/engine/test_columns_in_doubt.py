@@ -89,10 +89,11 @@ def test_a_second_file_without_answers_is_refused(
 ) -> None:
     """A misspelt column: the answers of the data set are not those that were meant."""
     message = asked(GOLD, [{"id": 1, **given}])
-    assert message.startswith(
+    columns = ", ".join(map(repr, ["id", *given][1:])) or "none but the key"
+    assert message == (
         "bot.jsonl: no column of it is read as 'answer', and 'answer' of gold.jsonl would be "
         "scored. Write key_map: {answer: YOUR_COLUMN}, or key_map: {answer: answer} if that is "
-        "right (in 'dataset'). Columns: "
+        f"right (in 'dataset'). Columns: {columns}"
     )
     assert asked(GOLD, [{"id": 1, **given}], dataset=", key_map: {answer: answer}") == ""
     system = "answers: bot.jsonl\ntarget: {type: fixture, fixture: bot}\n"

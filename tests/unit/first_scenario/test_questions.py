@@ -109,6 +109,18 @@ def test_each_printed_option_answers_the_question(tmp_path: Path, name: str) -> 
             assert outcome.mapped.fields[field].column == yaml.safe_load(column)
 
 
+def test_texts_to_hold_and_texts_to_avoid_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    rows = rows_of(question=ASKED, response=LONG, keywords=SHORT, wrong_topic_keywords=SHORT)
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(UndecidedError) as caught:
+        propose(file, tmp_path, {})
+    option = "texts in {0!r}, add --rag-set=dataset.key_map.{1}={0}."
+    assert f"each of the {option.format('keywords', 'must_include')}" in str(caught.value)
+    avoided = option.format("wrong_topic_keywords", "must_not_include")
+    assert f"none of the {avoided}" in str(caught.value)
+
+
 def test_an_option_that_would_fail_is_not_printed(tmp_path: Path) -> None:
     """K18: lists of numbers in lists are no answer, though the name says so."""
     file = tmp_path / "rows.json"

@@ -319,8 +319,9 @@ def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> Non
 )
 def test_a_file_of_which_nothing_checks_is_refused(tmp_path: Path, tests: str, reason: str) -> None:
     """[E22] Its scenario would always be green."""
-    with pytest.raises(ScenarioError, match=reason):
+    with pytest.raises(ScenarioError, match=reason) as caught:
         imported(tmp_path, f"{WHOLE.rstrip()} {tests}\n")
+    assert caught.value.problems[0].where == "bot.yaml"
 
 
 def test_another_file_is_no_configuration(tmp_path: Path) -> None:

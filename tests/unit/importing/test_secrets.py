@@ -112,6 +112,15 @@ providers:
     assert len(lost) == 9
 
 
+@pytest.mark.parametrize("key", ["${MY_KEY}", "{{ env.MY_KEY }}", " {{env.MY_KEY}} "])
+def test_a_key_from_a_variable_stays_there(tmp_path: Path, key: str) -> None:
+    """[E22] Nothing is lost, so nothing is listed."""
+    provider = f"{{id: openai:gpt-4o, config: {{apiKey: '{key}'}}}}"
+    found = imported(tmp_path, f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{TESTS}')
+    assert found.scenario["target"]["api_key_env"] == "MY_KEY"
+    assert found.notes == []
+
+
 def test_a_variable_that_the_file_reads_itself_is_another_one(tmp_path: Path) -> None:
     """[E22] One secret is not sent in place of the other."""
     found = imported(

@@ -20,6 +20,7 @@ from pytest_rageval.metrics.filling import (
     Graded,
     grade_documents,
     grade_prompt,
+    grade_schema,
     read_grade,
     usual_grades,
 )
@@ -181,6 +182,11 @@ def test_a_grade_is_read_in_whatever_form(reply: str, grade: int) -> None:
 def test_a_grade_is_never_guessed(reply: str) -> None:
     with pytest.raises(ValueError, match="."):
         read_grade(reply)
+
+
+def test_a_server_is_told_which_grades_there_are() -> None:
+    grade = {"type": "integer", "minimum": 0, "maximum": 3}
+    assert grade_schema().schema["properties"]["grade"] == grade
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -14,6 +14,7 @@ from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.support.prompts import cells_prompt
 from pytest_rageval.model import EMPTY_ANSWER, SUPPORT, Sample, SampleResult
 from tests.fakes.scripted_models import ScriptedJudge
 
@@ -67,6 +68,17 @@ def scored(plan: PlanOf) -> Callable[..., SampleResult]:
         return score_case(made, sample, Judgement(scores=judged))
 
     return score
+
+
+def test_what_an_answer_holds_is_asked_in_its_language(
+    scored: Callable[..., SampleResult],
+) -> None:
+    judge, answer = Judge(), "三十天之内可以退货。"
+    scored(judge, answer=answer)
+    texts = [str(nugget["text"]) for nugget in NUGGETS]
+    in_answer, in_contexts = sorted(judge.prompts, key=lambda prompt: answer not in prompt)
+    assert in_answer == cells_prompt("zh", "q", [answer], texts)
+    assert in_contexts == cells_prompt("en", "q", FOUND, texts)
 
 
 def test_each_name_is_the_same_table_read_in_its_way(

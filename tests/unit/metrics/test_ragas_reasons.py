@@ -62,6 +62,13 @@ def test_answer_relevancy_shows_the_questions_that_the_answer_would_answer() -> 
     }
 
 
+def test_an_answer_that_fits_no_question_says_so() -> None:
+    replies = [{"question": "", "noncommittal": 0}] * 3
+    found = score("answer_relevancy", {"AnswerRelevanceOutput": replies}, {SAMPLE.question: [1, 0]})
+    assert found.value == 0
+    assert found.reason == "the judge found no question that the answer would fit; that scores 0"
+
+
 def test_all_replies_must_call_the_answer_noncommittal() -> None:
     """The rule of ragas 0.4: older versions gave 0 for a single one."""
     vectors = {SAMPLE.question: [1, 0], "same": [1, 0]}

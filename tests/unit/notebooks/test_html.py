@@ -251,6 +251,11 @@ def test_a_bar_has_the_interval_as_a_line() -> None:
     assert "left:25.0%;width:50.0%" in bar(0.5, (0.25, 0.75), (0.0, 1.0), "good")
 
 
+@pytest.mark.parametrize("ends", [(None, 0.75), (0.25, None), (None, None)])
+def test_an_interval_that_is_open_is_no_line(ends: tuple[float | None, float | None]) -> None:
+    assert "left:" not in bar(0.5, ends, (0.0, 1.0), "good")
+
+
 @pytest.mark.parametrize(
     ("value", "scale"), [(None, (0.0, 1.0)), (3.0, (0.0, float("inf"))), (1.0, (1.0, 1.0))]
 )

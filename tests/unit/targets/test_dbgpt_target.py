@@ -91,6 +91,11 @@ def failure(ask: Ask, **options: Any) -> str:
     return str(caught.value)
 
 
+def test_a_reply_of_more_than_8_megabytes_is_an_error(app: FakeApp, ask: Ask) -> None:
+    app.answer = lambda _: envelope([{**CHUNK, "content": "x" * 2**23}])
+    assert "the reply is larger than 8 MB" in failure(ask, space=147)
+
+
 # A space.
 
 

@@ -64,3 +64,7 @@ def test_only_the_languages_that_are_asked_for_are_known() -> None:
 @pytest.mark.parametrize("answer", ["1889", "Wien", "Jane Austen", "€ 5", "A-17"])
 def test_a_number_or_a_name_is_in_any_language(answer: str) -> None:
     assert fits(answer, ("en",))
+
+
+def test_a_sentence_is_in_its_own_language_alone() -> None:
+    assert not fits("The tower was opened in 1889 and stands in Paris.", ("zh",))

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.errors import ScenarioError
 
 pytest.importorskip("aiohttp", reason="judges are asked with aiohttp")
 
@@ -113,6 +114,16 @@ def test_a_test_function_asks_about_every_sample(write: Callable[..., Path]) -> 
     found = make_plan(path, shown="s.yaml", answers_given=True)
     assert found.info.stop is None
     assert found.info.remarks == ("stop: nothing stops early: a test function does the asking",)
+
+
+def test_a_test_function_has_no_sample(write: Callable[..., Path]) -> None:
+    """F9: refused at its line, the fifth."""
+    path = write(f"{BASE}sample: 20\n")
+    with pytest.raises(ScenarioError) as caught:
+        make_plan(path, shown="s.yaml", answers_given=True)
+    (problem,) = caught.value.problems
+    assert problem.where == "s.yaml:5"
+    assert problem.message.startswith("sample: a test function asks every row")
 
 
 @pytest.mark.parametrize(

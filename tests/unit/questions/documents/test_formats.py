@@ -145,9 +145,22 @@ by Ann</header>
     ]
 
 
-def test_the_title_of_a_page_stands_in_for_its_first_heading(read: Read) -> None:
-    text = f"<title>Kettle</title><h2>Returns</h2>{RETURNS}"
-    assert sections(read({"a.htm": text})) == [("Kettle > Returns", RETURNS)]
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("<title>Kettle</title><h2>Returns</h2>", "Kettle > Returns"),
+        ("<h2>Returns</h2>", "Returns"),
+        (f"<title>Shop</title><h2>Costs</h2>{COSTS}<h1>Kettle</h1>", "Kettle"),
+        # A browser ends the heading, too, where its header ends.
+        ("<header><h1>Kettle</header>", "Kettle"),
+    ],
+)
+def test_the_title_of_a_page_stands_in_for_its_first_heading(
+    read: Read, head: str, expected: str
+) -> None:
+    found = sections(read({"a.htm": f"{head}{RETURNS}"}))
+    assert found[-1] == (expected, RETURNS)
+    assert found[:-1] == ([("Costs", COSTS)] if COSTS in head else [])
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])

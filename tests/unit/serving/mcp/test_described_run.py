@@ -76,7 +76,10 @@ def test_questions_that_are_made_are_said_once(tmp_path: Path) -> None:
 def test_many_variants_fit_into_an_answer(tmp_path: Path) -> None:
     """[E20, E25] Twenty, with long names and ids: what is left out is counted."""
     names = [f"variant {at} {'x' * 90}"[:100] for at in range(20)]
-    text = fitted(described(tmp_path, ran(tmp_path, names, "why? " * 60), *names))
+    run = described(tmp_path, ran(tmp_path, names, "why? " * 60), *names)
+    widest = run(1000)
+    assert (len(widest["variants"]), widest["more_variants"]) == (12, 8)
+    text = fitted(run)
     assert len(text) < 8000
     found = json.loads(text)
     assert len(found["variants"]) + found["more_variants"] == 20

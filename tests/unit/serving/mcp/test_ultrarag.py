@@ -80,11 +80,13 @@ def test_without_cutoffs_the_measures_of_the_whole_ranking_remain() -> None:
         score_run("second", "qrels", ["ndcg", "recall"], [])
 
 
-def test_judged_queries_without_results_do_not_count_and_are_remarked() -> None:
+def test_judged_queries_without_results_do_not_count_and_are_remarked(folder: Path) -> None:
     """D10: as in UltraRAG, q2 is in no mean."""
     found = score_run("second", "qrels", ["mrr"], None)
     assert found.eval_res["mrr"] == 0.5
     assert found.remarks[-1] == "1 of 2 judged queries have no results in second"
+    put(folder, all_judged="q1 0 d1 1\n")
+    assert score_run("first", "all_judged", ["mrr"], None).remarks == ()
 
 
 def test_scores_that_32_bits_cannot_tell_apart_are_a_tie(folder: Path) -> None:
