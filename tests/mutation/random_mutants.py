@@ -244,12 +244,18 @@ class Reached:
 
 
 def statement_of(source: str, line: int) -> set[int]:
-    """Return the lines of the smallest statement that has ``line``: one of a compound's, itself."""
+    """Return the lines of the smallest statement that has ``line``: one of a compound's, itself.
+
+    What stands outside of functions runs once, for whichever test file imports it first, and all
+    that use the module may notice it: its statement is the whole file.
+    """
     inside = [
         node
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
     ]
+    if not any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in inside):
+        return set(range(1, source.count("\n") + 2))
     smallest = min(inside, key=lambda node: (node.end_lineno or 0) - node.lineno)
     if hasattr(smallest, "body"):
         return {line}
