@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI, bomb
 
-from pytest_rageval.clients import http
+from pytest_rageval.clients import http, json_endpoint
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.clients import Clients, check_chat
 from pytest_rageval.clients.errors import (
@@ -26,7 +26,6 @@ from pytest_rageval.clients.errors import (
     ServerError,
 )
 from pytest_rageval.clients.limits import retry
-from pytest_rageval.clients.providers import openai_compatible
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
 KEY = "sk-live-0123456789abcdef"
@@ -400,7 +399,7 @@ def test_a_date_to_wait_for_is_turned_into_seconds(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_what_a_server_says_is_found_in_any_form(raw: bytes, words: str) -> None:
-    assert openai_compatible._server_says(raw) == words
+    assert json_endpoint._server_says(raw) == words
 
 
 @pytest.mark.parametrize(
