@@ -64,6 +64,7 @@ from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
+from pytest_rageval.scenario.model_specs import ModelSpec
 from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.targets.base import TARGET_REGISTRY
 from pytest_rageval.text.tokenize import NORMALIZERS
@@ -209,6 +210,7 @@ def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
     [
         (READER_REGISTRY, DatasetSpec.model_fields["format"]),
         (TARGET_REGISTRY, TargetSpec.model_fields["type"]),
+        (CHAT_REGISTRY, ModelSpec.model_fields["provider"]),
     ],
 )
 def test_a_key_that_takes_a_registered_name_lists_them(registry: Any, field: Any) -> None:

@@ -37,7 +37,7 @@ def test_they_are_forgotten_wherever_they_were_given(
     config = SimpleNamespace(option=held, getoption=lambda name: getattr(held, name))
     pytest_cmdline_main(cast("pytest.Config", config))
     left = {option.name for option in ALL_OPTIONS if getattr(held, option.dest) is None}
-    assert left == gone
+    assert left == gone, "by what the row of an option 'touches'; a new one is in a set above, too"
     assert {option.name for option in ALL_OPTIONS if option.variable not in os.environ} == gone
     assert held.xmlpath == (None if "aside" in modes else "junit.xml")
 
