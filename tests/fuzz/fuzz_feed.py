@@ -11,7 +11,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,11 +132,15 @@ def bound_memory() -> None:
 
 @contextmanager
 def grounds() -> Iterator[Ground]:
-    """Lend a ground of its own, and remove it."""
+    """Lend a ground of its own, as the working directory, and remove it.
+
+    A scenario may name a file that is written into the working directory.
+    """
     folder = Path(tempfile.mkdtemp(prefix="rageval-fuzz-"))
     ground = Ground(folder)
     try:
-        yield ground
+        with chdir(folder):
+            yield ground
     finally:
         ground.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import time
 from collections.abc import Iterator
@@ -22,8 +21,7 @@ DEPTHS = (1, 63, 64, 65, 100, 333, 990, 1000, 1500, MOST_DEEP)
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
-    # A scenario may name a file that is written into the working directory.
-    with grounds() as ground, contextlib.chdir(ground.folder):
+    with grounds() as ground:
         yield ground
 
 
