@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.text.codec import MAX_DEPTH, MAX_FILE_BYTES, LimitError, excess, excess_in
 from pytest_rageval.text.json_value import json_kind, json_text
+
+if TYPE_CHECKING:
+    from pytest_rageval.datasets.formats.rows_at import RowsPath
 
 _MAX_MB = 4096
 _OWN_LIMITS = ("corpus", "answers")
@@ -277,13 +280,17 @@ class DatasetReader:
 
     ``read(file)`` yields the rows in file order; it raises ScenarioError for a file that cannot be
     used as a whole. ``hint(columns, spec)`` returns what to write in the scenario if the columns
-    look misread, else "".
+    look misread, else "". ``places(file)``, of formats with keys, which ``rows_at`` is for, returns
+    the paths at which a file has rows, most rows first. ``is_text``: a file that begins like a
+    workbook or another binary file is refused with what it is.
     """
 
     name: str
     read: Callable[[DataFile], Iterator[Row | BrokenRow]]
     aliases: tuple[str, ...] = ()
     hint: Callable[[Sequence[str], DatasetSpec], str] = lambda _columns, _spec: ""
+    places: Callable[[DataFile], list[RowsPath]] | None = None
+    is_text: bool = False
 
 
 READER_REGISTRY: Registry[DatasetReader] = Registry(

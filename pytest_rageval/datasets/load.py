@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pytest_rageval.datasets.joined import Answers
 
 _LISTED = 5
-_DOCUMENTS = ("json", "jsonl", "yaml")
 T = TypeVar("T")
 
 
@@ -243,15 +242,16 @@ def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
         hint = f" To say what it is, write {section}.format: csv, or another of these."
         hint = "" if file.spec.format else hint
         raise ScenarioError([Problem(where, f"{section}: {error}{hint}")]) from error
-    check_content(file, reader.name)
+    check_content(file, reader)
     if file.spec.format is None and may_be_traces(file, reader.name):
         # Not at the top: the names of spans are rare in other data.
         from pytest_rageval.datasets.formats.traces import are_traces
 
         if are_traces(file, reader.name):
             return READER_REGISTRY.get("traces")
-    if file.spec.rows_at is not None and reader.name not in _DOCUMENTS:
-        message = f"rows_at: {reader.name} has no keys; rows_at is for json and yaml"
+    if file.spec.rows_at is not None and reader.places is None:
+        known = ", ".join(sorted(each.name for each in READER_REGISTRY if each.places))
+        message = f"rows_at: {reader.name} has no keys; rows_at is for {known}"
         raise ScenarioError([Problem(where, f"{section}.{message}")])
     return reader
 
@@ -344,7 +344,6 @@ def _duplicate_ids(
 _START: Final = 1024
 _POINTER: Final = re.compile(rb"version https://git-lfs\.github\.com/spec/")
 _SIZE: Final = re.compile(rb"^size (\d+)", re.MULTILINE)
-_TEXTS: Final = frozenset({"csv", "tsv", "json", "jsonl", "yaml"})
 _KINDS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"PAR1", "parquet", "a Parquet file"),
     (b"PK\x03\x04", "xlsx", "a workbook, or another zip archive"),
@@ -369,14 +368,14 @@ def format_of(file: DataFile, known: Callable[[str], str | None]) -> str:
     return wanted
 
 
-def check_content(file: DataFile, name: str) -> None:
-    """Raise ScenarioError if the file cannot have the format ``name``: it says which it has."""
-    start = _first_bytes(file)
+def check_content(file: DataFile, reader: DatasetReader) -> None:
+    """Raise ScenarioError if the file cannot have the reader's format: it says which it has."""
+    name, start = reader.name, _first_bytes(file)
     if _POINTER.match(start):
         size = _SIZE.search(start)
         large = f" of {int(size[1]):,} bytes" if size else ""
         raise file.refuse(f"a pointer of Git LFS, not the data{large}; get them with: git lfs pull")
-    if name not in _TEXTS:
+    if not reader.is_text:
         return
     for mark, other, kind in _KINDS:
         if start.startswith(mark):

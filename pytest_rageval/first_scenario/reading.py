@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.datasets.base import BrokenRow, DataFile, GivenRows, Row
-from pytest_rageval.datasets.formats.json_file import row_paths_in
-from pytest_rageval.datasets.formats.rows_at import RowsPath
-from pytest_rageval.datasets.formats.yaml_file import row_paths_in_yaml
+from pytest_rageval.datasets.base import READER_REGISTRY, BrokenRow, DataFile, GivenRows, Row
 from pytest_rageval.datasets.load import Dataset, data_file, load_dataset, reader_of
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
@@ -27,11 +24,6 @@ from pytest_rageval.text.json_value import parse_path
 _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
 _MOST_RUNS: Final = 6
-_PATHS: Final[Mapping[str, Callable[[DataFile], list[RowsPath]]]] = {
-    **dict.fromkeys(("json", "jsonl"), row_paths_in),
-    **dict.fromkeys(("yaml", "yml"), row_paths_in_yaml),
-}
-"""How the places of rows are found, by the suffix of a file."""
 
 _SPLITS: Final = frozenset({"train", "training", "dev", "test", "valid", "validation", "val"})
 """Keys of rows that are not meant together."""
@@ -168,7 +160,9 @@ def _places(fits: list[Reading]) -> list[Reading]:
 
 def _read_at_paths(asked: Reading) -> list[Reading]:
     """Return what can be read as questions with something right, by where it is in a document."""
-    find = _PATHS.get(asked.data.name.removesuffix(".gz").rpartition(".")[2].lower())
+    suffix = asked.data.name.removesuffix(".gz").rpartition(".")[2].lower()
+    known = READER_REGISTRY.canonical(suffix)
+    find = READER_REGISTRY.get(known).places if known else None
     found = []
     file = _file(asked.data, asked.keys)
     for place in find(file)[:_MOST_PATHS] if find is not None else ():

@@ -223,6 +223,8 @@ def _row(header: list[str], cells: Iterable[str], number: int, line: int) -> Row
 
 
 READERS = (
-    DatasetReader("csv", partial(read_delimited, delimiter=","), hint=delimiter_hint),
-    DatasetReader("tsv", partial(read_delimited, delimiter="\t"), ("tab",), delimiter_hint),
+    DatasetReader("csv", partial(read_delimited, delimiter=","), hint=delimiter_hint, is_text=True),
+    DatasetReader(
+        "tsv", partial(read_delimited, delimiter="\t"), ("tab",), delimiter_hint, is_text=True
+    ),
 )

@@ -328,6 +328,8 @@ _BLANK_LINES = 100
 """How many of them may be before a document that is called JSON Lines."""
 
 READERS = (
-    DatasetReader("json", read_document),
-    DatasetReader("jsonl", read_lines_or_document, aliases=("ndjson",)),
+    DatasetReader("json", read_document, places=row_paths_in, is_text=True),
+    DatasetReader(
+        "jsonl", read_lines_or_document, aliases=("ndjson",), places=row_paths_in, is_text=True
+    ),
 )

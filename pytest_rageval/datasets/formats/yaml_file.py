@@ -60,4 +60,6 @@ def _lines(tree: YamlTree, rows: list[Any]) -> dict[int, int]:
     return found
 
 
-READERS = (DatasetReader("yaml", read_yaml, aliases=("yml",)),)
+READERS = (
+    DatasetReader("yaml", read_yaml, aliases=("yml",), places=row_paths_in_yaml, is_text=True),
+)

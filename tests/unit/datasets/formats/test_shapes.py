@@ -169,7 +169,8 @@ def test_a_path_that_leads_to_no_rows_is_refused(
 def test_rows_at_is_for_documents(refused: Refused) -> None:
     """W5."""
     (problem,) = refused("r.csv", "answer\nx\n", rows_at="rows")
-    assert problem == "s.yaml:2: dataset.rows_at: csv has no keys; rows_at is for json and yaml"
+    told = "csv has no keys; rows_at is for json, jsonl, yaml"
+    assert problem == f"s.yaml:2: dataset.rows_at: {told}"
 
 
 def test_a_key_that_is_there_twice_outside_of_rows_is_refused(refused: Refused) -> None:
