@@ -214,7 +214,26 @@ def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
     ],
 )
 def test_a_key_that_takes_a_registered_name_lists_them(registry: Any, field: Any) -> None:
-    assert {*registry.names()} <= {*re.findall(r"\w+", field.description)}
+    lost = {*registry.names()} - {*re.findall(r"\w+", field.description)}
+    assert lost == set(), f"name it in the description of the key: {field.description!r}"
+
+
+@pytest.mark.parametrize(
+    ("place", "listed"),
+    [
+        ("docs/how-to/data-formats.md", r"suffix says how to read it: (.*?)\. "),
+        ("pytest_rageval/serving/web/data_files.py", r"FORMATS: Final = \((.*?)\n\)"),
+        ("pytest_rageval/serving/web/assets/new_scenario.js", r'accept: "(.*?)"'),
+    ],
+)
+def test_every_suffix_of_data_is_named_and_can_be_uploaded(place: str, listed: str) -> None:
+    """Traces are recognised by what is in them, and have no suffix."""
+    readers = [reader for reader in READER_REGISTRY if reader.name != "traces"]
+    known = {suffix for reader in readers for suffix in (reader.name, *reader.aliases)}
+    found = re.search(listed, (ROOT / place).read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    lost = known - set(re.findall(r"\w+", found[1]))
+    assert lost == set(), f"name it among the suffixes in {place}"
 
 
 def test_scenario_page_names_every_provider_of_models() -> None:
@@ -251,7 +270,8 @@ def test_files_page_names_every_file_and_every_key_of_results_json() -> None:
     text = (REFERENCE / "files.md").read_text(encoding="utf-8")
     # ultrarag.json is the report's name; the scenario says what its file is called.
     reports = [name for name in REPORT_REGISTRY.names() if name != "ultrarag.json"]
-    assert [name for name in reports if f"## {name}\n" not in text] == []
+    lost = [name for name in reports if f"## {name}\n" not in text]
+    assert lost == [], "write a section '## NAME' in docs/reference/files.md"
     sample = sample_dict(SampleResult("s", 0))
     keys = [
         field.name for record in (Counts, MetricSummary) for field in dataclasses.fields(record)

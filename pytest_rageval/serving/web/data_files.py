@@ -22,7 +22,7 @@ FOLDER: Final = "rageval_data"
 
 MOST_MB: Final = 50
 FORMATS: Final = (
-    *("csv", "tsv", "xlsx", "xlsm", "parquet", "pq"),
+    *("csv", "tsv", "tab", "xlsx", "xlsm", "parquet", "pq"),
     *("jsonl", "ndjson", "json", "yaml", "yml"),
 )
 """The suffixes of data, tables first; any may be followed by ``.gz``."""

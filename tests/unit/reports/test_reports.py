@@ -85,7 +85,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_run_has_all_its_files(folder: Path, tmp_path: Path) -> None:
-    """A12."""
+    """A12. The one list by hand; behaviour under pytest is held against the registry."""
     assert folder == tmp_path / "out" / "s" / RUN.id
     assert sorted(path.name for path in folder.iterdir()) == [
         "invalid.csv",

@@ -47,7 +47,7 @@ function fileChoice(app) {
   const own = el("input", {
     type: "file",
     id: "upload",
-    accept: ".csv,.tsv,.xlsx,.xlsm,.parquet,.pq,.jsonl,.ndjson,.json,.yaml,.yml,.gz",
+    accept: ".csv,.tsv,.tab,.xlsx,.xlsm,.parquet,.pq,.jsonl,.ndjson,.json,.yaml,.yml,.gz",
     change: (event) => event.target.files.length && uploadFile(app, event.target.files[0]),
   });
   const options = [
