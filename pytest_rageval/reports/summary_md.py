@@ -80,7 +80,7 @@ def verdict_text(view: RunView) -> str:
 def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     result = view.result
     counts = result.counts
-    yield f"# {_cell(result.info.title, _NAME_WIDTH)}"
+    yield f"# {cell(result.info.title, _NAME_WIDTH)}"
     yield ""
     yield verdict_text(view)
     yield ""
@@ -190,7 +190,7 @@ def ranking_section(
     best = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
     errors = variant_errors(results)
     lines = [ranking_head(ranking), *errors, *best, *ranking_lines(ranking)]
-    yield from ("", *_fitting([f"- {_cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
+    yield from ("", *_fitting([f"- {cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
 
 
 def _listed(texts: Sequence[str], room: int = _ROOM_LIST) -> str:
@@ -222,7 +222,7 @@ def _means(view: RunView) -> Iterator[str]:
     yield f"- **weighted_score: {mean}**"
     # Of a red run, it begins with the errors.
     others = [part for part in view.missing if not (part.is_error and view.result.is_red)]
-    missing = [f"- {_cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
+    missing = [f"- {cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
     if fitting := _fitting(missing, _ROOM_LIST):
         yield from ("", *fitting)
 
@@ -250,19 +250,19 @@ def _people(view: RunView) -> Iterator[str]:
     rows = [
         f"| {_name(name)} | {figure(result.mean_of(name))} | {figure(found.mean)} | "
         f"{interval(found.ci_low, found.ci_high)} | "
-        f"{_cell(corrected_figures(found), _MESSAGE_WIDTH)} |"
+        f"{cell(corrected_figures(found), _MESSAGE_WIDTH)} |"
         for name, found in result.corrected.items()
     ]
     yield from ("", "## Judge and people")
     if rows:  # labels of cells correct no mean
         yield from _rows(head, rows, _ROOM_LIST)
-    lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in view.people]
+    lines = [f"- {cell(line, _MESSAGE_WIDTH)}" for line in view.people]
     yield from ("", *_fitting(lines, _ROOM_LIST))
 
 
 def _causes(view: RunView) -> Iterator[str]:
     """Yield how many low answers have which cause, with the first of each."""
-    lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in view.causes]
+    lines = [f"- {cell(line, _MESSAGE_WIDTH)}" for line in view.causes]
     if lines:
         yield from ("", "## Causes of low answers", "", *_fitting(lines, _ROOM_CAUSES))
 
@@ -275,7 +275,7 @@ def _comparisons(view: RunView) -> Iterator[str]:
     if others := [_name(compared.baseline) for compared in view.compared[_MOST_COMPARED:]]:
         yield from ("", f"Compared with {_listed(others, _ROOM_NAMES)} too: see results.json.")
     for line in view.result.info.unlike if shown else ():
-        yield from ("", _cell(line, _MESSAGE_WIDTH))
+        yield from ("", cell(line, _MESSAGE_WIDTH))
 
 
 def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
@@ -290,7 +290,7 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
         ends = interval(found.ci_low, found.ci_high)
         verdict = f"**{metric.word}**" if found.significant else metric.word
         note = found.undecided or found.note
-        remark = f"{_cell(note, _MESSAGE_WIDTH)} |" if note else "|"
+        remark = f"{cell(note, _MESSAGE_WIDTH)} |" if note else "|"
         rows.append(
             f"| {_name(metric.name)} | {a} | {b} | {diff} | {ends} | {' | '.join(p_values)} | "
             f"{found.n} | {verdict} | {remark}"
@@ -325,7 +325,7 @@ def _worse_than(compared: ComparedRun, listed: Container[int], room: int) -> Ite
     metrics = _listed(falls, room // 4)
     if not (fallen or metrics):
         return
-    name = _cell(compared.baseline, _NAME_WIDTH)
+    name = cell(compared.baseline, _NAME_WIDTH)
     new = [fall for fall in fallen if fall.sample.index not in listed]
     rows = [
         f"| {_name(fall.sample.sample_id)} | {figure(fall.then)} | {figure(fall.now)} | "
@@ -352,7 +352,7 @@ def _gates(result: ScenarioResult) -> Iterator[str]:
     for gate in result.gates:
         word = gate_word(gate)
         verdict = f"**{word}**" if gate.outcome == "failed" else word
-        rows.append(f"| {_name(gate.name)} | {verdict} | {_cell(gate.message, _MESSAGE_WIDTH)} |")
+        rows.append(f"| {_name(gate.name)} | {verdict} | {cell(gate.message, _MESSAGE_WIDTH)} |")
     yield from _table("Gates", "| gate | verdict | |", rows, _ROOM_GATES)
 
 
@@ -375,7 +375,7 @@ def _why(view: RunView, sample: SampleResult) -> str:
     if sample.outcome == "passed":
         return ""
     reasons = (shorten(text, _REASON_WIDTH) for text in view.why(sample))
-    return _cell("; ".join(reasons), _REASON_WIDTH)
+    return cell("; ".join(reasons), _REASON_WIDTH)
 
 
 def _table(
@@ -394,19 +394,20 @@ def _rows(head: str, rows: Sequence[str], room: int, last: Sequence[str] = ()) -
 
 
 def _question(sample: SampleResult) -> str:
-    return _cell(sample.question or "", _QUESTION_WIDTH)
+    return cell(sample.question or "", _QUESTION_WIDTH)
 
 
 def _name(text: str) -> str:
-    return _cell(text, _NAME_WIDTH)
+    return cell(text, _NAME_WIDTH)
 
 
-def _cell(text: str, width: int) -> str:
+def cell(text: str, width: int) -> str:
+    """Return text for a cell of a table, in one line of so many characters, none of it Markdown."""
     return _plain(shorten(one_line(text), width))
 
 
 def _within(text: str, room: int) -> str:
-    """Return ``_cell`` of as much text as takes at most ``room`` characters once it is escaped."""
+    """Return ``cell`` of as much text as takes at most ``room`` characters once it is escaped."""
     flat = shorten(short_line(text, room), room)
 
     def taken(width: int) -> int:
