@@ -320,7 +320,7 @@ def test_what_is_missing_is_said_in_chinese_too(open_report: Any, weigh: Weigh) 
         ),
         "50 of 80 questions are made by a model, 12 of them reviewed by a person, 3 rows rejected "
         "(left out)": (
-            "80 个问题中有 50 个由模型生成，其中 12 个经人工审核，另有 3 行被人工否决（已剔除）"
+            "80 个问题中有 50 个由模型生成，其中 12 个经人工审核，另有 3 行被人工拒绝（已剔除）"
         ),
         "recall@5 is 0.8123 (0.7012..0.8998) over 48 of 50 made questions, - over 0 others": (
             "recall@5：生成的问题 0.8123 (0.7012..0.8998)（50 个中的 48 个），其他问题 -（0 个）"

@@ -62,6 +62,9 @@ RETOLD = {
     "docs/how-to/upgrade-to-0.2.md": "docs/zh/upgrade-to-0.2.md",
 }
 IN_CHINESE = TRANSLATED | RETOLD
+# Figures of examples that a Chinese page does not share with the English one.
+OWN_FIGURES = {"docs/tutorial.md": {".85"}, "docs/how-to/first-scenario.md": {"8"}}
+FIGURES = re.compile(r"(?<![A-Za-z0-9_.])\.?\d(?:[\d,.]*\d)?")
 ENGLISH = {chinese: name for name, chinese in IN_CHINESE.items()}
 
 
@@ -149,6 +152,25 @@ def test_chinese_page_in_its_own_words_follows_the_english_one(name: str) -> Non
     assert {*options.findall(chinese)} <= {*options.findall(english)}
 
 
+@pytest.mark.parametrize("name", IN_CHINESE)
+def test_figures_of_a_chinese_page_are_those_of_the_english_one(name: str) -> None:
+    """[P9] Also told shorter: no figure, and no output that pytest would not print."""
+    english, chinese = _pages(name)
+    allowed = _figures(english) | OWN_FIGURES.get(name, set())
+    assert _figures(_prose(chinese)) - allowed == set()
+    if IN_CHINESE[name] not in {page for page, _, _ in FOLLOWED}:
+        shown = [text for word, text in BLOCKS.findall(chinese) if word == "text"]
+        assert [text for text in shown if text.isascii() and text not in english] == []
+
+
+@pytest.mark.parametrize("name", IN_CHINESE)
+def test_pages_in_two_languages_link_each_other(name: str) -> None:
+    """[P9] Below the title, so that a reader changes the language before reading on."""
+    english, chinese = _pages(name)
+    assert f"\n[中文]({_from(name, IN_CHINESE[name])})\n" in english[:200]
+    assert f"\n[English]({_from(IN_CHINESE[name], name)})\n" in chinese[:200]
+
+
 def _assert_follows(name: str) -> None:
     """Fail if the English page has other headings or blocks than when the Chinese was checked."""
     english, chinese = _pages(name)
@@ -192,6 +214,17 @@ def _pages(name: str) -> list[str]:
 
 def _prose(text: str) -> str:
     return BLOCKS.sub("", text)
+
+
+def _figures(page: str) -> set[str]:
+    """Return the numbers of a page: 0.82 and .82 are one."""
+    found = FIGURES.findall(re.sub(r"<!--.*?-->", "", page))
+    return {re.sub(r"^0\.", ".", number.replace(",", "")) for number in found}
+
+
+def _from(page: str, other: str) -> str:
+    """Return the link from one page to another."""
+    return posixpath.relpath(other, posixpath.dirname(page))
 
 
 def _starting(mark: str, text: str) -> int:

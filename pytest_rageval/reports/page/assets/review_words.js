@@ -52,7 +52,7 @@ const REVIEW_WORDS = {
     review_section: "章节",
     review_type: "类型",
     review_nuggets: "回答必须说到的内容（请在所在文件中修改）",
-    review_okay: "{text}（非必需）",
+    review_okay: "{text}（次要）",
     review_passages: "段落（已标出依据）",
     review_passage: "段落（已标出依据）",
     review_quotes: "依据",

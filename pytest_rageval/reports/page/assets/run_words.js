@@ -5,7 +5,7 @@ const MADE_WORDS = [
   [/(\d+) made questions?(?=, \d+ reviewed)/, "$1 个问题由模型生成"],
   [/(\d+) of (\d+) questions (?:is|are) made by a model/, "$2 个问题中有 $1 个由模型生成"],
   [/, (\d+) (?:of them )?reviewed by a person/, "，其中 $1 个经人工审核"],
-  [/, (\d+) rows? rejected \(left out\)/, "，另有 $1 行被人工否决（已剔除）"],
+  [/, (\d+) rows? rejected \(left out\)/, "，另有 $1 行被人工拒绝（已剔除）"],
   [
     /; a mean over made questions tells versions apart; it is no estimate of quality for users$/,
     "；在生成的问题上，均值可用于区分版本，不能用来估计系统对用户的质量",
@@ -321,7 +321,7 @@ const MISSING_WORDS = [
   [/^(\d+) % of all results have no judgement/, "全部结果中有 $1% 未经判定"],
   [/: between (-?\d\S*) and (-?\d\S*)$/, "：均值在 $1 与 $2 之间"],
   [/^(.+): (\d+) of (\d+) replies could not be used \((.+?) %\): .*$/, "$1：裁判的 $3 条回复中有 $2 条无法使用（$4%）"],
-  [/^no controls: /, "没有控制行："],
+  [/^no controls: /, "没有对照行："],
 ];
 
 /** What is missing in the figures, in the language of the page. */

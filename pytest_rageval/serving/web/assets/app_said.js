@@ -60,7 +60,7 @@ RUN_WORDS.unshift(
   [/all weights are 0; at least one metric must count/, "权重全部为 0：至少有一个指标须计入"],
   [/^(?:(.+?): )?metric_weights names some metrics only; 1\.0 is assumed for (.+)$/, weightsAssumed],
   [/needs 'thresholds': without any, no score is too low$/, "需要先设置阈值：没有阈值，就没有过低的分数"],
-  [/^pytest ended with exit status (-?\d+):?$/, "pytest 以状态码 $1 退出"],
+  [/^pytest ended with exit status (-?\d+):?$/, "pytest 以退出码 $1 结束"],
   // bytes that are not in the encoding: datasets/base.py
   [/^(.+?)(?::(\d+))?: (no row can be read: )?not (\S+): byte (0x\w\w) at offset (\d+)/, notInEncoding],
   [/ \(the line reads (as .+): set dataset\.encoding: (\S+) if that is right\)/, (_, read, name) => `（该行${readAs(read)}。如无误，请设置 dataset.encoding: ${name}）`],
