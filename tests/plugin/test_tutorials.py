@@ -62,8 +62,15 @@ RETOLD = {
     "docs/how-to/upgrade-to-0.2.md": "docs/zh/upgrade-to-0.2.md",
 }
 IN_CHINESE = TRANSLATED | RETOLD
+CHINESE_INDEX = "docs/zh/all-pages.md"
 # Figures of examples that a Chinese page does not share with the English one.
 OWN_FIGURES = {"docs/tutorial.md": {".85"}, "docs/how-to/first-scenario.md": {"8"}}
+# What else one could say in Chinese, and what is said.
+OTHER_WORDS = {
+    **{"裁判模型": "裁判", "评判模型": "裁判", "控制行": "对照行", "审阅": "审核", "评审": "审核"},
+    **{"合并请求": "拉取请求", "退出状态": "退出码", "无法决定": "无法判定", "关卡": "门禁"},
+    **{"变种": "变体", "论断": "主张", "阀值": "阈值", "基准线": "基线", "提示语": "提示词"},
+}
 FIGURES = re.compile(r"(?<![A-Za-z0-9_.])\.?\d(?:[\d,.]*\d)?")
 ENGLISH = {chinese: name for name, chinese in IN_CHINESE.items()}
 
@@ -171,6 +178,29 @@ def test_pages_in_two_languages_link_each_other(name: str) -> None:
     assert f"\n[English]({_from(IN_CHINESE[name], name)})\n" in chinese[:200]
 
 
+def test_chinese_index_has_every_page_and_says_which_are_in_english_only() -> None:
+    """[P9] A page that is translated loses its mark; a new English page has to be listed."""
+    english, chinese = (ROOT / "docs/README.md", ROOT / CHINESE_INDEX)
+    listed, marked = set(), {True: set[str](), False: set[str]()}
+    for link, mark in re.findall(r"\]\(([^)]+)\)(（英文）)?", chinese.read_text("utf-8")):
+        path = posixpath.normpath(posixpath.join("docs/zh", link.partition("#")[0]))
+        listed.add(ENGLISH.get(path, path))
+        if "#" not in link:
+            marked[bool(mark)].add(path)
+    assert _linked("docs/README.md", english.read_text("utf-8")) - listed == set()
+    assert marked[False] == {*ENGLISH, "docs/README.md"}
+    assert marked[True] & {*IN_CHINESE, *ENGLISH} == set()
+
+
+@pytest.mark.parametrize(("other", "word"), OTHER_WORDS.items())
+def test_chinese_has_one_word_for_a_thing(other: str, word: str) -> None:
+    """[P9] Those of CONTRIBUTING.md, on the pages of the documentation and in what the app says."""
+    assert word in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    places = [*ROOT.glob("docs/zh/*.md"), *ROOT.glob("pytest_rageval/**/assets/*.js")]
+    assert len(places) > 40
+    assert [path.name for path in places if other in path.read_text("utf-8")] == []
+
+
 def _assert_follows(name: str) -> None:
     """Fail if the English page has other headings or blocks than when the Chinese was checked."""
     english, chinese = _pages(name)
@@ -255,5 +285,6 @@ def _linked(name: str, text: str) -> set[str]:
     folder = PurePosixPath(name).parent
     links = re.findall(r"\]\(([^)#][^)]*)\)", text)  # none within the page
     paths = {posixpath.normpath(folder / link) for link in links}
-    translated = {**ENGLISH, **{name: name for name in IN_CHINESE}}  # their headings differ
+    same = {name: name for name in IN_CHINESE}
+    translated = {**ENGLISH, **same, CHINESE_INDEX: "docs/README.md"}  # their headings differ
     return {translated.get(path.partition("#")[0], path) for path in paths}
