@@ -66,11 +66,13 @@ CHINESE_INDEX = "docs/zh/all-pages.md"
 # Figures of examples that a Chinese page does not share with the English one.
 OWN_FIGURES = {"docs/tutorial.md": {".85"}, "docs/how-to/first-scenario.md": {"8"}}
 # What else one could say in Chinese, and what is said.
-OTHER_WORDS = {
-    **{"裁判模型": "裁判", "评判模型": "裁判", "控制行": "对照行", "审阅": "审核", "评审": "审核"},
-    **{"合并请求": "拉取请求", "退出状态": "退出码", "无法决定": "无法判定", "关卡": "门禁"},
-    **{"变种": "变体", "论断": "主张", "阀值": "阈值", "基准线": "基线", "提示语": "提示词"},
-}
+OTHER_WORDS = dict(
+    pair.split("=")
+    for pair in (
+        "裁判模型=裁判 评判模型=裁判 控制行=对照行 审阅=审核 评审=审核 合并请求=拉取请求 "
+        "退出状态=退出码 无法决定=无法判定 关卡=门禁 变种=变体 论断=主张 阀值=阈值 提示语=提示词"
+    ).split()
+)
 FIGURES = re.compile(r"(?<![A-Za-z0-9_.])\.?\d(?:[\d,.]*\d)?")
 ENGLISH = {chinese: name for name, chinese in IN_CHINESE.items()}
 
