@@ -25,9 +25,78 @@ function withScores(n, total) {
   return n === undefined ? `${total} 个` : `${total} 个中的 ${n} 个`;
 }
 
+/** The English of pytest_rageval/stats/filled.py: holes in judgements that a judge filled. */
+const HOLE_WORDS = [
+  [/, of ([\d,]+) judgements ([\d,]+) by the judge/, "，$1 个判定中有 $2 个来自裁判"],
+  [/of ([\d,]+) judgements ([\d,]+) by the judge/, "$1 个判定中有 $2 个来自裁判"],
+  [/(?<=来自裁判); (?=\d+ %)/, ", "],
+  [/^holes filled by the judge: /, "由裁判补上的未评判文档："],
+  [
+    /the judge is not checked: it graded (\d+) documents that people judged, and (\d+) are the least; raise fill\.check, give judged documents texts \(corpus\), or have people judge more/,
+    "裁判未经检验：人工已评判的文档中，它只评了 $1 个，至少需要 $2 个；请调大 fill.check、为已评判的文档提供文本（corpus），或由人工评判更多文档",
+  ],
+  [
+    /the judge cannot be checked: of the (\d+) documents that it graded, too, people found all relevant, or none; have others judged \(not relevant ones are grade 0\), or raise fill\.check/,
+    "无法检验裁判：它也评过的 $1 个文档，人工认为全部相关或全部不相关；请再评判其他文档（不相关的等级为 0），或调大 fill.check",
+  ],
+  [
+    /the judge is not believed: its weighted kappa with people is (\S+) on (\d+) documents, and (\S+) is the least; take another judge, or have people judge the holes/,
+    "裁判不可信：它与人工的加权 kappa 在 $2 个文档上为 $1，至少需要 $3；请换一个裁判，或由人工评判这些文档",
+  ],
+  [/weighted kappa with people (\S+) on (\d+) documents/, "在 $2 个文档上与人工的加权 kappa 为 $1"],
+  [/, (\d+) more without a grade/, "，另有 $1 个没有等级"],
+  [/; left open: /, "；仍未评判："],
+  [/(\d+) holes? whose replies could not be read/, "回复无法读取的 $1 个"],
+  [/(?<=的 \d+ 个), (?=\d+ holes?)/, "，"],
+  [/(\d+) holes? without a text/, "没有文本的 $1 个"],
+];
+
 /** The English of pytest_rageval/gates, engine/verdict/decide.py and stats/paired*.py; `$1` are figures. */
 const RUN_WORDS = [
   ...MADE_WORDS,
+  ...HOLE_WORDS,
+  // gates that the page does not compute anew
+  [/^no sample has a confidence; name its column, (.+)$/, "没有样本有置信度；请写明它所在的列：$1"],
+  [/(\d+) of (\d+) samples? have no confidence; if that is in order, ('gates: .+?') would allow it/, "$2 个样本中有 $1 个没有置信度；若属正常，可设置 $3"],
+  [/(\d+) samples? without confidence left out/, "$1 个样本没有置信度，未计入"],
+  [/the most confident (\d+) of (\d+), from (\S+?) up/, "置信度最高的 $1 个（共 $2 个，均不低于 $3）"],
+  [/(?<=均不低于 \S+）|没有置信度，未计入), /g, "，"],
+  [/no interval: resamples do not vary/, "无法计算区间：各次重抽样的结果相同"],
+  [/, bootstrap by sample/, "，按样本的自助法"],
+  [/, bootstrap by (?=\S)/, "，自助法，分组依据 "],
+  [/(\d+) of (\d+) answers left out: /, "$2 个回答中有 $1 个不计入："],
+  [/; not_applicable allows /, "；not_applicable 允许 "],
+  [/^(\S+) applies to no answer$/, "$1 不适用于任何回答"],
+  [/^there are no rows$/, "没有数据行"],
+  [/^no sample was scored$/, "所有样本都没有分数"],
+  [/^no sample has a (\S+)$/, "所有样本都没有 $1 分数"],
+  [/^no sample has a (\S+): its threshold judged nothing/, "所有样本都没有 $1 分数：其阈值未起作用"],
+  [/(\d+) scores? of (\S+) in (\d+) groups? \((.+?)\) are too few for an interval: at least 2 groups with a weight above 0 are needed/, "$2 的 $1 个分数只分布在 $3 组（$4）中，不足以计算区间：至少需要 2 个权重大于 0 的组"],
+  [/(\d+) scores? of (\S+) are too few for an interval/, "$2 只有 $1 个分数，不足以计算区间"],
+  [/; by Holm's stricter method it would pass: /, "；按更严格的 Holm 方法则会通过："],
+  [/; allowed: mode (\w+), max_drop /, "；允许：模式 $1，max_drop "],
+  [/; the metric does not apply to any of their rows, left out: /, "；该指标不适用于其任何一行，未计入："],
+  [/(?<=任何一行，未计入：.*), and (\d+) more$/, "，另有 $1 个"],
+  [/^cannot be decided: no row was asked of (\d+) of (\d+) values of (.+?): (.+); ask more rows$/, "无法判定：$3 的 $2 个取值中有 $1 个没有评测任何行（$4）；请评测更多行"],
+  [/row missing on (\d+)/, "$1 个样本缺少有效数据行"],
+  [/answer missing on (\d+)/, "$1 个样本缺少回答"],
+  [/([^\s,，：:]+) missing on (\d+)/g, "$2 个样本缺少 $1"],
+  [/: (?=\d+ 个样本缺少)/g, "："],
+  [/, (?=\d+ 个样本缺少)/g, "，"],
+  [/; too many to allow: look at what (.+?) failed for/, "；缺失过多，不宜放行：请查看 $1 出错的原因"],
+  [/; look at why (.+?) is missing; if that is in order, ('gates: .+?') would allow it/, "；请先查看 $1 缺失的原因；若属正常，可设置 $2"],
+  [/; ('dataset\.on_invalid: skip') with the gate ('invalid') allows invalid rows/, "；如允许无效行，可设置 $1 和门禁 $2"],
+  [/; not run: /, "；未运行："],
+  [/(\d+) cases were collected, none ran \(did (.+?) take them over, or every worker crash\?\)/, "收集了 $1 个用例，均未运行（是否由 $2 接管，或所有工作进程都崩溃？）"],
+  [/pytest_runtest_protocol or pytest_runtestloop of a conftest\.py or a plugin/, "conftest.py 或插件的 pytest_runtest_protocol 或 pytest_runtestloop"],
+  [/^it compares the variants of a scenario file, and a test function runs one/, "它对比场景文件的各个变体，而测试函数只运行其中一个"],
+  [/^no two variants have results/, "没有两个变体有结果"],
+  [/the differences do not vary: the interval has no width/, "各差值完全相同：区间宽度为零"],
+  [/, as if the two runs' scores had nothing in common: fewer when they have$/, "（按两次运行的分数互不相关估计：若相关，则不需要这么多）"],
+  [/a score is none of the levels/, "有分数不是任何一个等级"],
+  [/stratum (\S+) has (\d+) labelled answers?, fewer than 2/, "第 $1 层只有 $2 个已标注回答，至少需要 2 个"],
+  [/the labels of a stratum are like those of (\S+) groups: no interval/, "某层的标注只相当于 $1 组：无法计算区间"],
+  [/^(\d+) labels?, fewer than (\d+); (\d+) more are of samples without a score/, "只有 $1 个标注，至少需要 $2 个；另有 $3 个属于没有分数的样本"],
   [/ \((max-T over \d+ pairs|1 pair)\)(?=, \d+ common)/g, "（$1）"],
   [/(?<=（)1 pair(?=）)/g, "1 对"],
   [/(p [<\d.]+), max-T over (\d+) pairs ([<\d.]+)/g, "$1，max-T（$2 对）$3"],
@@ -100,7 +169,7 @@ const RUN_WORDS = [
   [/the samples that people call (\S+) are, wholly or nearly, of one group/, "人工标为 $1 的样本全部或几乎全部属于同一组"],
   [/no sample has two annotators/, "没有样本由两人标注"],
   [/one annotator/, "只有一位标注者"],
-  [/(\S+) is no level, and nothing says where to cut: write (\S+), or a threshold of /, "$1 不是等级，也没有划分点：请设置 $2 或阈值 "],
+  [/(\S+) is no level, and nothing says where to cut: write (human\.cut), or a threshold of /, "$1 不是等级，也没有划分点：请设置 $2 或阈值 "],
   [/^(\d+) labelled answers?, fewer than (\d+)$/, "只有 $1 个已标注回答，至少需要 $2 个"],
   [/^(\d+) labelled answers?, (\d+) are needed: /, "已标注 $1 个回答，需要 $2 个："],
   [/label (\d+) more(?= \()/, "请再标注 $1 个"],
@@ -141,11 +210,11 @@ const RUN_WORDS = [
   [/(\S+) has no labels yet: pytest --rag-label (\d+) draws samples to label/, "$1 尚无标注：可用 pytest --rag-label $2 抽取样本"],
   [/a stratum of (\d+) samples has (\d+) labelled answers?: draw more \(pytest --rag-label (\d+)\)/, "某层有 $1 个样本，只有 $2 个已标注回答：请再抽取（pytest --rag-label $3）"],
   [
-    /(\d+) of the labelled answers changed \((.*?)\), and no draws.json beside the labels says which others have: remove their labels, write 'chosen' as 'drawn' of the others of that time, and draw anew \(pytest --rag-label (\d+)\)/,
+    /(\d+) of the labelled answers changed \((.*?)\), and no draws\.json beside the labels says which others have: remove their labels, write 'chosen' as 'drawn' of the others of that time, and draw anew \(pytest --rag-label (\d+)\)/,
     "$1 个已标注的回答已改变（$2），标注旁没有 draws.json 说明其他回答是否改变：请删除这些标注，将同期其他标注的 drawn 改为 chosen，并重新抽样标注（pytest --rag-label $3）",
   ],
   [
-    /the labels were drawn by strata, and no draws.json beside them has their sizes \(no (.*?)\): copy the newest one of --rag-label/,
+    /the labels were drawn by strata, and no draws\.json beside them has their sizes \(no (.*?)\): copy the newest one of --rag-label/,
     "标注为分层抽样，但旁边的 draws.json 没有记录各层大小（缺少 $1）：请复制 --rag-label 写出的最新文件",
   ],
   [/all labels of a stratum are of one group: no interval/, "某层的标注同属一组：无法计算区间"],
@@ -290,6 +359,11 @@ function inARow(listed) {
 /** The English of `RunView.missing` in pytest_rageval/reports/run_view.py, and of what it is made of. */
 const MISSING_WORDS = [
   ...MADE_WORDS,
+  ...HOLE_WORDS,
+  [/: the judge is not tested, control rows were not asked: the run ended before$/, "：裁判未经检验：运行在询问对照行之前就结束了"],
+  [/: the judge is not tested, control rows were not asked: /, "：裁判未经检验，没有询问对照行："],
+  [/: this judge does not tell (.+?) \(control rows: good (.+?), bad (.+?)\): do not trust (?:this figure|these figures)$/, (_, apart, good, bad) => `：此裁判${APART[apart] ?? `无法区分：${apart}`}（对照行：好的 ${good}，坏的 ${bad}）：请勿相信此数值`],
+  [/: answers have (\S+) words in the mean \(of Chinese, characters\); one that says more finds more nuggets$/, "：回答平均 $1 个词（中文按字）；说得越多，含有的要点越多"],
   [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
   [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
   [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],
@@ -306,7 +380,7 @@ const MISSING_WORDS = [
   [/^(\d+) of (\d+) samples are not answered$/, "$2 个样本中有 $1 个没有回答"],
   [/^the judge was given up: (.+) not asked on (\d+) of (\d+) samples$/, "裁判已停用：$3 个样本中有 $2 个未评测 $1"],
   [/^(.+) failed on (\d+) of (\d+) samples$/, "$3 个样本中有 $2 个的 $1 出错"],
-  [/^(.+) does not apply to (\d+) of (\d+) samples$/, "$1 不适用于 $3 个样本中的 $2 个"],
+  [/^(.+?) (?:does|do) not apply to (\d+) of (\d+) samples$/, (_, names, n, of) => `${inARow(names)} 不适用于 ${of} 个样本中的 ${n} 个`],
   [/^of (\d+) answers (?=\d+ )/, "$1 个回答中："],
   [/(\d+) of which the judge did not say whether they refuse/, "裁判未说明是否拒答 $1 个"],
   [/(\d+) in a language whose refusals are not known/, "所用语言的拒答用语未知 $1 个"],
@@ -323,6 +397,19 @@ const MISSING_WORDS = [
   [/^(.+): (\d+) of (\d+) replies could not be used \((.+?) %\): .*$/, "$1：裁判的 $3 条回复中有 $2 条无法使用（$4%）"],
   [/^no controls: /, "没有对照行："],
 ];
+
+/** The English of _TELLS in engine/planning/bind_controls.py: what a judge fails to tell apart. */
+const APART = {
+  "supported answers from invented ones": "分不清有依据的回答和编造的回答",
+  "right answers from wrong ones": "分不清正确的回答和错误的回答",
+  "answers that meet a criterion from others": "分不清符合要求的回答和不符合的回答",
+  "answers from talk of something else": "分不清切题的回答和答非所问",
+  "equal meanings from different ones": "分不清含义相同与不同",
+  "passages that help from others": "分不清有用的段落和无用的段落",
+  "complete passages from others": "分不清内容完整的段落和不完整的段落",
+  "supported statements from others": "分不清有依据的陈述和没有依据的陈述",
+  "good rows from bad ones": "分不清好的行和坏的行",
+};
 
 /** What is missing in the figures, in the language of the page. */
 function missingSaid(text) {
@@ -351,6 +438,8 @@ const CAUSE_WORDS = [
   [/(^|, )(\d+) (?:reference claims? )?(?:is|are) in (contexts\[.*) and not in the answer(?=$|, )/, "$1参考答案的 $2 项主张在 $3 中有，回答中却没有"],
   [/ and (\d+) more(?= 中有，)/, " 等（另有 $1 个）"],
   [/(?<=没有), (?=参考答案的 |回答的 )/g, "，"],
+  [/^no claim is missing, and each is in the contexts: its score is low$/, "没有缺少的主张，且各项都在上下文中，但分数偏低"],
+  [/^no claim is missing, and each is in the contexts: (.+) is low$/, "没有缺少的主张，且各项都在上下文中，但 $1 偏低"],
   [/^the contexts hold the reference(?=$|, )/, "上下文中有参考答案"],
   [/^no context holds the reference$/, "上下文中没有参考答案"],
   [/^no contexts$/, "没有上下文"],

@@ -15,8 +15,8 @@ RUN_WORDS.unshift(
   [/^(\d+) of (\d+) shared samples have another question: /, "$2 个共有样本中 $1 个的问题不同："],
   [/^(\d+) of (\d+) shared samples have other references: /, "$2 个共有样本中 $1 个的参考答案不同："],
   [
-    /^(\d+) of (\d+) shared samples have other expected ids, contexts or groups of references: /,
-    "$2 个共有样本中 $1 个的期望 id、上下文或参考答案组不同：",
+    /^(\d+) of (\d+) shared samples have other expected ids, contexts, groups of references, nuggets or checks: /,
+    "$2 个共有样本中 $1 个的期望 id、上下文、参考答案组、要点或检查项不同：",
   ],
   [
     /^(\d+) of (\d+) shared samples have another weight; they weigh as in A: /,
@@ -27,6 +27,11 @@ RUN_WORDS.unshift(
   [/^the runs were judged by different qrels$/, "两次运行使用了不同的 qrels"],
   [/^(.+) is not compared: it was (.+), is (.+)$/, "$1 未对比：定义不同（原为 $2，现为 $3）"],
   [/^(\S+) is undecided: /, "$1 无法判定："],
+  [/^A is older than B$/, "A 早于 B"],
+  [/^the code of (.+) has changed$/, "$1 的代码已改变"],
+  [/an earlier version did not save the ranges of its metrics; run it again/, "由较早的版本保存，没有记录指标的范围；请重新运行"],
+  [/原为 not described，/, "原为无说明，"],
+  [/from (\S+) to (\S+) \((higher|lower) is better\)/g, (_, low, high, way) => `${low} 至 ${high}，越${way === "higher" ? "高" : "低"}越好`],
   // what the app refuses: serving/web/*.py
   [/^the key is missing: open the URL that pytest has printed$/, "缺少密钥：请打开 pytest 输出的网址"],
   [/^a run is going on: wait for it, or stop it$/, "有运行正在进行：请等待或停止它"],
