@@ -56,6 +56,14 @@ OF_WHAT_IS_MISSING = {
     ),
 }
 OF_THE_SERVER = {
+    "no id in 'gold ids' is ever found in 'hits'; to take it nevertheless: --rag-set=x.y=z": (
+        "'gold ids' 中的 id 从未出现在 'hits' 中；如仍要采用：--rag-set=x.y=z"
+    ),
+    "'reply' is blank in 2 of 5 rows: 'answer' may be the right answer, or what a system said": (
+        "5 行中有 2 行的 'reply' 为空：'answer' 可能是参考答案，也可能是系统的回答"
+    ),
+    "'ids' seems to hold several ids with commas: divide them by ';', or write a list, "
+    '["a", "b"]': "'ids' 似乎含有多个用逗号分隔的 id：请改用 ';' 分隔，或写成列表 [\"a\", \"b\"]",
     "A is older than B": "A 早于 B",
     "2 of 5 shared samples have other expected ids, contexts, groups of references, nuggets or "
     "checks: a, b": "5 个共有样本中 2 个的期望 id、上下文、参考答案组、要点或检查项不同：a, b",

@@ -28,7 +28,10 @@ SPOKEN = (
     *("stats/comparison.py", "stats/filled.py", "stats/needed_rows.py", "stats/paired.py"),
     *("stats/paired_tests.py", "stats/stability.py", "stats/variant_ranking.py"),
     *("stats/labels/agreement.py", "stats/labels/corrected.py", "stats/labels/corrected_means.py"),
-    "stats/labels/strata.py",
+    *("stats/labels/strata.py", "datasets/proposer/answers.py", "datasets/proposer/draft.py"),
+    *("datasets/proposer/propose.py", "first_scenario/questions.py", "first_scenario/propose.py"),
+    *("serving/web/first_scenarios.py", "serving/web/routes.py", "serving/web/app_service.py"),
+    "serving/web/run_store.py",
 )
 # What these files say elsewhere: of a scenario that cannot be run, in the terminal, or in data.
 ELSEWHERE = (
@@ -59,6 +62,14 @@ ELSEWHERE = (
     "its score",
     "common sample\\1",
     "are too few to say how",
+    # Of requests that the page does not send.
+    ": expected a",
+    "gates: expected",
+    "given: expected",
+    ": changed twice",
+    "a metric needs a weight",
+    "a null character is in no name",
+    "no such file",
 )
 PATTERN = re.compile(r"^\s*\[\s*/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/\w*,", re.MULTILINE)
 REPEATED = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})\??")
@@ -130,7 +141,7 @@ def alternatives(pattern: str) -> list[str]:
 def pieces(text: str) -> list[str]:
     """Return the words between figures, names, quotes and commas: each has to be known."""
     bare = re.sub(r"'[^']*'|\d+(?:\.\d+)?|[\"*]", GAP, text)
-    found = (piece.strip(" .,;:()") for piece in re.split(rf"{GAP}|[;:,]\s|[()]", bare))
+    found = (piece.strip(" .,;:()[]{}") for piece in re.split(rf"{GAP}|[;:,]\s|[()]", bare))
     return [piece for piece in found if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", piece)]
 
 
@@ -163,7 +174,9 @@ def silent_in(tree: ast.Module) -> set[int]:
 def is_no_sentence(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return getattr(node.func, "id", "") in {"Field", "GateKind", "Problem", "compile"}
-    return isinstance(node, ast.Raise | ast.AnnAssign)
+    if isinstance(node, ast.Raise):
+        return "Refused" not in ast.unparse(node)
+    return isinstance(node, ast.AnnAssign)
 
 
 def text_of(part: ast.expr) -> str:
