@@ -32,6 +32,7 @@ from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 _BEAT_S = 15.0
 _HISTORY = 50
 _UPLOAD: Final = "/api/files"
+_SCENARIO: Final = "/api/scenarios/{scenario}"
 _MOST_UPLOADED: Final = MOST_MB * 1_000_000
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -48,16 +49,18 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 
-Answer = Callable[[AppService, web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Answer = Callable[[AppService, web.Request], Awaitable[web.StreamResponse | dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and path, and the function that answers."""
+    """A method and path, and the function that answers; ``status`` is that of an answer in JSON."""
 
     method: str
     path: str
     answer: Answer
+    status: int = 200
 
 
 def make_app(service: AppService, policy: AccessPolicy) -> web.Application:
@@ -65,23 +68,19 @@ def make_app(service: AppService, policy: AccessPolicy) -> web.Application:
     app = web.Application(middlewares=[_guard(policy)], client_max_size=MAX_REQUEST_BYTES)
     app.on_response_prepare.append(_add_headers)
     for route in (*ROUTES, *DBGPT_ROUTES):
-        app.router.add_route(route.method, route.path, _handler(service, route.answer))
+        app.router.add_route(route.method, route.path, _handler(service, route))
     return app
 
 
-def _handler(
-    service: AppService, answer: Answer
-) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _handler(service: AppService, route: Route) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        return await answer(service, request)
+        found = await route.answer(service, request)
+        return web.json_response(found, status=route.status) if isinstance(found, dict) else found
 
     return handle
 
 
 # Before the route
-
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def _guard(policy: AccessPolicy) -> Any:
@@ -162,68 +161,38 @@ async def _side_by_side(service: AppService, request: web.Request) -> web.Stream
 # What it asks for
 
 
-async def _scenarios(service: AppService, request: web.Request) -> web.Response:
-    return web.json_response(await service.scenarios(fresh="fresh" in request.query))
+async def _scenarios(service: AppService, request: web.Request) -> dict[str, Any]:
+    return await service.scenarios(fresh="fresh" in request.query)
 
 
-async def _make(service: AppService, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.make(body), status=201)
+def _with_body(answer: Callable[..., Awaitable[dict[str, Any]]]) -> Answer:
+    """Return what gives ``answer`` the scenario of the path, if it has one, and the body."""
+
+    async def read(service: AppService, request: web.Request) -> dict[str, Any]:
+        body = await read_object(request, MAX_REQUEST_BYTES)
+        return await answer(service, *request.match_info.values(), body)
+
+    return read
 
 
-async def _propose(service: AppService, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.propose(body))
-
-
-async def _files(service: AppService, _: web.Request) -> web.Response:
-    return web.json_response(await service.data_files())
-
-
-async def _upload(service: AppService, request: web.Request) -> web.Response:
+async def _upload(service: AppService, request: web.Request) -> dict[str, Any]:
     async with within_time(request):
         parts = parts_of(request, _MOST_UPLOADED)
-        found = await service.upload(request.query.get("name", ""), parts)
-    return web.json_response(found, status=201)
+        return await service.upload(request.query.get("name", ""), parts)
 
 
-async def _scenario(service: AppService, request: web.Request) -> web.Response:
-    return web.json_response(await service.scenario(request.match_info["scenario"]))
-
-
-async def _write(service: AppService, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.write(request.match_info["scenario"], body))
-
-
-async def _check(service: AppService, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.check(request.match_info["scenario"], body))
-
-
-async def _start(service: AppService, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.start(request.match_info["scenario"], body), status=201)
-
-
-async def _start_all(service: AppService, request: web.Request) -> web.Response:
-    await read_object(request, MAX_REQUEST_BYTES)
-    return web.json_response(await service.start_all(), status=201)
-
-
-async def _stop(service: AppService, request: web.Request) -> web.Response:
+async def _stop(service: AppService, request: web.Request) -> dict[str, Any]:
     await service.runs.stop(request.match_info["run"])
-    return web.json_response({"stopped": True})
+    return {"stopped": True}
 
 
-async def _history(service: AppService, request: web.Request) -> web.Response:
+async def _history(service: AppService, request: web.Request) -> dict[str, Any]:
     limit = _number(request.query.get("limit", str(_HISTORY)), "limit")
-    return web.json_response(await service.history(request.query.get("scenario", ""), limit))
+    return await service.history(request.query.get("scenario", ""), limit)
 
 
-async def _compare(service: AppService, request: web.Request) -> web.Response:
-    asked = [request.query.get(key, "") for key in ("scenario", "a", "b")]
-    return web.json_response(await service.compare(*asked))
+async def _compare(service: AppService, request: web.Request) -> dict[str, Any]:
+    return await service.compare(*(request.query.get(key, "") for key in ("scenario", "a", "b")))
 
 
 async def _events(service: AppService, request: web.Request) -> web.StreamResponse:
@@ -255,15 +224,15 @@ ROUTES: Final = (
     Route("GET", "/runs/{scenario}/{run}/report.html", _run_page),
     Route("GET", "/runs/{scenario}/variants.html", _side_by_side),
     Route("GET", "/api/scenarios", _scenarios),
-    Route("POST", "/api/scenarios", _make),
-    Route("GET", "/api/files", _files),
-    Route("POST", _UPLOAD, _upload),
-    Route("POST", "/api/proposals", _propose),
-    Route("GET", "/api/scenarios/{scenario}", _scenario),
-    Route("POST", "/api/scenarios/{scenario}/settings", _write),
-    Route("POST", "/api/scenarios/{scenario}/settings/check", _check),
-    Route("POST", "/api/scenarios/{scenario}/runs", _start),
-    Route("POST", "/api/runs", _start_all),
+    Route("POST", "/api/scenarios", _with_body(AppService.make), status=201),
+    Route("GET", "/api/files", lambda service, _: service.data_files()),
+    Route("POST", _UPLOAD, _upload, status=201),
+    Route("POST", "/api/proposals", _with_body(AppService.propose)),
+    Route("GET", _SCENARIO, lambda service, asked: service.scenario(**asked.match_info)),
+    Route("POST", _SCENARIO + "/settings", _with_body(AppService.write)),
+    Route("POST", _SCENARIO + "/settings/check", _with_body(AppService.check)),
+    Route("POST", _SCENARIO + "/runs", _with_body(AppService.start), status=201),
+    Route("POST", "/api/runs", _with_body(lambda service, _: service.start_all()), status=201),
     Route("DELETE", "/api/runs/{run}", _stop),
     Route("GET", "/api/runs/{run}/events", _events),
     Route("GET", "/api/history", _history),
