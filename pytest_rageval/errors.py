@@ -59,11 +59,11 @@ class UserError(RagevalError):
 
 def _listed_once(problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield problems; a list of known names stays only in the first message that has it."""
-    listed: set[str] = set()
+    said: set[str] = set()
     for problem in problems:
         message, separator, names = problem.message.rpartition(_KNOWN)
-        yield replace(problem, message=message) if names in listed and separator else problem
-        listed.add(names)
+        yield replace(problem, message=message) if names in said and separator else problem
+        said.add(names)
 
 
 class ScenarioError(UserError):
@@ -99,12 +99,12 @@ def unknown_name(kind: str, name: str, known: Iterable[str], page: str = "") -> 
     "unknown metric 'emm'. Did you mean 'em'? Known: em, f1"
     """
     choices = sorted(known)
-    listed = ", ".join(choices)
+    known_names = ", ".join(choices)
     if page:
         near = difflib.get_close_matches(name[:100], choices, n=_NAMED, cutoff=0.4)
-        listed = "; ".join(filter(None, [", ".join(sorted(near)), f"{page} lists all"]))
+        known_names = "; ".join(filter(None, [", ".join(sorted(near)), f"{page} lists all"]))
     # A validator's message must be UTF-8, and names may be the user's.
-    named = listed.encode("utf-8", "backslashreplace").decode("utf-8")
+    named = known_names.encode("utf-8", "backslashreplace").decode("utf-8")
     listing = f"{_KNOWN}{named}" if named else ""
     return f"unknown {kind} {shorten(name)!r}.{did_you_mean(name, choices)}{listing}"
 
@@ -129,6 +129,18 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def shorten(text: str, width: int = 80) -> str:
     """Return ``text`` cut to ``width`` characters, with an ellipsis if it was longer."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def listed(names: Iterable[str], most: int, separator: str = ", ") -> str:
+    """Return the first ``most`` names, and how many more there are.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    known = list(names)
+    before = " " if separator == ", " else separator
+    more = f"{before}and {len(known) - most:,} more" if len(known) > most else ""
+    return separator.join(known[:most]) + more
 
 
 def error_line(error: BaseException, most: int = 300) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.errors import RagevalError, listed, shorten
 
 if TYPE_CHECKING:
     from pytest_rageval.run_paths import ImportMode
@@ -270,5 +270,4 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 def _known(what: str, names: Sequence[str]) -> str:
     if not names:
         return ""
-    more = ", …" if len(names) > _LISTED else ""
-    return f" Its {what}: {', '.join(names[:_LISTED])}{more}"
+    return f" Its {what}: {listed(names, _LISTED)}"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
 from pytest_rageval.datasets.load import Dataset, data_file, reader_of
-from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
 from pytest_rageval.model import Case, InvalidRow, value_text
 from pytest_rageval.scenario.column_names import name_key
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
@@ -69,9 +69,8 @@ def expecting(dataset: Dataset, corpus: Corpus) -> Dataset:
     cases = [_expecting(case, corpus, unknown) for case in dataset.cases]
     if not unknown:
         return replace(dataset, cases=cases)
-    listed = ", ".join(shorten(name) for name in list(unknown)[:_LISTED])
-    more = f", and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
-    warning = f"{corpus.shown} has no chunk of these documents: {listed}{more}"
+    names = listed(map(shorten, unknown), _LISTED)
+    warning = f"{corpus.shown} has no chunk of these documents: {names}"
     return replace(dataset, cases=cases, warnings=(*dataset.warnings, warning))
 
 

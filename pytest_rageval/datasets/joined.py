@@ -16,7 +16,7 @@ from pytest_rageval.datasets.ids import (
     retrieved_ids,
 )
 from pytest_rageval.datasets.key_map import read_cell
-from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
 from pytest_rageval.model import NOTHING, value_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import ALIASES, AnswersSpec
@@ -249,10 +249,9 @@ class Answers:
         unused = [key for key in self._by_key if key not in self._used]
         if unused and self._spec.extra_rows == "error":
             first = self._by_key[unused[0]]
-            listed = ", ".join(repr(shorten(key, 40)) for key in unused[:_LISTED])
-            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+            keys = listed((repr(shorten(key, 40)) for key in unused), _LISTED)
             message = (
-                f"{shown} has no row for {self._spec.key} {listed}{more}; if that is right, write "
+                f"{shown} has no row for {self._spec.key} {keys}; if that is right, write "
                 "answers.extra_rows: ignore"
             )
             place = row_place(self._shown, first.line, first.number)

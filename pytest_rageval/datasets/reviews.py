@@ -24,7 +24,7 @@ from pytest_rageval.datasets.labels import (
     with_its_encoding,
 )
 from pytest_rageval.datasets.load import Dataset, data_file, reader_of
-from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
+from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, listed, shorten
 from pytest_rageval.model import Case, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
@@ -228,9 +228,8 @@ class _Reading:
         stale = self.stale.keys() - self.reviews.keys()
         if stale:
             are = "reviews are" if len(stale) > 1 else "review is"
-            listed = ", ".join(map(shorten, sorted(stale)[:_LISTED]))
-            listed += ", ..." * (len(stale) > _LISTED)
-            what = f"{len(stale)} {are} of earlier wordings and not counted ({listed})"
+            ids = listed(map(shorten, sorted(stale)), _LISTED)
+            what = f"{len(stale)} {are} of earlier wordings and not counted ({ids})"
             yield f"{SECTION}: {what}: review them again (pytest --rag-label {len(stale)}; {shown})"
 
     def remarks(

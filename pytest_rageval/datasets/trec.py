@@ -13,7 +13,7 @@ from pytest_rageval.datasets.corpus import first_of, rows_in
 from pytest_rageval.datasets.formats.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.datasets.formats.trec_tables import read_table_qrels, read_table_run
 from pytest_rageval.datasets.load import Dataset, answers_file, choose, data_file
-from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
 from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
 
@@ -181,8 +181,7 @@ def _warnings(
 
 
 def _list(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(shorten(name) for name in names[:_LISTED]) + more
+    return listed(map(shorten, names), _LISTED)
 
 
 def _judgements_digest(qrels: Qrels) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
-from pytest_rageval.errors import did_you_mean, shorten
+from pytest_rageval.errors import did_you_mean, listed, shorten
 from pytest_rageval.gates.base import (
     AS_RUN,
     AnySample,
@@ -108,7 +108,7 @@ class SliceGate(Gate):
             found = replace(found, outcome="failed", message=unseen, margin=None)
         if unfit := sorted(self._unfit(result)):
             what = "the metric does not apply to any of their rows, left out"
-            found = replace(found, message=f"{found.message}; {what}: {_listed(unfit)}")
+            found = replace(found, message=f"{found.message}; {what}: {listed(unfit, _LISTED)}")
         if self.compared_with is None or not new:
             return found
         return replace(found, message=found.message + _left_out(new, self.compared_with.name))
@@ -144,10 +144,9 @@ class SliceGate(Gate):
         ]
         if not unseen:
             return ""
-        more = f", and {len(unseen) - _LISTED} more" if len(unseen) > _LISTED else ""
         values = f"{len(unseen)} of {len(seen) + len(unseen)} values of {self.field}"
-        listed = f"{', '.join(unseen[:_LISTED])}{more}"
-        return f"cannot be decided: no row was asked of {values}: {listed}; ask more rows"
+        some = listed(unseen, _LISTED)
+        return f"cannot be decided: no row was asked of {values}: {some}; ask more rows"
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the worst samples of the values for which the gate fails."""
@@ -230,13 +229,13 @@ class SliceGate(Gate):
         if not failed:
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             return GateResult(self.name, "passed", worst.observed, worst.bound, message)
-        listed = [
-            f"{shorten(value, _LONGEST_VALUE)}: {verdict.message}"
-            for value, verdict in failed[:_LISTED]
-        ]
-        more = f"; and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
-        message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"
-        return GateResult(self.name, "failed", worst.observed, worst.bound, message + more)
+        said = listed(
+            (f"{shorten(value, _LONGEST_VALUE)}: {verdict.message}" for value, verdict in failed),
+            _LISTED,
+            "; ",
+        )
+        message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {said}"
+        return GateResult(self.name, "failed", worst.observed, worst.bound, message)
 
     def _theirs(self) -> frozenset[str]:
         """Return the ids of the baseline's samples; none without a comparison."""
@@ -282,12 +281,7 @@ class SliceWatch(Watch):
 
 
 def _left_out(new: Collection[str], run: str) -> str:
-    return f"; not in {run}, left out: {_listed(new)}"
-
-
-def _listed(values: Collection[str]) -> str:
-    more = f", and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
-    return ", ".join(list(values)[:_LISTED]) + more
+    return f"; not in {run}, left out: {listed(new, _LISTED)}"
 
 
 def slice_value(sample: AnySample, field: str) -> str:

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.citations import Sources
 from pytest_rageval.metrics.refusals import FAILED
@@ -210,8 +210,7 @@ def _support(options: SupportOptions, of_all: bool, name: str, table: SupportTab
 
 
 def _listed(texts: Sequence[str]) -> str | None:
-    more = f"; and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    return "; ".join(texts[:_LISTED]) + more if texts else None
+    return listed(texts, _LISTED, "; ") or None
 
 
 def _why_unsupported(table: SupportTable, sentence: Statement, cites: Cites) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import (
     AnswerReading,
     MetricDefinition,
@@ -209,9 +209,7 @@ def _no_gold(name: str) -> Score:
 
 
 def _listed(sources: Sequence[Source]) -> str:
-    names = list(dict.fromkeys(f"[{source}]" for source in sources))
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    return listed(dict.fromkeys(f"[{source}]" for source in sources), _LISTED)
 
 
 def _sentence_with(cited: CitedText, source: Source) -> str:

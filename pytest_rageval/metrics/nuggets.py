@@ -10,7 +10,7 @@ from typing import Final, Literal
 from msgspec.structs import replace
 from pydantic import Field
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.support.metric import SupportMetric
 from pytest_rageval.metrics.support.table import (
@@ -123,9 +123,7 @@ def _reason(
 
 
 def _quoted(nuggets: Sequence[Statement]) -> str:
-    texts = ", ".join(f'"{shorten(nugget.text, _SHOWN_TEXT)}"' for nugget in nuggets[:_SHOWN])
-    more = f" and {len(nuggets) - _SHOWN} more" if len(nuggets) > _SHOWN else ""
-    return texts + more
+    return listed((f'"{shorten(one.text, _SHOWN_TEXT)}"' for one in nuggets), _SHOWN)
 
 
 def _metric(name: str, options: NuggetOptions) -> SupportMetric:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.errors import RagevalError
+from pytest_rageval.errors import RagevalError, listed
 from pytest_rageval.first_scenario.measures import covered
 from pytest_rageval.first_scenario.propose import Proposal, propose
 from pytest_rageval.first_scenario.scenario_text import (
@@ -227,7 +227,7 @@ def _found(proposal: Proposal) -> list[str]:
     if proposal.open_lines:
         lines += ["", "not decided:", *(f"  {line}" for line in proposal.open_lines)]
     if odd := proposal.measures.odd_rows:
-        rows = ", ".join(map(str, odd[:_LISTED])) + (" ..." if len(odd) > _LISTED else "")
+        rows = listed(map(str, odd), _LISTED)
         lines += ["", f"no answer can be searched for the reference of row {rows}"]
     if bare := proposal.measures.bare_rows:
         lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
@@ -272,8 +272,7 @@ def _columns(proposal: Proposal) -> list[str]:
     columns = [column.name for column in proposal.table.columns]
     rest = [name for name in columns if name not in proposal.mapped.served]
     if rest:
-        more = f" and {len(rest) - _LISTED_COLUMNS} more" if len(rest) > _LISTED_COLUMNS else ""
-        lines.append(f"metadata: {one_line(', '.join(rest[:_LISTED_COLUMNS]))}{more}")
+        lines.append(f"metadata: {one_line(listed(rest, _LISTED_COLUMNS))}")
     return lines
 
 

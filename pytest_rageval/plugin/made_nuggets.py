@@ -29,9 +29,9 @@ from pytest_rageval.plugin.making import (
     check_writable,
     goes_on,
     judge_of,
-    listed,
     made,
     misused,
+    named,
     not_done,
     say_lines,
 )
@@ -124,12 +124,12 @@ class _Making:
             yield f"  {counted(file.bare, 'row')} without references, or that cannot be answered"
         if file.changed:
             yield (
-                f"  changed since their list was made: {listed(file.changed)}; look whether it "
+                f"  changed since their list was made: {named(file.changed)}; look whether it "
                 f"holds, or delete the line in {shown} for a new one"
             )
         if file.gone:
             yield (
-                f"  {shown} has lists of rows that are not there: {listed(file.gone)}; delete "
+                f"  {shown} has lists of rows that are not there: {named(file.gone)}; delete "
                 "their lines, or write answers.extra_rows: ignore"
             )
 

@@ -24,9 +24,9 @@ from pytest_rageval.plugin.making import (
     Progress,
     check_writable,
     goes_on,
-    listed,
     made,
     misused,
+    named,
     not_done,
     say_lines,
 )
@@ -178,7 +178,7 @@ class _Making:
             what = "quotes" if len(old) == 1 else "quote"
             yield (
                 f"{counted(len(old), 'question')} of {QUESTIONS} {what} what the documents do not "
-                f"hold any more: {listed(old)}; look whether they still hold"
+                f"hold any more: {named(old)}; look whether they still hold"
             )
 
     def _failed(self, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -203,7 +203,7 @@ class _Making:
             for name, why in REASONS.items()
             if counts[name]
         ]
-        is_taken = f"  {len(taken)} not written, since a row has the id: {listed(taken)}"
+        is_taken = f"  {len(taken)} not written, since a row has the id: {named(taken)}"
         lines += [is_taken] * bool(taken)
         known_too = sum(bool(row["common_knowledge"]) for row in found.rows)
         if known_too:

@@ -24,7 +24,7 @@ from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.planning.bind_metrics import client_settings
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import waited_for
-from pytest_rageval.errors import RagevalError
+from pytest_rageval.errors import RagevalError, listed
 from pytest_rageval.plugin.options import JUDGE_MODEL
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import Slot
@@ -177,10 +177,9 @@ def check_writable(folder: Path) -> None:
         raise misused(f"--rag-init: nothing can be written to {folder}: {error}") from error
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(map(one_line, names[:LISTED])) + more
+def named(ids: Iterable[str]) -> str:
+    """Return the first ids, and how many more there are."""
+    return listed(map(one_line, ids), LISTED)
 
 
 def say_lines(lines: Iterable[str]) -> None:

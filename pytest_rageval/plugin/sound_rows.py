@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_rageval.errors import listed
 from pytest_rageval.model import InvalidRow
 from pytest_rageval.plugin.run.items import case_of
 
@@ -22,8 +23,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         and case.case.xfail is None
     ]
     if found:
-        more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
-        raise pytest.UsageError("\n".join([*found[:_LISTED], *more]))
+        raise pytest.UsageError(listed(found, _LISTED, "\n"))
 
 
 def _place(row: InvalidRow) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.gates.base import BoundedGate, Gate, GateOptionError, make_gates
 from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.model import (
@@ -405,8 +405,7 @@ def _named(samples: Sequence[SampleResult], what: str, named: Container[int] = (
     if not samples:
         return ""
     new = [sample for sample in sorted(samples, key=badness) if sample.index not in named]
-    names = ", ".join(sample.sample_id for sample in new[:_NAMED])
-    names += f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
+    names = listed((sample.sample_id for sample in new), _NAMED)
     above = f"{len(samples) - len(new) if new else 'all'} above" if len(new) < len(samples) else ""
     return f"{len(samples)} {what} ({'; '.join(filter(None, [names, above]))})"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval import __version__
+from pytest_rageval.errors import listed
 from pytest_rageval.model import Contest, GateResult, Ranking, RunInfo, ScenarioResult
 from pytest_rageval.reports.base import (
     REPORT_REGISTRY,
@@ -317,10 +318,9 @@ def remove_old_runs(
         span = gone[0] if len(gone) == 1 else f"{gone[0]} to {gone[-1]}"
         yield f"keep {keep}: {counted(len(gone), 'older run')} removed: {span}"
     if foreign:
-        listed = ", ".join(foreign[:_LISTED_RUNS]) + ", …" * (len(foreign) > _LISTED_RUNS)
         yield (
             f"keep {keep}: {counted(len(foreign), 'older run')} not removed, for files that no run "
-            f"writes: {listed}"
+            f"writes: {listed(foreign, _LISTED_RUNS)}"
         )
 
 

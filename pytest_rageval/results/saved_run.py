@@ -8,7 +8,14 @@ from typing import Any
 
 from msgspec import convert
 
-from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_you_mean, shorten
+from pytest_rageval.errors import (
+    BaselineError,
+    NoBaselineError,
+    Problem,
+    did_you_mean,
+    listed,
+    shorten,
+)
 from pytest_rageval.model import NOTHING, TOLERANCE, MetricColumn, SampleResult, Value
 from pytest_rageval.model.measured import CODE, Code
 from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead
@@ -130,5 +137,4 @@ def _known(name: str, known: Sequence[str]) -> str:
             f" None is saved yet: save it with --rag-save {name}, or --rag-save-failed {name} if "
             "the run is red"
         )
-    more = ", …" if len(known) > _LISTED else ""
-    return f"{did_you_mean(name, known)} Saved: {', '.join(sorted(known)[:_LISTED])}{more}"
+    return f"{did_you_mean(name, known)} Saved: {listed(sorted(known), _LISTED)}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_rageval.errors import Problem, UserError, did_you_mean, shorten
+from pytest_rageval.errors import Problem, UserError, did_you_mean, listed, shorten
 from pytest_rageval.model import title_of
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.children import OUTPUT, started
@@ -175,10 +175,8 @@ def pick(kind: str, name: str, known: Sequence[str], *, begins: bool = False) ->
     raise _refusal(f"unknown {shown}.{did_you_mean(name, known)} Known: {_listed(nearest)}")
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    listed = ", ".join(shorten(name) for name in names[:_LISTED])
-    return f"{listed}, and {more} more" if more > 0 else listed
+def _listed(names: Iterable[str]) -> str:
+    return listed(map(shorten, names), _LISTED)
 
 
 def _refusal(message: str) -> UserError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import baseline_of
 from pytest_rageval.engine.scoring.score_sample import weigh_scores
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.errors import BaselineError, Problem, RagevalError, shorten
+from pytest_rageval.errors import BaselineError, Problem, RagevalError, listed, shorten
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
@@ -332,9 +332,8 @@ def _on_record(sample: SampleResult, key: str) -> Any:
     return None if value == NOTHING else value
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > _WORST else ""
-    return ", ".join(shorten(name) for name in names[:_WORST]) + more
+def _listed(names: Iterable[str]) -> str:
+    return listed(map(shorten, names), _WORST)
 
 
 def row_place(root: Path, run: Path, about: SavedScenario, sample_id: str) -> str:

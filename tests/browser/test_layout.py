@@ -381,7 +381,7 @@ def test_few_differences_and_few_pairs_are_said_in_chinese(
         "there are no slices to look at; not in main, left out: a, b": (
             "没有可供检查的分组；main 中没有，未计入：a, b"
         ),
-        "7 of 8 values of level: a: 0.1 < 0.5; and 2 more; not in main, left out: b, and 3 more": (
+        "7 of 8 values of level: a: 0.1 < 0.5; and 2 more; not in main, left out: b and 3 more": (
             "level 的 8 个取值中 7 个未通过：a：0.1 < 0.5；另有 2 个；"
             "main 中没有，未计入：b，另有 3 个"
         ),

@@ -17,6 +17,7 @@ from pytest_rageval.errors import (
     UserError,
     describe_error,
     did_you_mean,
+    listed,
     nearest,
     shorten,
     unknown_name,
@@ -119,3 +120,10 @@ def test_an_error_without_a_place_has_that_of_its_cause() -> None:
     outer = RuntimeError("no score")
     outer.__cause__ = raised_by(lambda: 1 / 0)
     assert placed(outer) == "RuntimeError: no score (test_errors.py:N)"
+
+
+def test_a_list_that_is_cut_short_says_how_many_more_there_are() -> None:
+    assert listed(["a", "b"], 2) == "a, b"
+    assert listed(iter(["a", "b", "c"]), 2) == "a, b and 1 more"
+    assert listed(["a", "b", "c", "d"], 1, "; ") == "a; and 3 more"
+    assert listed([], 2) == ""

@@ -17,6 +17,7 @@ from pytest_rageval.datasets.formats.rows_at import (
     rows_of_every,
 )
 from pytest_rageval.datasets.formats.tool_results import rows_of_tool
+from pytest_rageval.errors import listed
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.codec import MAX_DEPTH
@@ -246,9 +247,8 @@ def _proposal(
         return "; one row is a list of one object: put [ ] around it"
     if document and are_objects:
         return f'; if each value is a row, write rows_at: "{above or "$"}" (in {section!r})'
-    return f" with {_listed(list(document))}" if document else ""
+    return f" with {_listed(document)}" if document else ""
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(map(repr, names[:_LISTED])) + more
+def _listed(names: Iterable[str]) -> str:
+    return listed(map(repr, names), _LISTED)

@@ -7,7 +7,7 @@ from typing import Final
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.model import Case, Sample
 from pytest_rageval.scenario.fields import OF_ANSWERS, SECTION_OF
 from pytest_rageval.stats.wording import counted
@@ -45,10 +45,10 @@ def outdated_lists(dataset: Dataset) -> Iterator[str]:
 
     old = [sample.id for sample in samples if listed_before(sample)]
     if old:
-        listed = ", ".join(map(shorten, old[:_LISTED])) + ", ..." * (len(old) > _LISTED)
+        ids = listed(map(shorten, old), _LISTED)
         yield (
             f"{dataset.shown}: {counted(len(old), 'row')} changed since their nuggets were listed "
-            f"({listed}): look whether these hold, then take out {NUGGETS_OF!r}"
+            f"({ids}): look whether these hold, then take out {NUGGETS_OF!r}"
         )
 
 

@@ -14,6 +14,7 @@ from pytest_rageval.errors import (
     Problem,
     ScenarioError,
     did_you_mean,
+    listed,
     shorten,
     unknown_name,
 )
@@ -126,7 +127,6 @@ def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[st
         found = [value_text(value) for value in values_of if value is not None]
         values = list(dict.fromkeys(found))
         hint = did_you_mean(one.value, values)
-        listed = ", ".join(shorten(value, 40) for value in values[:_LISTED])
-        more = ", …" if len(values) > _LISTED else ""
-        there = f" It is {listed}{more}" if len(values) < len(found) else ""
+        some = listed((shorten(value, 40) for value in values), _LISTED)
+        there = f" It is {some}" if len(values) < len(found) else ""
         yield f"{plans[0].info.path}: {one.flag}: no row meets it.{hint}{there}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.model import (
     SUPPORT,
     Bound,
@@ -280,7 +280,7 @@ def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str
         "generation": (
             len(unused),
             "reference claim",
-            f"in {_listed(where)} and not in the answer",
+            f"in {listed(where, _LISTED)} and not in the answer",
         ),
     }
     order = sorted(
@@ -328,8 +328,3 @@ def _told_parts(parts: Sequence[tuple[int, str, str]]) -> str:
         texts.append(f"{number} {'is' if count == 1 else 'are'} {where}")
         before = what
     return ", ".join(texts)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from pytest_rageval.errors import listed
 from pytest_rageval.gates.base import Gate, make_gates, read_by
 from pytest_rageval.gates.unscored import UnscoredGate, gates_of
 from pytest_rageval.model import (
@@ -248,7 +249,7 @@ def within_extent(
 
 
 def _lost(extent: Extent) -> str:
-    names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
+    names = listed(extent.lost, 5)
     if extent.missing:
         return "; ".join(extent.missing) + (f"; not run: {names}" if names else "")
     if not (extent.ran or extent.stopped):

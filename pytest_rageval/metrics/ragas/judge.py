@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pytest_rageval.clients.accounting import asking, current_purpose
 from pytest_rageval.clients.base import ChatClient, EmbeddingClient, ReplySchema, ask
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import declared
 from pytest_rageval.metrics.similarity import cosine
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, refuse_repeated
@@ -421,12 +421,11 @@ def quoted(label: str, claims: Sequence[Claim]) -> str:
     """
     if not claims:
         return ""
-    parts = [
+    parts = (
         f'"{brief(claim["claim"])}"' + (f" ({brief(claim['reason'])})" if claim["reason"] else "")
-        for claim in claims[:_LISTED]
-    ]
-    more = f" and {len(claims) - _LISTED} more" if len(claims) > _LISTED else ""
-    return f"; {label}: {', '.join(parts)}{more}"
+        for claim in claims
+    )
+    return f"; {label}: {listed(parts, _LISTED)}"
 
 
 def brief(text: str) -> str:

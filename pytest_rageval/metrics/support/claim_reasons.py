@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.support.table import (
     ANSWER,
     HISTORY,
@@ -178,12 +178,11 @@ def _listed(head: str, claims: Sequence[Statement], notes: Callable[[Statement],
 
 def _quoted(claims: Sequence[Statement], notes: Callable[[Statement], str]) -> str:
     texts = []
-    for claim in claims[:_LISTED]:
+    for claim in claims:
         said = notes(claim)
         quoted = f'"{shorten(claim.text.rstrip(".。"), _WIDTH)}"'
         texts.append(f"{quoted} ({said})" if said else quoted)
-    more = len(claims) - _LISTED
-    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+    return listed(texts, _LISTED)
 
 
 def _why(claims: Claims, claim: Statement) -> str:
@@ -217,5 +216,4 @@ def _said(where: str, reason: str) -> str:
 
 
 def _names(sources: Sequence[Source]) -> str:
-    listed = ", ".join(source.name for source in sources[:_LISTED])
-    return listed + (f" and {len(sources) - _LISTED} more" if len(sources) > _LISTED else "")
+    return listed((source.name for source in sources), _LISTED)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_rageval.engine.verdict.decide import VariantComparison
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,
@@ -108,9 +108,8 @@ def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) 
 
 def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Line]:
     if sample_ids:
-        more = ", …" if len(sample_ids) > _LISTED else ""
-        listed = ", ".join(one_line(sample_id) for sample_id in sample_ids[:_LISTED])
-        yield from prose(f"{len(sample_ids)} samples {where}: {listed}{more}", width, "yellow")
+        some = listed(map(one_line, sample_ids), _LISTED)
+        yield from prose(f"{len(sample_ids)} samples {where}: {some}", width, "yellow")
 
 
 def variants_heading(found: VariantComparison) -> str:

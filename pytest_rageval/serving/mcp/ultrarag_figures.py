@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.datasets.trec import load_trec
-from pytest_rageval.errors import Problem, UserError, unknown_name
+from pytest_rageval.errors import Problem, UserError, listed, unknown_name
 from pytest_rageval.metrics import lexical, ranking, rouge
 from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
@@ -131,8 +131,7 @@ def _without_references(references: Sequence[Sequence[str | Sequence[str]]]) -> 
             if len(rows) == 1
             else "rows have no references and score"
         )
-        more = ", ..." if len(rows) > _LISTED else ""
-        yield f"{len(rows):,} {verb} 0: {', '.join(rows[:_LISTED])}{more}"
+        yield f"{len(rows):,} {verb} 0: {listed(rows, _LISTED)}"
 
 
 def _unpaired(answers: int, references: int) -> str:

@@ -260,7 +260,7 @@ def _is_short(part: Sequence[Member], least: int) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, as examples."""
     return ", ".join([*names[:_LISTED], *["..."] * (len(names) > _LISTED)])
 
 

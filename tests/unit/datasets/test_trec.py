@@ -106,7 +106,7 @@ def test_many_missing_queries_are_counted(trec: LoadTrec) -> None:
     qrels = "".join(f"q{at} 0 d 1\n" for at in range(20))
     (warning,) = trec(qrels, "q0 Q0 d 1 1 r\n").warnings
     assert warning == (
-        "19 of 20 judged queries have no results in r.txt: q1, q2, q3, q4, q5, and 14 more "
+        "19 of 20 judged queries have no results in r.txt: q1, q2, q3, q4, q5 and 14 more "
         "(see missing_queries)"
     )
 

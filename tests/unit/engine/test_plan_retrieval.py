@@ -231,7 +231,7 @@ def test_documents_that_the_corpus_lacks_are_named(plan: MakePlan) -> None:
         CHUNKS,
     )
     assert made.info.warnings == (
-        "s.yaml: c.jsonl has no chunk of these documents: d1.pdf, d2.pdf, d3.pdf, d4.pdf, d5.pdf, "
+        "s.yaml: c.jsonl has no chunk of these documents: d1.pdf, d2.pdf, d3.pdf, d4.pdf, d5.pdf "
         "and 1 more",
     )
     assert [isinstance(case, InvalidRow) for case in made.cases] == [False] + [True] * 7

@@ -722,7 +722,7 @@ def test_a_slice_that_is_new_since_the_baseline_is_left_out_and_named() -> None:
 
 def test_many_new_slices_are_counted() -> None:
     found = sliced(("a", *"bcdefgh"), ("s0",))
-    assert found.message.endswith("; not in main, left out: b, c, d, e, f, and 2 more")
+    assert found.message.endswith("; not in main, left out: b, c, d, e, f and 2 more")
 
 
 def test_a_slice_that_is_not_new_and_has_no_pair_fails() -> None:

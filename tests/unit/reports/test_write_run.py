@@ -180,7 +180,7 @@ def test_a_run_with_a_file_of_the_users_stays_and_is_named(ran: Ran, base: Path)
     assert removed == f"keep 1: 2 older runs removed: {old[5].name} to {old[6].name}"
     assert stay == (
         "keep 1: 5 older runs not removed, for files that no run writes: "
-        f"{old[0].name}/notes.txt, {old[1].name}/labels.csv, {old[2].name}/mine.json, …"
+        f"{old[0].name}/notes.txt, {old[1].name}/labels.csv, {old[2].name}/mine.json and 2 more"
     )
     assert [one.is_dir() for one in old] == [True] * 5 + [False] * 2
     assert f"s/{old[0].name}" in listed(base)

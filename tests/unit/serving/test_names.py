@@ -41,7 +41,7 @@ def test_the_nearest_is_listed_first() -> None:
 
 def test_of_many_names_ten_are_listed() -> None:
     message = refusal("nothing", [f"m{at}" for at in range(12)])
-    assert message.endswith(", and 2 more")
+    assert message.endswith(" and 2 more")
     assert message.count("m") == 12  # ten names, "metric" and "more"
 
 

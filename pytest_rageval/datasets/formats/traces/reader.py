@@ -19,7 +19,7 @@ from pytest_rageval.datasets.formats.traces.rows import (
     row_of,
 )
 from pytest_rageval.datasets.formats.traces.span import Collected
-from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.errors import ScenarioError, listed, shorten
 from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.text.codec import LimitError, read_json_at
 from pytest_rageval.text.json_value import head_of
@@ -291,11 +291,10 @@ def _notes(
     kept = {trace.id for trace in chosen}
     others = [trace for trace in traces if trace.id not in kept]
     if others:
-        names = dict.fromkeys(trace.spans[0].name for trace in others)
-        listed = ", ".join(map(repr, [*names][:_LISTED])) + (" ..." if len(names) > _LISTED else "")
+        names = dict.fromkeys(repr(trace.spans[0].name) for trace in others)
         yield (
             f"{file.shown}: {_count(len(others), 'trace')} without a model, retrieval or text "
-            f"({listed}): left out"
+            f"({listed(names, _LISTED)}): left out"
         )
     if collected.counts["twice"]:
         count = _count(collected.counts["twice"], "span")

@@ -259,7 +259,7 @@ const RUN_WORDS = [
   [/^all (\d+) values of (.+?), worst /, "$2 的 $1 个取值均通过，最差为 "],
   [/^(\d+) of (\d+) values of (.+?): /, "$3 的 $2 个取值中 $1 个未通过："],
   [/: (?=-?\d[\d.]* [<>] -?\d)/g, "："],
-  [/; not in (.+?), left out: (.+?)(?:, and (\d+) more)?$/, leftOutSaid],
+  [/; not in (.+?), left out: (.+?)(?: and (\d+) more)?$/, leftOutSaid],
   [/; and (\d+) more(?=；|$)/, "；另有 $1 个"],
   [/^there are no slices to look at/, "没有可供检查的分组"],
   [/none of (\d+) metrics, worst /, "$1 个指标均未变差，其中最差的 "],

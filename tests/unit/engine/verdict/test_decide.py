@@ -84,7 +84,8 @@ def test_lost_samples_fail_every_gate(result: Result) -> None:
     found = decide_gates(result(good(3), gates={"f1": 0.5}), extent)
     assert outcomes(found)["f1.mean"] == "failed"
     assert found.gates[0].message == (
-        "3 of 10 samples ran, so far 1.0000; 7 lost (a worker crashed?): s3, s4, s5, s6, s7, …"
+        "3 of 10 samples ran, so far 1.0000; 7 lost (a worker crashed?): s3, s4, s5, s6, s7 "
+        "and 2 more"
     )
     assert (found.gates[0].observed, found.gates[0].bound) == (1.0, 0.5)
 
@@ -95,7 +96,7 @@ def test_lost_samples_fail_every_gate(result: Result) -> None:
         (("s0", "s1", "s2", "s3", "s4"), "5 lost (a worker crashed?): s0, s1, s2, s3, s4"),
         (
             ("s0", "s1", "s2", "s3", "s4", "s5"),
-            "6 lost (a worker crashed?): s0, s1, s2, s3, s4, …",
+            "6 lost (a worker crashed?): s0, s1, s2, s3, s4 and 1 more",
         ),
         (("s0",), "5 lost (a worker crashed?): s0"),
         ((), "5 lost (a worker crashed?)"),

@@ -44,7 +44,7 @@ def test_rows_without_references_score_0_and_are_named() -> None:
     """D10: the mean is UltraRAG's, the remark ours."""
     found = score_answers(["x"] * 8, [["x"], *[[]] * 7], ["em", "f1"])
     assert found.eval_res["avg_f1"] == 1 / 8
-    listed = "gt_ls[1], gt_ls[2], gt_ls[3], gt_ls[4], gt_ls[5], ..."
+    listed = "gt_ls[1], gt_ls[2], gt_ls[3], gt_ls[4], gt_ls[5] and 2 more"
     assert found.remarks == (f"7 rows have no references and score 0: {listed}",)
 
 
