@@ -12,8 +12,9 @@ import pytest
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.errors import did_you_mean, shorten
+from pytest_rageval.plugin.exit_status import misused
 from pytest_rageval.plugin.from_data import FirstFiles, check_service, path_from
-from pytest_rageval.plugin.making import CheckingJudge, judge_of, misused
+from pytest_rageval.plugin.making import CheckingJudge, judge_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.questions.base import SHARES, QuestionType
 from pytest_rageval.questions.nugget_rows import nuggets_beside

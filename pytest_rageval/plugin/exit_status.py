@@ -18,6 +18,11 @@ from pytest_rageval.text.printable import printable
 _VERDICT = pytest.StashKey[tuple[pytest.Session, int]]()
 
 
+def misused(message: str) -> pytest.UsageError:
+    """Return the error of a command that cannot be."""
+    return pytest.UsageError(printable(message))
+
+
 def end_with(session: pytest.Session, status: int) -> None:
     """Have the run end with a red status; another red one may take its place, a green one not."""
     session.exitstatus = status

@@ -23,12 +23,13 @@ from pytest_rageval.first_scenario.scenario_text import (
     what_to_add,
     workflow_text,
 )
+from pytest_rageval.plugin.exit_status import misused
 from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.printable import cells, cut, one_line, pad, printable
+from pytest_rageval.text.printable import cells, cut, one_line, pad
 
 _WIDTHS = (20, 36, 40, 60)
 _LISTED = 5
@@ -97,7 +98,7 @@ def write_first_scenario(config: pytest.Config) -> int:
     try:
         proposal = propose(asked.data, asked.folder, *given_of(SET.overrides(config)))
     except RagevalError as error:
-        raise _misused(with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
+        raise misused(with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
     files = {asked.scenario: proposal.text}
     if proposal.target is not None:
         name, text = proposal.target
@@ -113,11 +114,11 @@ def _write_workflow_only(asked: FirstFiles) -> int:
     """Add a workflow to a scenario that is there; raises UsageError if none is asked for."""
     if asked.workflow is None:
         hint = "delete it, or give --rag-init another folder: --rag-init=evals"
-        raise _misused(f"--rag-init: {asked.shown(asked.scenario)} exists already; {hint}")
+        raise misused(f"--rag-init: {asked.shown(asked.scenario)} exists already; {hint}")
     try:
         asks = re.search(r"^target:", asked.scenario.read_text("utf-8"), re.MULTILINE) is not None
     except (OSError, ValueError) as error:
-        raise _misused(f"--rag-init: {asked.shown(asked.scenario)}: {error}") from error
+        raise misused(f"--rag-init: {asked.shown(asked.scenario)}: {error}") from error
     texts = {asked.scenario: "", asked.workflow: asked.workflow_text(asks=asks)}
     say("\n".join(write_new(asked, texts)) + "\n")
     return int(pytest.ExitCode.OK)
@@ -127,7 +128,7 @@ def _asked(config: pytest.Config) -> FirstFiles:
     """Return what to write and where; raises UsageError if that cannot be."""
     named, folder = config.getoption("rag_from"), config.getoption("rag_init")
     if folder is None:
-        raise _misused(f"--rag-from needs --rag-init: pytest --rag-init --rag-from={named}")
+        raise misused(f"--rag-from needs --rag-init: pytest --rag-init --rag-from={named}")
     here = config.invocation_params.dir
     asked = FirstFiles(here, here / folder, here / named, config.getoption("rag_ci"))
     if not named or not asked.data.is_file():
@@ -136,9 +137,9 @@ def _asked(config: pytest.Config) -> FirstFiles:
         message = f"{str(asked.data)!r} {kind}; name a file with rows of data"
         if is_folder:
             message += ", or have questions made of documents in it: --rag-questions=50"
-        raise _misused(f"--rag-from={named}: {message}")
+        raise misused(f"--rag-from={named}: {message}")
     if asked.folder.exists() and not asked.folder.is_dir():
-        raise _misused(
+        raise misused(
             f"--rag-init={folder} is no folder; the data go to --rag-from: "
             f"pytest --rag-init --rag-from={named}"
         )
@@ -158,7 +159,7 @@ def check_service(service: str | None) -> None:
     """Raise UsageError for a service of CI that no workflow is known for."""
     if service not in (None, *SERVICES):
         others = "docs/how-to/gates-in-ci.md has what to copy for GitLab and Jenkins"
-        raise _misused(f"--rag-ci={service}: expected {', '.join(SERVICES)}; {others}")
+        raise misused(f"--rag-ci={service}: expected {', '.join(SERVICES)}; {others}")
 
 
 def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
@@ -184,7 +185,7 @@ def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
                     "with --rag-from, only keys of 'dataset' but 'path' can be set, 'target': "
                     "my_app.rag:answer, or an address, and 'variants': COLUMN,COLUMN"
                 )
-                raise _misused(f"{override.flag}: {message}")
+                raise misused(f"{override.flag}: {message}")
     return given, target
 
 
@@ -208,7 +209,7 @@ def write_new(asked: FirstFiles, files: Mapping[Path, str]) -> Iterator[str]:
             if not is_kept:
                 write_atomically(path, [text])
         except OSError as error:
-            raise _misused(f"--rag-init: {error}") from error
+            raise misused(f"--rag-init: {error}") from error
         shown = asked.shown(path)
         yield f"kept {shown}, which is there already" if is_kept else f"wrote {shown}"
         of_workflow = path.read_text("utf-8", "replace") if path == asked.workflow else ""
@@ -288,7 +289,3 @@ def _trial(proposal: Proposal) -> str:
 
 def _score(mean: float | None) -> str:
     return "-" if mean is None else f"{mean:.4f}"
-
-
-def _misused(message: str) -> pytest.UsageError:
-    return pytest.UsageError(printable(message))

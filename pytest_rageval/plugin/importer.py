@@ -16,6 +16,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import asserts_name, import_promptfoo, module_name
 from pytest_rageval.importing.written_files import rows_text, scenario_text
+from pytest_rageval.plugin.exit_status import misused
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.stats.wording import counted
@@ -32,18 +33,18 @@ def write_import(name: str, folder: Path) -> int:
     """
     path = Path(os.path.normpath(folder / name))
     if not path.is_file():
-        raise pytest.UsageError(f"--rag-import: there is no file {name}")
+        raise misused(f"--rag-import: there is no file {name}")
     scenario = path.with_name(f"{path.stem}.rageval.yaml")
     rows = path.with_name(f"{path.stem}.jsonl")
     module = path.with_name(f"{module_name(path)}.py")
     scripts = path.with_name(f"{asserts_name(path)}.py")
     existing = [file.name for file in (scenario, rows, module, scripts) if file.exists()]
     if existing:
-        raise pytest.UsageError(f"--rag-import: {path.parent} already has {', '.join(existing)}")
+        raise misused(f"--rag-import: {path.parent} already has {', '.join(existing)}")
     try:
         imported = import_promptfoo(path, name, folder)
     except ScenarioError as error:
-        raise pytest.UsageError(printable(f"--rag-import: {error}")) from None
+        raise misused(f"--rag-import: {error}") from None
     shown = os.path.relpath(scenario, folder)
     command = f"pytest {shlex.quote(shown)}"
     modules = {
@@ -57,7 +58,7 @@ def write_import(name: str, folder: Path) -> int:
             write_atomically(file, [text])
         write_atomically(scenario, [scenario_text(imported, path.name, command)])
     except OSError as error:
-        raise pytest.UsageError(f"--rag-import: {error}") from error
+        raise misused(f"--rag-import: {error}") from error
     report = _report(imported, shown, os.path.relpath(rows, folder), command)
     report[2:2] = [f"wrote {os.path.relpath(file, folder)}, {what}" for file, _, what in written]
     say(printable("\n".join(report)) + "\n")

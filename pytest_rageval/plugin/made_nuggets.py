@@ -17,27 +17,26 @@ import pytest
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.datasets.reviews import with_reviews
+from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.errors import Problem, RagevalError, UserError
 from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.first_scenario.scenario_text import file_stem, shell_word
+from pytest_rageval.plugin.exit_status import misused
 from pytest_rageval.plugin.from_data import given_of, path_from, with_hint
 from pytest_rageval.plugin.making import (
-    PRICES,
     CheckingJudge,
     Progress,
     check_writable,
-    goes_on,
     judge_of,
     made,
-    misused,
+    make_or_forecast,
     named,
     not_done,
+    nothing_lost,
     say_lines,
 )
-from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
-from pytest_rageval.plugin.settings import SETTINGS, Settings
-from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
+from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.questions.calls import Asked, expected_list_calls
 from pytest_rageval.questions.make import WriterAndJudge
 from pytest_rageval.questions.nugget_rows import (
@@ -62,24 +61,23 @@ _OF_ANSWERS = frozenset({"nuggets", "answerable"})
 
 
 def make_nuggets(config: pytest.Config) -> int:
-    """Make the lists that rows lack, and return the exit status.
+    """Make the lists that rows lack, and return the exit status."""
+    return make_or_forecast(config, partial(_making, config))
 
-    That is 0 if each has a list or is said to have none, 1 if calls failed, 2 after Ctrl-C. Then
-    nothing is written, and the same command goes on with what the cache has. A dry run says what
-    would be asked. Raises UsageError for what cannot be.
-    """
-    config.stash[SETTINGS] = Settings.of(config)
-    run = run_settings(config)
+
+def _making(config: pytest.Config, run: RunSettings) -> _Making:
+    """Return what is to be made, and say what was read; raises UsageError."""
     try:
-        making = _making(config, run)
+        here, data, folder = _places(config)
+        judge_keys, others = _given(config)
+        judge = judge_of(judge_keys, run, "--rag-nuggets", "list")
+        scenario = _scenario(data, folder, others, judge.settings.model)
+        making = _Making(here, run, judge, data, _file(scenario, data), scenario)
     except RagevalError as error:
         named = config.getoption("rag_from")
         raise misused(with_hint(f"--rag-from={named}: {error}")) from error
     say_lines(making.found())
-    try:
-        return making.forecast() if config.getoption("rag_dry_run") else making.make()
-    finally:
-        remove_shared(config)
+    return making
 
 
 @dataclass(frozen=True)
@@ -133,32 +131,29 @@ class _Making:
                 "their lines, or write answers.extra_rows: ignore"
             )
 
-    def forecast(self) -> int:
-        """Say what would be asked, and ask nobody."""
+    def expected(self) -> Sequence[ModelUse]:
+        """Return what would be asked."""
         judge = self.judge
         asked = Asked(judge.settings, judge.settings, judge.controls != "off")
-        uses = expected_list_calls(self.answered, asked, self.run)
-        lines = [model_line(use, prices=PRICES) for use in uses]
-        say_lines([*lines, f"{NOTHING}; no file was written"])
-        return int(pytest.ExitCode.OK)
+        return expected_list_calls(self.answered, asked, self.run)
 
-    def make(self) -> int:
+    def make(self) -> pytest.ExitCode:
         """Ask, check, and write the files."""
         if not self.file.open:
             say_lines(["nothing is left to make", *self._write({}), *self._next()])
-            return int(pytest.ExitCode.OK)
+            return pytest.ExitCode.OK
         check_writable(self.lists.parent)
         progress = Progress(len(self.file.open), "list")
-        lists = made(self.run, partial(self._made, progress), progress.tell)
+        lists = made(self.run, self._made, progress)
         if isinstance(lists, pytest.ExitCode):
-            return int(lists)
+            return lists
         if failures := failures_of(lists):
             say_lines(not_done(self.run, failures, len(lists), "list"))
-            return int(pytest.ExitCode.TESTS_FAILED)
+            return pytest.ExitCode.TESTS_FAILED
         ids = [sample.id for sample in self.file.open]
         by_id = dict(zip(ids, lists, strict=True))
         say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
-        return int(pytest.ExitCode.OK)
+        return pytest.ExitCode.OK
 
     async def _made(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
         answered, client = self.answered, live.clients().chat(self.judge.settings)
@@ -166,19 +161,15 @@ class _Making:
         return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
 
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
-        try:  # people may have written lists meanwhile
+        with nothing_lost(self.run):  # people may have written lists meanwhile
             file = NuggetFile.of(self.file.cases, self.lists, self.file.rejected)
-        except RagevalError as error:
-            raise misused(f"{error}; nothing is written. {goes_on(self.run)}") from error
         new = {one.id: lists[one.id] for one in file.open if one.id in lists}
         files = {self.lists: "".join(file.text(new)), **self.scenario.new}
-        try:
+        with nothing_lost(self.run):
             for path, text in files.items():
                 if not path.exists() or path.read_text("utf-8") != text:
                     write_atomically(path, [text])
                     yield f"wrote {self.shown(path)}"
-        except OSError as error:
-            raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
 
     def _next(self) -> Iterator[str]:
         path, answers = self.scenario.path, self.scenario.scenario.answers
@@ -193,15 +184,6 @@ class _Making:
         if "nugget_recall" not in {spec.metric for spec in self.scenario.scenario.metrics}:
             yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
         yield f"run it:  pytest {shell_word(shown)}"
-
-
-def _making(config: pytest.Config, run: RunSettings) -> _Making:
-    here, data, folder = _places(config)
-    judge_keys, others = _given(config)
-    judge = judge_of(judge_keys, run, "--rag-nuggets", "list")
-    scenario = _scenario(data, folder, others, judge.settings.model)
-    file = _file(scenario, data)
-    return _Making(here, run, judge, data, file, scenario)
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:

@@ -12,28 +12,26 @@ from typing import Any, Final
 import pytest
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.first_scenario.scenario_text import FUNCTION, shell_word, target_text
 from pytest_rageval.import_path import module_in
 from pytest_rageval.plugin.asked_questions import AskedQuestions, asked_of
+from pytest_rageval.plugin.exit_status import misused
 from pytest_rageval.plugin.from_data import write_new
 from pytest_rageval.plugin.making import (
     LISTED,
-    PRICES,
     Progress,
     check_writable,
-    goes_on,
     made,
-    misused,
+    make_or_forecast,
     named,
     not_done,
+    nothing_lost,
     say_lines,
 )
 from pytest_rageval.plugin.options import JUDGE_MODEL
-from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
-from pytest_rageval.plugin.settings import SETTINGS, Settings
-from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import REASONS, SHARES, Documents, Slot
 from pytest_rageval.questions.calls import Asked, expected_calls
@@ -55,14 +53,12 @@ _READ: Final = 10
 
 
 def make_questions(config: pytest.Config) -> int:
-    """Make the questions that are not there yet, and return the exit status.
+    """Make the questions that are not there yet, and return the exit status."""
+    return make_or_forecast(config, partial(_making, config))
 
-    That is 0 if each has become a row or is rejected, 1 if calls failed, 2 after Ctrl-C. Then
-    nothing is written, and the same command goes on with what the cache has. A dry run says what
-    would be asked. Raises UsageError for what cannot be.
-    """
-    config.stash[SETTINGS] = Settings.of(config)
-    run = run_settings(config)
+
+def _making(config: pytest.Config, run: RunSettings) -> _Making:
+    """Return what is to be made, and say what was read; raises UsageError."""
     try:
         asked = asked_of(config, run)
         documents = read_documents(asked.documents, skip=asked.own_files)
@@ -76,10 +72,8 @@ def make_questions(config: pytest.Config) -> int:
     rules = Rules(asked.shares, asked.seed, known.filled)
     slots = draw_slots(documents.passages, search, asked.count, rules)
     making = _Making(asked, run, documents, known, slots, search)
-    try:
-        return making.forecast() if config.getoption("rag_dry_run") else making.make()
-    finally:
-        remove_shared(config)
+    say_lines(making.drawn())
+    return making
 
 
 _Made = tuple[list[Outcome], QuestionSet | None, dict[str, NuggetList]]
@@ -106,11 +100,10 @@ class _Making:
         rules = Rules(self.asked.shares, self.asked.seed)
         return draw_slots(self.documents.passages, self.search, self.there, rules)
 
-    def forecast(self) -> int:
-        """Say what would be asked, and ask nobody."""
+    def expected(self) -> Sequence[ModelUse]:
+        """Return what would be asked."""
         asked = self.asked
-        lines = list(self._drawn())
-        uses = expected_calls(
+        return expected_calls(
             [*{slot.id: slot for slot in (*self._of_before, *self.slots)}.values()],
             self.known.ids,
             Asked(asked.writer, asked.judge.settings, asked.judge.controls != "off"),
@@ -118,25 +111,21 @@ class _Making:
             self.run,
             nuggets_beside=self.known if asked.has_nuggets else None,
         )
-        lines += [model_line(use, prices=PRICES) for use in uses]
-        say_lines([*lines, f"{NOTHING}; no file was written"])
-        return int(pytest.ExitCode.OK)
 
-    def make(self) -> int:
+    def make(self) -> pytest.ExitCode:
         """Ask, check, and write the files."""
-        say_lines(self._drawn())
         check_writable(self.asked.folder)
         progress = Progress(len(self.slots), "question")
-        found = made(self.run, partial(self._made, progress), progress.tell)
+        found = made(self.run, self._made, progress)
         if isinstance(found, pytest.ExitCode):
-            return int(found)
+            return found
         outcomes, questions, lists = found
         if questions is None:
             say_lines(self._failed(outcomes))
-            return int(pytest.ExitCode.TESTS_FAILED)
+            return pytest.ExitCode.TESTS_FAILED
         if failures := failures_of(lists.values()):
             say_lines(not_done(self.run, failures, len(lists), "list"))
-            return int(pytest.ExitCode.TESTS_FAILED)
+            return pytest.ExitCode.TESTS_FAILED
         return self._write(questions, lists)
 
     async def _made(self, progress: Progress, live: LiveRun) -> _Made:
@@ -153,7 +142,8 @@ class _Making:
         by_id = {one.slot.id: found for one, found in zip(of_lists, lists, strict=True)}
         return outcomes, questions, by_id
 
-    def _drawn(self) -> Iterator[str]:
+    def drawn(self) -> Iterator[str]:
+        """Yield how many questions are to be made, and what is odd about those from before."""
         kinds = Counter(slot.type for slot in self.slots)
         of_kinds = ", ".join(f"{kinds[kind]} {kind}" for kind in SHARES if kinds[kind])
         if self.there:
@@ -189,8 +179,10 @@ class _Making:
             cost = "for the cost of their nuggets" if self.asked.has_nuggets else "at no cost"
             yield f"the first {first} are complete: --rag-questions={first} writes them {cost}"
 
-    def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> int:
-        asked, known = self.asked, self._known_by_now()
+    def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> pytest.ExitCode:
+        asked = self.asked
+        with nothing_lost(self.run):  # people may have changed the files, or another command
+            known = Known.of(asked.folder)
         found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
         taken = [slot.id for slot in self.slots if slot.id in known.ids]
         found = found.without(known.ids)
@@ -210,7 +202,7 @@ class _Making:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
         if asked.has_nuggets and lists:
             lines += lines_of(lists.values(), "question")
-        try:
+        with nothing_lost(self.run):
             for name, has_new, chunks in (
                 (REJECTED, found.changes_rejected(known), found.rejected_text(known)),
                 (QUESTIONS, found.rows, found.questions_text(known)),
@@ -218,21 +210,12 @@ class _Making:
                 if has_new:
                     write_atomically(asked.folder / name, chunks)
                     lines.append(f"wrote {asked.shown(asked.folder / name)}")
-        except OSError as error:
-            raise misused(f"--rag-init: {error}. {goes_on(self.run)}") from error
         rows = [*known.rows, *found.rows]
         is_written = (asked.folder / TARGET).exists()
         if rows:
             lines += write_new(asked.first, self._new_files(rows))
         say_lines([*lines, *self._next(rows, is_written=is_written)])
-        return int(pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED)
-
-    def _known_by_now(self) -> Known:
-        """Return what the files hold now: people may have changed them, or another command."""
-        try:
-            return Known.of(self.asked.folder)
-        except RagevalError as error:
-            raise misused(f"{error}; nothing is written. {goes_on(self.run)}") from error
+        return pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED
 
     def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
         """Return what is written once: the scenario, its target, and a workflow if asked for."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import pytest
 from pydantic import ValidationError
@@ -22,10 +23,15 @@ from pytest_rageval.clients.clients import check_chat
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.planning.bind_metrics import client_settings
+from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import waited_for
 from pytest_rageval.errors import RagevalError, listed
+from pytest_rageval.plugin.exit_status import misused
 from pytest_rageval.plugin.options import JUDGE_MODEL
+from pytest_rageval.plugin.run.run_settings import remove_shared, run_settings
+from pytest_rageval.plugin.settings import SETTINGS, Settings
+from pytest_rageval.plugin.show.forecast_lines import NOTHING, model_line
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import Slot
 from pytest_rageval.questions.checks import untold
@@ -34,7 +40,7 @@ from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
 LISTED: Final = 10
-PRICES: Final = (
+_PRICES: Final = (
     "is known; give --rag-set='judge.price={input: USD, output: USD}', of a million tokens"
 )
 _SAY_S: Final = 10.0
@@ -98,23 +104,52 @@ class Progress:
             say_lines([clients.unkept])
 
 
+class Making(Protocol):
+    """What a command is about to make."""
+
+    def expected(self) -> Sequence[ModelUse]:
+        """Return what would be asked, and ask nobody."""
+
+    def make(self) -> pytest.ExitCode:
+        """Ask, check, write the files, and return the exit status."""
+
+
+def make_or_forecast(config: pytest.Config, prepare: Callable[[RunSettings], Making]) -> int:
+    """Make what was asked for, and return the exit status.
+
+    That is 0 if all of it is made or refused, 1 if calls failed, 2 after Ctrl-C. Then nothing is
+    written, and the same command goes on with what the cache has. A dry run says what would be
+    asked. Raises UsageError for what cannot be.
+    """
+    config.stash[SETTINGS] = Settings.of(config)
+    making = prepare(run_settings(config))
+    try:
+        if not config.getoption("rag_dry_run"):
+            return int(making.make())
+        lines = [model_line(use, prices=_PRICES) for use in making.expected()]
+        say_lines([*lines, f"{NOTHING}; no file was written"])
+        return int(pytest.ExitCode.OK)
+    finally:
+        remove_shared(config)
+
+
 def made(
     run: RunSettings,
-    work: Callable[[LiveRun], Coroutine[Any, Any, T]],
-    tell: Callable[[LiveRun], None],
+    work: Callable[[Progress, LiveRun], Coroutine[Any, Any, T]],
+    progress: Progress,
 ) -> T | pytest.ExitCode:
     """Return what ``work`` makes with models, the exit status if it was stopped; says why."""
     live = LiveRun(run)
     result: T | pytest.ExitCode = pytest.ExitCode.TESTS_FAILED
     why = ""
     try:
-        result = waited_for(live.loop.submit(work(live)), partial(tell, live))
+        result = waited_for(live.loop.submit(work(progress, live)), partial(progress.tell, live))
     except KeyboardInterrupt:
-        result, why = pytest.ExitCode.INTERRUPTED, f"stopped; nothing is written. {goes_on(run)}"
+        result, why = pytest.ExitCode.INTERRUPTED, f"stopped; nothing is written. {_goes_on(run)}"
     except _WeakJudgeError as error:
         why = f"NOT DONE: {error}; nothing is written"
     except ClientError as error:
-        why = f"NOT DONE: {error}; nothing is written. {goes_on(run)}"
+        why = f"NOT DONE: {error}; nothing is written. {_goes_on(run)}"
     finally:
         usage = live.usage
         live.close()
@@ -132,10 +167,21 @@ def not_done(
     yield f"NOT DONE: {len(failures)} of {counted(total, what)} could not be made:"
     causes = Counter(map(str, failures))
     yield from (f"  {count}x {one_line(text)}" for text, count in causes.most_common(LISTED))
-    yield f"nothing is written. {goes_on(run)}"
+    yield f"nothing is written. {_goes_on(run)}"
 
 
-def goes_on(run: RunSettings) -> str:
+@contextmanager
+def nothing_lost(run: RunSettings) -> Iterator[None]:
+    """Say of what ends a command within, after all was paid for, how to go on."""
+    try:
+        yield
+    except RagevalError as error:
+        raise misused(f"{error}; nothing is written. {_goes_on(run)}") from error
+    except OSError as error:
+        raise misused(f"--rag-init: {error}. {_goes_on(run)}") from error
+
+
+def _goes_on(run: RunSettings) -> str:
     """Return whether the same command goes on where this one ended."""
     if run.cache_mode in ("readwrite", "refresh"):
         return "With the replies in the cache, the same command goes on where this one ended"
@@ -185,8 +231,3 @@ def named(ids: Iterable[str]) -> str:
 def say_lines(lines: Iterable[str]) -> None:
     """Print lines that are not empty."""
     say("".join(f"{printable(line)}\n" for line in lines if line))
-
-
-def misused(message: str) -> pytest.UsageError:
-    """Return the error of a command that cannot be."""
-    return pytest.UsageError(printable(message))

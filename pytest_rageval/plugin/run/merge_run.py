@@ -16,7 +16,7 @@ from pytest_rageval.engine.verdict.decide import in_file_order
 from pytest_rageval.errors import UserError, shorten
 from pytest_rageval.model import ControlVerdict, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.configuration import configuration_of
-from pytest_rageval.plugin.exit_status import end_with, is_green
+from pytest_rageval.plugin.exit_status import end_with, is_green, misused
 from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, is_of_a_part, outcome_of, without_own
@@ -288,7 +288,7 @@ def _late_gates(
             message = (
                 f"{override.flag}: the shards ran without it; give it to them, or leave it out"
             )
-            raise pytest.UsageError(printable(message))
+            raise misused(message)
     gates = [override for override in given if override.path[0] == "gates"]
     if not gates:
         return lambda _: None
@@ -298,7 +298,7 @@ def _late_gates(
     try:
         made = {info.nodeid: LateGates(info, gates) for info in infos}
     except UserError as error:
-        raise pytest.UsageError(printable(str(error))) from None
+        raise misused(str(error)) from None
     return lambda info: made[info.nodeid]
 
 
