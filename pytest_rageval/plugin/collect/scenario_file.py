@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -225,10 +225,8 @@ def _with_engine(plan: Plan, parent: pytest.Collector) -> Plan:
     engine = parent.config.stash.get(ENGINE, None)
     if engine is None:
         return plan
-    try:
+    with _refusing(parent):
         return engine.prepare(plan)
-    except UserError as error:
-        raise _refused(error, parent) from error
 
 
 def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
@@ -249,10 +247,8 @@ def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
         return
     from pytest_rageval.engine.planning.where import check_fields, unmet
 
-    try:
+    with _refusing(collector):
         check_fields(plans, wanted)
-    except UserError as error:
-        raise _refused(error, collector) from error
     config = collector.config
     found = dict.fromkeys((*config.stash.get(UNMET, ()), *unmet(plans, wanted)))
     config.stash[UNMET] = tuple(found)
@@ -304,12 +300,10 @@ def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
 
 def variant_plans(file: ScenarioFile, names: Sequence[str]) -> list[Plan]:
     """Return the plans of variants; all that is wrong with them is one collection error."""
-    try:
+    with _refusing(file):
         plans = plans_of(
             names, lambda name: _plan(file.path, file, title_of(file.nodeid, name), variant=name)
         )
-    except UserError as error:
-        raise _refused(error, file) from error
     _warn(dict.fromkeys(text for plan in plans for text in plan.info.warnings), file)
     return plans
 
@@ -327,10 +321,8 @@ def scenario_plan(
     ``nodeid`` is the node id of the cases' parent. Problems of the scenario are a collection error,
     doubtful values warnings; ``collector.is_refused`` is set if its baseline or name is refused.
     """
-    try:
+    with _refusing(collector):
         plan = _plan(path, collector, nodeid, variant=variant, answers_given=answers_given)
-    except UserError as error:
-        raise _refused(error, collector) from error
     _warn(plan.info.warnings, collector)
     return plan
 
@@ -376,23 +368,22 @@ def _refuse_parts(plan: Plan, config: pytest.Config) -> None:
 
 def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) -> Plan:
     """Return the plan under another name and node id; errors as in ``scenario_plan``."""
-    try:
+    with _refusing(collector):
         named = plan.named(name, nodeid)
-    except UserError as error:
-        raise _refused(error, collector) from error
     _warn([text for text in named.info.warnings if text not in plan.info.warnings], collector)
     return named
 
 
-def _refused(error: UserError, collector: pytest.Collector) -> pytest.Collector.CollectError:
-    if _is_refusal(error):
-        setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)
-        note_refusal(collector.config)
-    return collector.CollectError(printable(str(error)))
-
-
-def _is_refusal(error: UserError) -> bool:
-    return isinstance(error, BaselineError | DuplicateNameError)
+@contextmanager
+def _refusing(collector: pytest.Collector) -> Iterator[None]:
+    """Have what is wrong with a scenario end the collecting of its file."""
+    try:
+        yield
+    except UserError as error:
+        if isinstance(error, BaselineError | DuplicateNameError):
+            setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)
+            note_refusal(collector.config)
+        raise collector.CollectError(printable(str(error))) from error
 
 
 def _warn(messages: Iterable[str], collector: pytest.Collector) -> None:
