@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ScenarioView,
         Score,
     )
-    from pytest_rageval.notebooks.results import EvaluationResult
+    from pytest_rageval.notebooks.frames import EvaluationResult
     from pytest_rageval.patching import patch_scenario
     from pytest_rageval.plugin.collect.python_tests import Checker
     from pytest_rageval.scenario.schema import Scenario
@@ -77,7 +77,7 @@ _NAMES = {
     "metrics.base": ("MetricDefinition", "MetricInfo", "Models"),
     "metrics.custom.declaration": ("metric",),
     "model": ("GateResult", "Sample", "SampleResult", "ScenarioResult", "ScenarioView", "Score"),
-    "notebooks.results": ("EvaluationResult",),
+    "notebooks.frames": ("EvaluationResult",),
     "patching": ("patch_scenario",),
     "plugin.collect.python_tests": ("Checker",),
     "scenario.schema": ("Scenario",),

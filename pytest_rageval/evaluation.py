@@ -19,9 +19,8 @@ from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
 from pytest_rageval.executors.base import UserWorkers, Workers
 from pytest_rageval.model import ScenarioResult, title_of
-from pytest_rageval.notebooks.frames import given_rows, is_frame, library_of
+from pytest_rageval.notebooks.frames import EvaluationResult, given_rows, is_frame, library_of
 from pytest_rageval.notebooks.progress import shown_progress
-from pytest_rageval.notebooks.results import EvaluationResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.history import record

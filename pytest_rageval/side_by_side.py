@@ -37,7 +37,7 @@ from pytest_rageval.model import (
     Ranking,
     ScenarioResult,
 )
-from pytest_rageval.notebooks.results import EvaluationResult, frame_of_all
+from pytest_rageval.notebooks.frames import EvaluationResult, frame_of_all
 from pytest_rageval.reports.write_run import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder

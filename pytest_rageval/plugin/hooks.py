@@ -108,7 +108,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
         return write_scaffold(config.invocation_params.dir / config.getoption("rag_init"))
     if config.getoption("rag_import") is not None:
-        from pytest_rageval.plugin.importer import write_import
+        from pytest_rageval.plugin.scaffold import write_import
 
         return write_import(config.getoption("rag_import"), config.invocation_params.dir)
     if config.getoption("rag_schema"):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "answer_lengths": (),
     "labels": (),
     "made_questions": (),
     "needed_rows": (),

@@ -17,7 +17,7 @@ from pytest_rageval.model import (
 from pytest_rageval.stats.caveats import applicable, kinds_of_answers, open_lines
 from pytest_rageval.stats.summary import replies_text, reply_counts
 from pytest_rageval.stats.verdict import has_failed, unwritten
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import is_scored, weighted_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,24 @@ def missing_in(result: ScenarioResult) -> Iterator[Missing]:
 
 
 def _lengths(result: ScenarioResult) -> Iterator[Missing]:
-    if any(map(is_of_nuggets, result.info.metrics)):
-        # Not at the top: most scenarios have no nuggets.
-        from pytest_rageval.reports.answer_lengths import lengths_beside_nuggets
+    """Yield how long the answers are whose nuggets count, by weight: longer ones find more."""
+    columns = [column for column in result.info.metrics if is_of_nuggets(column)]
+    if not columns:
+        return
+    # Not at the top: most scenarios have no nuggets.
+    from pytest_rageval.text.tokenize import split_characters
 
-        yield from map(Missing, lengths_beside_nuggets(result))
+    names = [column.name for column in columns if not column.retrieves]
+    lengths = [
+        (float(len(split_characters(sample.answer))), sample.sample_weight)
+        for sample in result.samples
+        if sample.answer is not None and any(is_scored(sample.scores.get(name)) for name in names)
+    ]
+    if (mean := weighted_mean(lengths)) is not None:
+        yield Missing(
+            f"{names[0]}: answers have {mean:.1f} words in the mean (of Chinese, characters); "
+            "one that says more finds more nuggets"
+        )
 
 
 def control_remarks(result: ScenarioResult) -> Iterator[Missing]:

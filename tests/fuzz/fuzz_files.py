@@ -47,7 +47,7 @@ from pytest_rageval.importing.promptfoo import import_promptfoo
 from pytest_rageval.importing.written_files import rows_text, scenario_text
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.notebooks.frames import given_rows
-from pytest_rageval.plugin.importer import needed_by
+from pytest_rageval.plugin.scaffold import needed_by
 from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.reports.history import all_runs, trend_of
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks, read_records

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.plugin.importer import needed_by
+from pytest_rageval.plugin.scaffold import needed_by
 
 CONFIG = """\
 prompts: ["Hello {{name}}"]

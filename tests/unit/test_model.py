@@ -23,7 +23,7 @@ from pytest_rageval.model import (
     SignificanceTest,
     is_by_model,
 )
-from pytest_rageval.notebooks.results import EvaluationResult
+from pytest_rageval.notebooks.frames import EvaluationResult
 from pytest_rageval.text.codec import from_json, to_json
 
 

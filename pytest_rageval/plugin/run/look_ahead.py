@@ -16,12 +16,11 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import Judgement
-from pytest_rageval.engine.verdict.certainty import certainty_of
+from pytest_rageval.engine.verdict.certainty import SharedCertainty, certainty_of
 from pytest_rageval.model import Sample, SampleResult
 from pytest_rageval.plugin.run.items import JUDGE_ITEM, JUDGE_SAMPLE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import PROBLEMS, PROBLEMS_OUTPUT
 from pytest_rageval.plugin.run.sample_logs import ensure_sample_logs
-from pytest_rageval.plugin.run.shared_certainty import SharedCertainty
 from pytest_rageval.targets.base import TargetError
 
 _BEAT_S = 15.0

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_rageval import compare_saved_runs, evaluate, evaluate_variants
 from pytest_rageval.model import GateResult, MetricColumn, SampleResult
+from pytest_rageval.notebooks.frames import EvaluationResult
 from pytest_rageval.notebooks.html import COLOURS, badge, bar, element, result_html
-from pytest_rageval.notebooks.results import EvaluationResult
 
 ROWS: list[dict[str, Any]] = [
     {"id": f"q{at}", "question": f"{at}?", "answer": "x" if at < 3 else "y", "references": ["x"]}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.verdict.certainty import Certainty
+from pytest_rageval.engine.verdict.certainty import Certainty, SharedCertainty
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.run.shared_certainty import SharedCertainty
 
 INFO = ScenarioInfo("s", "s.yaml", "s.yaml", (MetricColumn("f1"),), gates={"f1": 0.5}, stop=0.0)
 
