@@ -73,6 +73,46 @@ function nameLanguage() {
   document.getElementById("skip").textContent = say("skip_to_content");
 }
 
+/** Leads readers to a part, as a link to its title would. */
+function focusTitle(id) {
+  const title = document.getElementById(id);
+  title.tabIndex = -1;
+  title.focus();
+}
+
+/** Calls `update` once a frame, however fast a slider moves. */
+function onceAFrame(app, update) {
+  if (app.isWaiting) return;
+  app.isWaiting = true;
+  requestAnimationFrame(() => {
+    app.isWaiting = false;
+    update(app);
+  });
+}
+
+/** Puts the line at the bottom in place of the one that is there. */
+function putBar(app, bar) {
+  app.bar.replaceWith(bar);
+  app.bar = bar;
+}
+
+/** Calls `open` with the ID of `#sample=ID`, also where the page is open already. */
+function followLinks(open) {
+  const follow = () => {
+    const found = /^#sample=(.*)$/.exec(location.hash);
+    if (!found) return;
+    let id = found[1];
+    try {
+      id = decodeURIComponent(id);
+    } catch {
+      // Not encoded: taken as it stands.
+    }
+    open(id);
+  };
+  follow();
+  window.addEventListener("hashchange", follow);
+}
+
 /** Draws a part of the page in place of the one that is there; focus stays in it. */
 function redrawSection(id, draw) {
   const old = document.getElementById(id);

@@ -1,11 +1,16 @@
 // The panel: weights of metrics and documents to change, what flips, and the YAML to keep it.
 
 function panelSection(app) {
+  return weightsSection(app, hint(say("panel_hint")));
+}
+
+/** The section with the weights, and beside them what they change. */
+function weightsSection(app, ...notes) {
   app.panel = {};
   app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
   return section(
     "weights",
-    hint(say("panel_hint")),
+    notes,
     weightFields(
       app,
       el("h3", {}, say("what_changes")),
@@ -341,15 +346,9 @@ async function copyYaml(app) {
 
 /** The line at the foot of the window while weights differ from those of the run. */
 function changedBar(app) {
-  const bar = el("div", { class: "changed-bar", role: "region", "aria-label": say("changed") });
-  if (!isChanged(app)) {
-    bar.hidden = true;
-    return bar;
-  }
   const { state, run } = app;
   const before = run.asRun;
-  bar.append(
-    el("span", { class: "name" }, say("changed")),
+  return barOfWeights(app, () => [
     el(
       "span",
       {},
@@ -365,6 +364,17 @@ function changedBar(app) {
         : [" → ", badge(state.verdict.outcome)],
       state.verdict.isAsRun ? asRunMark() : null,
     ),
+  ]);
+}
+
+/** That line, hidden where nothing differs, with what `said` returns of what changed. */
+function barOfWeights(app, said) {
+  const bar = el("div", { class: "changed-bar", role: "region", "aria-label": say("changed") });
+  bar.hidden = !isChanged(app);
+  if (bar.hidden) return bar;
+  bar.append(
+    el("span", { class: "name" }, say("changed")),
+    ...said(),
     el("a", { href: "#weights" }, say("to_panel")),
     button(say("reset"), app.reset),
   );

@@ -22,8 +22,11 @@ function start(data) {
     weigh: (weights) => app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) }),
     state: () => app.state,
   };
-  openLinked(app);
-  window.addEventListener("hashchange", () => openLinked(app));
+  followLinks((id) => {
+    const at = app.run.data.samples.id.indexOf(id);
+    // While samples are labelled blind the report is not there.
+    if (at >= 0 && app.dialog.isConnected) app.openSample(at);
+  });
 }
 
 function noFilters() {
@@ -61,7 +64,7 @@ function connect(app) {
   app.weigh = (weights) => {
     app.weights = weights;
     app.state = weigh(app.run, weights);
-    requestUpdate(app);
+    onceAFrame(app, update);
   };
   app.reset = () => {
     app.weights = app.run.weights;
@@ -92,9 +95,7 @@ function connect(app) {
 function showFiltered(app, filter) {
   app.clearFilters();
   app.filter(filter);
-  const title = document.getElementById("samples-title");
-  title.tabIndex = -1;
-  title.focus();
+  focusTitle("samples-title");
 }
 
 function drawPage(app) {
@@ -116,38 +117,11 @@ function drawPage(app) {
   updatePanel(app);
 }
 
-/** Once a frame, however fast a slider moves. */
-function requestUpdate(app) {
-  if (app.isWaiting) return;
-  app.isWaiting = true;
-  requestAnimationFrame(() => {
-    app.isWaiting = false;
-    update(app);
-  });
-}
-
 function update(app) {
   app.redraw("verdict", "worst", "overview", "gates", "distributions", "slices", "agreement", "comparison");
   drawSamples(app);
   updatePanel(app);
-  const bar = changedBar(app);
-  app.bar.replaceWith(bar);
-  app.bar = bar;
-}
-
-/** `report.html#sample=ID` opens that sample, also where the report is open already. */
-function openLinked(app) {
-  const found = /^#sample=(.*)$/.exec(location.hash);
-  if (!found) return;
-  let id = found[1];
-  try {
-    id = decodeURIComponent(id);
-  } catch {
-    // Not encoded: taken as it stands.
-  }
-  const at = app.run.data.samples.id.indexOf(id);
-  // While samples are labelled blind the report is not there.
-  if (at >= 0 && app.dialog.isConnected) app.openSample(at);
+  putBar(app, changedBar(app));
 }
 
 withData(start);

@@ -194,23 +194,14 @@ function changeWords({ variant, reference, cause, mended, new: added }) {
 }
 
 function variantWeights(app) {
-  app.panel = {};
-  app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
-  return section(
-    "weights",
+  return weightsSection(
+    app,
     hint(
       app.metric === WEIGHTED ? say("variants_hint") : sayGiven("one_metric_hint", { metric: app.metric }),
       say("gap"),
       say("no_file_changed"),
     ),
     app.run.isMixed ? notice(sayGiven("weights_differ", { name: app.run.leader })) : null,
-    weightFields(
-      app,
-      el("h3", {}, say("what_changes")),
-      app.panel.changes,
-      yamlOfChanges(app),
-      el("div", { class: "buttons" }, panelButtons(app, { class: "primary" })),
-    ),
   );
 }
 
@@ -236,17 +227,10 @@ function rankChanges(app) {
 
 /** The line at the foot of the window while weights differ from those of the runs. */
 function variantsBar(app) {
-  const bar = el("div", { class: "changed-bar", role: "region", "aria-label": say("changed") });
-  bar.hidden = !isChanged(app);
-  if (bar.hidden) return bar;
   const first = (ranking) => `${ranking.variants[0].name} ${figure(ranking.variants[0].mean)}`;
-  bar.append(
-    el("span", { class: "name" }, say("changed")),
+  return barOfWeights(app, () => [
     el("span", {}, given(first(app.data.ranking)), " → ", el("b", {}, given(first(app.ranking)))),
-    el("a", { href: "#weights" }, say("to_panel")),
-    button(say("reset"), app.reset),
-  );
-  return bar;
+  ]);
 }
 
 // Where a variant wins: means by document, over the common samples, of the weights that are tried.

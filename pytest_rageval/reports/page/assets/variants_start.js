@@ -39,8 +39,7 @@ function startVariants(data) {
     },
     states: () => app.columns.map(({ state }) => state),
   };
-  openRow(app);
-  window.addEventListener("hashchange", () => openRow(app));
+  followLinks((id) => showAlone(app, id));
 }
 
 const MOST_DOCS = 500;
@@ -104,7 +103,7 @@ const VARIANTS_DRAWN = {
 function connectVariants(app) {
   app.weigh = (weights) => {
     app.weights = weights;
-    requestVariants(app);
+    onceAFrame(app, updateVariants);
   };
   app.reset = () => {
     app.weights = app.run.weights;
@@ -134,9 +133,7 @@ function connectVariants(app) {
     const { a, b } = app.table;
     app.table = { ...noRowFilters(), a, b, ...wanted };
     redrawSection("answers", () => answersSection(app));
-    const title = document.getElementById("answers-title");
-    title.tabIndex = -1;
-    title.focus();
+    focusTitle("answers-title");
   };
   app.drawPage = () => drawVariants(app);
 }
@@ -157,16 +154,6 @@ function drawVariants(app) {
   updateVariantWeights(app);
 }
 
-/** Once a frame, however fast a slider moves. */
-function requestVariants(app) {
-  if (app.isWaiting) return;
-  app.isWaiting = true;
-  requestAnimationFrame(() => {
-    app.isWaiting = false;
-    updateVariants(app);
-  });
-}
-
 function updateVariants(app) {
   const isTried = isChanged(app);
   for (const column of app.columns)
@@ -183,21 +170,10 @@ function drawRanking(app) {
   redrawSection("breaks", () => breaksPart(app));
   redrawSection("ranking", () => rankingSection(app));
   updateVariantWeights(app);
-  const bar = variantsBar(app);
-  app.bar.replaceWith(bar);
-  app.bar = bar;
+  putBar(app, variantsBar(app));
 }
 
-/** `variants.html#sample=ID` shows that sample alone, also where the page is open already. */
-function openRow(app) {
-  const found = /^#sample=(.*)$/.exec(location.hash);
-  if (!found) return;
-  let id = found[1];
-  try {
-    id = decodeURIComponent(id);
-  } catch {
-    // Not encoded: taken as it stands.
-  }
+function showAlone(app, id) {
   const at = app.allRows.find((row) => idAt(app, row) === id);
   if (at === undefined) return;
   app.filter({ only: at });
