@@ -28,7 +28,7 @@ from pytest_rageval.model import (
     WeightedSummary,
     title_of,
 )
-from pytest_rageval.results.layout import read_head
+from pytest_rageval.results.layout import SavedHead, read_head
 from pytest_rageval.text.codec import from_json
 
 
@@ -90,26 +90,33 @@ class RunPoint(Value, frozen=True):
 
 def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint:
     """Return the point of a result."""
-    ended = Counter(gate.outcome for gate in result.gates)
+    info = result.info
+    return replace(
+        _measured(result, run, info.title, folder),
+        overridden=tuple(info.overridden),
+        commit=run.commit,
+        definitions={column.name: column.definition for column in info.metrics},
+        sample=info.sample,
+        made=info.made,
+    )
+
+
+def _measured(found: ScenarioResult | SavedHead, run: RunInfo, title: str, folder: str) -> RunPoint:
+    ended = Counter(gate.outcome for gate in found.gates)
     return RunPoint(
         folder=folder,
         run_id=run.id,
-        scenario=result.info.title,
+        scenario=title,
         started_at=run.started_at,
-        complete=result.complete,
-        counts=result.counts,
-        weighted_score=_estimated(result.weighted_score, result.estimates.get(WEIGHTED_SCORE)),
-        metrics=_with_estimates(result.metrics, result.estimates),
+        complete=found.complete,
+        counts=found.counts,
+        weighted_score=_estimated(found.weighted_score, found.estimates.get(WEIGHTED_SCORE)),
+        metrics=_with_estimates(found.metrics, found.estimates),
         gates_passed=ended["passed"],
         gates_failed=ended["failed"],
         gates_skipped=ended["skipped"],
-        overridden=tuple(result.info.overridden),
-        commit=run.commit,
-        definitions={column.name: column.definition for column in result.info.metrics},
-        failed_gates=_failed(result.gates),
-        compared=tuple(_compared(result.comparisons, result.gates)),
-        sample=result.info.sample,
-        made=result.info.made,
+        failed_gates=_failed(found.gates),
+        compared=tuple(_compared(found.comparisons, found.gates)),
     )
 
 
@@ -195,26 +202,11 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         f"{head.run.id}{head.run.started_at}".encode()  # of ours, none has half of a character
     except (OSError, ValueError):
         return None  # this version did not write the file
-    title = title_of(head.scenario.name, head.variant)
-    commit = _commit(base / folder)
-    ended = Counter(gate.outcome for gate in head.gates)
-    return RunPoint(
-        folder=folder,
-        run_id=head.run.id,
-        scenario=title,
-        started_at=head.run.started_at,
-        complete=head.complete,
-        counts=head.counts,
-        weighted_score=_estimated(head.weighted_score, head.estimates.get(WEIGHTED_SCORE)),
-        metrics=_with_estimates(head.metrics, head.estimates),
-        gates_passed=ended["passed"],
-        gates_failed=ended["failed"],
-        gates_skipped=ended["skipped"],
+    return replace(
+        _measured(head, head.run, title_of(head.scenario.name, head.variant), folder),
         overridden=head.scenario.overridden,
-        commit=commit,
+        commit=_commit(base / folder),
         definitions=head.scenario.definitions,
-        failed_gates=_failed(head.gates),
-        compared=tuple(_compared(head.comparisons, head.gates)),
         sample=head.sample,
         made=head.made,
     )
