@@ -14,21 +14,17 @@ errors repeat the headers that it was sent: nothing that comes from it may be sh
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gzip
 import json
-import socket
-import struct
-import threading
 import time
 import zlib
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-HANGS_S = 600.0
+from fake_server import FakeServer, request_of
+
 _JSON = "application/json"
 
 
@@ -65,24 +61,16 @@ class Asked:
 Reply = tuple[int, str, bytes, list[str]]
 
 
-class FakeApp:
+class FakeApp(FakeServer):
     """The server. Its attributes may be changed and ``seen`` read at any time, from any thread."""
 
     def __init__(
         self, latency_s: float = 0.0, answer: Callable[[Asked], Any] | None = None
     ) -> None:
+        super().__init__()
         self.latency_s = latency_s
         self.answer = answer or answered
-        self.port = 0
         self.seen: list[Asked] = []
-        self.in_flight = 0
-        self.most_in_flight = 0
-        self.sent = 0  # bytes of endless replies
-        self._attempts: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._stop: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
 
     def url(self, path: str = "/ask") -> str:
         """Return where a client asks."""
@@ -93,81 +81,21 @@ class FakeApp:
         """What was asked, in the order in which it came."""
         return [one.question for one in self.seen]
 
-    def __enter__(self) -> Self:
-        ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(ready,), name="fake-app")
-        self._thread.start()
-        if not ready.wait(30.0):
-            raise RuntimeError("the fake service does not start")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._thread is not None
-        assert self._loop is not None
-        assert self._stop is not None
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(60.0)
-
-    def _run(self, ready: threading.Event) -> None:
-        asyncio.run(self._serve(ready))
-
-    async def _serve(self, ready: threading.Event) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1024)
-        self.port = server.sockets[0].getsockname()[1]
-        ready.set()
-        await self._stop.wait()
-        server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            while not writer.is_closing():
-                await self._one_request(reader, writer)
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
-
     async def _one_request(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        method, target, _ = first.split(" ", 2)
-        pairs = (line.partition(":") for line in lines if line)
-        headers = {name.lower(): value.strip() for name, _, value in pairs}
-        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        method, target, headers, raw = await request_of(reader)
         parts = urlsplit(target)
         asked = Asked(method, parts.path, parse_qs(parts.query), headers, raw, time.monotonic())
         self.seen.append(asked)
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        try:
+        with self._counted():
             await asyncio.sleep(self.latency_s)
             await self._reply(asked, writer)
-        finally:
-            self.in_flight -= 1
 
     async def _reply(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         fault = self._fault(asked.question)
-        if fault == "hang":
-            await asyncio.sleep(HANGS_S)
-        if fault == "endless":
-            writer.write(b"HTTP/1.1 200 -\r\nContent-Type: text/plain\r\n\r\n")
-            while not writer.is_closing():
-                writer.write(b"x" * 2**16)
-                self.sent += 2**16
-                await writer.drain()
-        if fault in ("reset", "close"):
-            self._break(fault, writer)
+        if fault in ("hang", "endless", "reset", "close"):
+            await self._break(fault, writer)
             return
         status, kind, body, more = self._made(asked, fault)
         half = body[: len(body) // 2] if fault == "cut" else body
@@ -185,13 +113,6 @@ class FakeApp:
         if fault.startswith("once ") and self._attempts[question] > 1:
             return ""
         return fault.removeprefix("once ")
-
-    def _break(self, fault: str, writer: asyncio.StreamWriter) -> None:
-        if fault == "reset":
-            linger = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            writer.transport.abort()
-        writer.close()
 
     def _made(self, asked: Asked, fault: str) -> Reply:
         if fault[:3].isdigit():

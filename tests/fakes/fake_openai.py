@@ -21,18 +21,17 @@ import contextlib
 import gzip
 import json
 import math
-import socket
 import statistics
 import struct
-import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 from fake_judge import judge, prompt_of, share
+from fake_server import FakeServer, request_of
 
 Answer = Callable[[Mapping[str, Any]], str]
 
@@ -107,23 +106,15 @@ def vector_of(text: str, dimensions: int = 16) -> list[float]:
     return [part / length for part in vector]
 
 
-class FakeOpenAI:
+class FakeOpenAI(FakeServer):
     """The server. ``options`` may be changed and ``seen`` read at any time, from any thread."""
 
     def __init__(self, port: int = 0, **options: Any) -> None:
+        super().__init__(port)
         self.options = Options(**options)
-        self.port = port
         self.seen: list[Seen] = []
-        self.in_flight = 0
-        self.most_in_flight = 0
-        self.connections = 0
-        self.sent = 0  # bytes of endless replies
         self._script: deque[str] = deque()
-        self._attempts: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop = asyncio.Event()
-        self._thread: threading.Thread | None = None
+        self._slots = asyncio.Semaphore(self.options.slots or 2**16)
 
     @property
     def base_url(self) -> str:
@@ -150,76 +141,20 @@ class FakeOpenAI:
         self._attempts.clear()
         self.connections = self.most_in_flight = 0
 
-    def __enter__(self) -> Self:
-        ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(ready,), name="fake-openai")
-        self._thread.start()
-        if not ready.wait(30.0):
-            raise RuntimeError("the fake server does not start")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._thread is not None
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(60.0)
-
-    def _run(self, ready: threading.Event) -> None:
-        asyncio.run(self.serve(ready.set))
-
-    async def serve(self, ready: Callable[[], None]) -> None:
-        """Serve until told to stop."""
-        self._loop = asyncio.get_running_loop()
-        self._slots = asyncio.Semaphore(self.options.slots or 2**16)
-        server = await asyncio.start_server(
-            self._connected, "127.0.0.1", self.port, limit=2**24, backlog=1024
-        )
-        self.port = server.sockets[0].getsockname()[1]
-        ready()
-        await self._stop.wait()
-        server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.connections += 1
-        try:
-            while not writer.is_closing():
-                await self._one_request(reader, writer)
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
-
     async def _one_request(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        _, path, _ = first.split(" ", 2)
-        pairs = (line.partition(":") for line in lines if line)
-        headers = {name.lower(): value.strip() for name, _, value in pairs}
-        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        _, path, headers, raw = await request_of(reader)
         seen = Seen(path, headers, json.loads(raw or b"{}"), time.monotonic())
         self.seen.append(seen)
         fault = self._script.popleft() if self._script else self._drawn(seen)
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        try:
+        with self._counted():
             if self.options.slots:
                 async with self._slots:
                     if not reader.at_eof():
                         await self._answer(seen, fault, writer)
             else:
                 await self._answer(seen, fault, writer)
-        finally:
-            self.in_flight -= 1
 
     def _drawn(self, seen: Seen) -> str:
         """Return the fault that the rates hold for this prompt and attempt."""
@@ -245,21 +180,6 @@ class FakeOpenAI:
         await writer.drain()
         if fault == "cut":
             writer.close()
-
-    async def _break(self, fault: str, writer: asyncio.StreamWriter) -> None:
-        if fault == "hang":
-            await asyncio.sleep(600.0)
-        if fault == "endless":
-            writer.write(b"HTTP/1.1 200 -\r\nContent-Type: application/json\r\n\r\n")
-            while not writer.is_closing():
-                writer.write(b" " * 2**16)
-                self.sent += 2**16
-                await writer.drain()
-        if fault == "reset":
-            linger = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            writer.transport.abort()
-        writer.close()
 
     def _latency(self, seen: Seen) -> float:
         options = self.options
