@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from chromium import PHONE, violations
 from labelled_result import CELLS, CORRECTED, FAITHFULNESS, REASONS, TEXTS, labelled_result
+from sheet_page import downloaded, opened, records
 
 from pytest_rageval.model import CHOSEN, WEIGHTED_SCORE, Corrected, GateResult, answer_digest
 from pytest_rageval.reports.labels.label_sheet import (
@@ -27,25 +25,6 @@ ROWS = (
     LabelRow("=b", "@SUM(1)", (), "-1 day\r\n", "e" * 12, "s-0123abcd"),
     LabelRow("c", "退货要多久？", ("</script><b>五天</b>",), "\t五天\u2028", "f" * 12, "random"),
 )
-
-
-def opened(open_report: Any, sheet: LabelSheet, **options: Any) -> Any:
-    path: Path = open_report.folder / f"{sheet.file_name}.html"
-    path.write_text("".join(sheet.page()), "utf-8")
-    page = open_report.windows.window(**options)
-    page.goto(path.as_uri())
-    page.wait_for_selector("#label-title")
-    return page
-
-
-def downloaded(page: Any) -> tuple[str, bytes]:
-    with page.expect_download() as found:
-        page.get_by_role("button", name="Download").click()
-    return found.value.suggested_filename, Path(found.value.path()).read_bytes()
-
-
-def records(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
 
 
 def test_labels_given_by_keys_outlive_a_reload_and_fill_the_sheet(open_report: Any) -> None:
@@ -82,7 +61,7 @@ def test_labels_given_by_keys_outlive_a_reload_and_fill_the_sheet(open_report: A
     wanted[0]["label"] = "1"
     wanted[1] |= {"label": "0", "note": "'=0, or 1?"}
     assert name == "bot-Ann.csv"
-    assert content.decode("utf-8") == "\ufeff" + "".join(
+    assert content == "\ufeff" + "".join(
         csv_text([wanted[0].keys(), *(row.values() for row in wanted)])
     )
     page.reload()  # without a warning now
@@ -96,7 +75,7 @@ def test_each_name_has_labels_of_its_own(open_report: Any) -> None:
 
     def given() -> list[str]:
         file, content = downloaded(page)
-        found = records(content.decode("utf-8"))
+        found = records(content)
         return [file, *(f"{row['annotator']} {row['label']}" for row in found)]
 
     page.keyboard.type("anna")
@@ -139,7 +118,7 @@ def test_a_level_has_its_own_digit_or_that_of_its_place(
     assert [word.strip() for word in words] == list(meanings)
     assert "This browser keeps nothing" in page.locator("header").inner_text()
     page.keyboard.press(key)
-    first = records(downloaded(page)[1].decode("utf-8"))[0]
+    first = records(downloaded(page)[1])[0]
     assert (first["label"], first["annotator"]) == ({"2": "0.5", "5": "5"}[key], "Bo")
 
 
@@ -170,7 +149,7 @@ def test_cells_are_labelled_in_words_and_downloaded_as_the_table_has_them(
     page.keyboard.press("2")
     assert row.locator("ol > li, ul > li").count() == 2
     page.keyboard.press("3")
-    found = records(downloaded(page)[1].decode("utf-8"))
+    found = records(downloaded(page)[1])
     assert [one["label"] for one in found] == ["partial", "full"]
     wanted = records("".join(sheet.csv()))
     for given, blank in zip(found, wanted, strict=True):
@@ -220,12 +199,12 @@ def test_where_lower_is_better_a_right_answer_has_the_lower_level(open_report: A
     page = opened(open_report, sheet)
     assert page.locator("button.label").all_inner_texts() == ["0 yes", "1 no"]
     page.keyboard.press("y")
-    first = records(downloaded(page)[1].decode("utf-8"))[0]
+    first = records(downloaded(page)[1])[0]
     assert (first["label"], first["asked"]) == ("0", sheet.asked)
     page = opened(open_report, replace(sheet, question="Is it wrong?", file_name="t.csv"))
     assert page.locator("button.label").all_inner_texts() == ["0 no", "1 yes"]
     page.keyboard.press("y")
-    assert records(downloaded(page)[1].decode("utf-8"))[0]["label"] == "1"
+    assert records(downloaded(page)[1])[0]["label"] == "1"
 
 
 def test_the_report_shows_how_judge_and_people_agree(open_report: Any) -> None:
@@ -331,7 +310,7 @@ def test_samples_of_the_report_are_labelled_blind(open_report: Any) -> None:
     assert page.locator("#label-title").inner_text() == "Sample 2 of 10"
     name, content = downloaded(page)
     assert name == "labels-faithfulness-20261121T093011-123456-Ann.csv"
-    found = records(content.decode("utf-8"))
+    found = records(content)
     samples = {sample.sample_id: sample for sample in ran.samples[9:19]}
     assert [row["id"] for row in found] == [*list(samples)[1:], "ticket-110"]
     assert [row["label"] for row in found] == ["1", *[""] * 9]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from chromium import PHONE, violations
+from sheet_page import downloaded, opened, records
 
 from pytest_rageval.reports.labels.review_sheet import (
     ReviewRow,
@@ -34,25 +32,6 @@ ROWS = (
 SHEET = ReviewSheet(
     "bot", "Questions about <refunds>", ROWS, "questions-review-20261121T093011.csv"
 )
-
-
-def opened(open_report: Any, sheet: ReviewSheet, **options: Any) -> Any:
-    path: Path = open_report.folder / "review.html"
-    path.write_text("".join(sheet.page()), "utf-8")
-    page = open_report.windows.window(**options)
-    page.goto(path.as_uri())
-    page.wait_for_selector("#label-title")
-    return page
-
-
-def downloaded(page: Any) -> tuple[str, str]:
-    with page.expect_download() as found:
-        page.get_by_role("button", name="Download").click()
-    return found.value.suggested_filename, Path(found.value.path()).read_bytes().decode("utf-8")
-
-
-def records(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
 
 
 def test_nuggets_are_shown_to_be_read(open_report: Any) -> None:
