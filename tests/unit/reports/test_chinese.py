@@ -22,7 +22,7 @@ SPOKEN = (
     *("gates/invalid.py", "gates/mean.py", "gates/no_regression.py", "gates/pass_rate.py"),
     *("gates/regression.py", "gates/slices.py", "gates/unscored.py"),
     *("engine/verdict/best.py", "engine/verdict/decide.py", "engine/scoring/cause.py"),
-    *("reports/answer_lengths.py", "reports/made_questions.py", "reports/missing.py"),
+    *("reports/made_questions.py", "reports/missing.py"),
     *("reports/needed_rows.py", "serving/saved_runs.py", "serving/web/data_files.py"),
     *("serving/web/live_runs.py", "serving/web/settings.py", "stats/caveats.py"),
     *("stats/comparison.py", "stats/filled.py", "stats/needed_rows.py", "stats/paired.py"),

@@ -1,11 +1,11 @@
 // The panel: weights of metrics and documents to change, what flips, and the YAML to keep it.
 
 function panelSection(app) {
-  return weightsSection(app, hint(say("panel_hint")));
+  return weightsTried(app, hint(say("panel_hint")));
 }
 
 /** The section with the weights, and beside them what they change. */
-function weightsSection(app, ...notes) {
+function weightsTried(app, ...notes) {
   app.panel = {};
   app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
   return section(

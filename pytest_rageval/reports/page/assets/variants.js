@@ -194,7 +194,7 @@ function changeWords({ variant, reference, cause, mended, new: added }) {
 }
 
 function variantWeights(app) {
-  return weightsSection(
+  return weightsTried(
     app,
     hint(
       app.metric === WEIGHTED ? say("variants_hint") : sayGiven("one_metric_hint", { metric: app.metric }),
