@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.reports.markdown import cell, code, within
 from pytest_rageval.reports.run_view import (
     HEADS,
     ComparedRun,
@@ -38,7 +38,6 @@ from pytest_rageval.stats.wording import (
     interval,
     interval_name,
 )
-from pytest_rageval.text.printable import one_line, short_line
 
 if TYPE_CHECKING:
     from pytest_rageval.reports.what_is_wrong import WrongAnswer
@@ -87,7 +86,7 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     if wrong := list(_wrong(view)):
         yield from (*wrong, "")
     yield f"- run_id: `{run.id}`"
-    yield f"- scenario: {_code(result.info.path)}"
+    yield f"- scenario: {code(result.info.path, _NAME_WIDTH)}"
     yield f"- samples: {counts.samples} (ran {counts.ran}, scored {counts.scored})"
     yield (
         f"- outcomes: {counts.passed} passed, {counts.failed} failed, {counts.error} error, "
@@ -95,10 +94,11 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     )
     groups = count_groups(result.info, result.samples)
     if groups is not None:
-        field = _code(result.info.group_by or "")
+        field = code(result.info.group_by or "", _NAME_WIDTH)
         yield f"- groups: {len(result.samples)} samples in {groups} groups ({field})"
     if result.info.overridden:
-        yield f"- overridden: {_listed([_code(path) for path in result.info.overridden])}"
+        paths = [code(path, _NAME_WIDTH) for path in result.info.overridden]
+        yield f"- overridden: {_listed(paths)}"
     if view.asked:
         yield f"- **{view.asked}**"
     elif not result.complete:
@@ -144,7 +144,7 @@ def _sentences(
     """
     width = room // max(1, len(texts)) - len("- \n")
     width = max(_LEAST_WIDTH, min(_MESSAGE_WIDTH, width))
-    shown = _fitting([f"- {_within(head + text, width)}" for text in texts], room)
+    shown = _fitting([f"- {within(head + text, width)}" for text in texts], room)
     yield from shown
     if more := len(texts) - len(shown):
         others = [_name(name) for name in names[len(shown) :]]
@@ -156,8 +156,8 @@ def _answer(answer: WrongAnswer) -> Iterator[str]:
     """Yield the item of a list: the question, then texts and reasons in lines of their own."""
     sample = answer.sample
     alike = f" (and {answer.alike} more alike)" if answer.alike else ""
-    name = _within(sample.sample_id, _NAME_WIDTH)
-    yield f"1. **{name}**{alike} {_within(sample.question or '', _QUESTION_WIDTH)}"
+    name = within(sample.sample_id, _NAME_WIDTH)
+    yield f"1. **{name}**{alike} {within(sample.question or '', _QUESTION_WIDTH)}"
     parts = {
         "answer": sample.answer,
         "expected": answer.reference,
@@ -167,7 +167,7 @@ def _answer(answer: WrongAnswer) -> Iterator[str]:
     }
     for name, text in parts.items():
         if text:
-            yield f"   - {name}: {_within(text, _REASON_WIDTH)}"
+            yield f"   - {name}: {within(text, _REASON_WIDTH)}"
 
 
 def ranking_section(
@@ -286,7 +286,7 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
     rows = []
     for metric in compared.metrics:
         found = metric.figures
-        a, b, diff, *p_values = map(_plain, metric.texts)
+        a, b, diff, *p_values = map(_name, metric.texts)
         ends = interval(found.ci_low, found.ci_high)
         verdict = f"**{metric.word}**" if found.significant else metric.word
         note = found.undecided or found.note
@@ -297,7 +297,7 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
         )
     yield from _table(f"Compared with {_name(comparison.baseline)}", head, rows, room)
     looks = f"{compared.test.capitalize()}." if comparison.looks > 1 else ""
-    for line in filter(None, (looks, _within(compared.needed_rows, _MESSAGE_WIDTH))):
+    for line in filter(None, (looks, within(compared.needed_rows, _MESSAGE_WIDTH))):
         yield from ("", line)
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
@@ -399,49 +399,6 @@ def _question(sample: SampleResult) -> str:
 
 def _name(text: str) -> str:
     return cell(text, _NAME_WIDTH)
-
-
-def cell(text: str, width: int) -> str:
-    """Return text for a cell of a table, in one line of so many characters, none of it Markdown."""
-    return _plain(shorten(one_line(text), width))
-
-
-def _within(text: str, room: int) -> str:
-    """Return ``cell`` of as much text as takes at most ``room`` characters once it is escaped."""
-    flat = shorten(short_line(text, room), room)
-
-    def taken(width: int) -> int:
-        return len(_plain(shorten(flat, width)))
-
-    return _plain(shorten(flat, bisect_right(range(1, room + 1), room, key=taken)))
-
-
-_MARKS = re.compile(
-    r"(?P<escape>[\\`*_{}\[\]~])"
-    r"|(?P<entity>[<>|$]|&(?=#?\w+;))"
-    # What GitHub turns into a link or a notification: @name, #12, GH-12, a URL.
-    r"|(?P<part>(?<![A-Za-z0-9_])@(?=\w)|\#(?=\d)|(?<=gh)-(?=\d)|:(?=//)|www(?=\.))",
-    re.IGNORECASE,
-)
-
-
-def _plain(text: str) -> str:
-    """Return text for a Markdown table cell, without any meaning as Markdown."""
-    return _MARKS.sub(_escape, one_line(text))
-
-
-def _escape(found: re.Match[str]) -> str:
-    mark = found.group()
-    if found["escape"]:
-        return f"\\{mark}"
-    # A zero-width space breaks up what would be a link.
-    return f"&#{ord(mark)};" if found["entity"] else f"{mark}&#8203;"
-
-
-def _code(text: str) -> str:
-    """Return a path as code in Markdown; one with a backtick is plain text."""
-    flat = shorten(one_line(text), _NAME_WIDTH)
-    return _plain(flat) if "`" in flat else f"`{flat}`"
 
 
 def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
