@@ -305,7 +305,7 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
         keeps_places &= spelled is not None
         value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
     elif not isinstance(value, list | tuple):
-        value = _numbered(value) or [value]
+        value = _rows_of(value) or [value]
     if value and not isinstance(value[0], str) and all(map(_is_titled, value)):
         found = [(_joined(sentences), title) for title, sentences in value]
     else:
@@ -316,7 +316,7 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
     return stripped if keeps_places and whole else whole
 
 
-def _numbered(value: Any) -> list[Any]:
+def _rows_of(value: Any) -> list[Any]:
     """Return the passages of an object with numbers as keys, as pandas writes a column.
 
     So too of an object of columns, as Hugging Face's datasets write a list of objects.
@@ -325,6 +325,8 @@ def _numbered(value: Any) -> list[Any]:
         return []
     if all(str(key).isdigit() for key in value):
         return list(value.values())
+    if _has_sentences(value):  # one passage, though its only key may hold a list as a column does
+        return []
     columns = [part for part in value.values() if isinstance(part, list | tuple)]
     is_table = len(columns) == len(value) and len({*map(len, columns)}) == 1
     if not is_table:
@@ -343,6 +345,12 @@ def _is_titled(part: Any) -> TypeGuard[tuple[str, list[str]]]:
     )
 
 
+def _has_sentences(part: Mapping[str, Any]) -> bool:
+    """Return whether an object is one passage, parted into the texts of its sentences."""
+    sentences = part.get("sentences")
+    return isinstance(sentences, list | tuple) and all(isinstance(text, str) for text in sentences)
+
+
 def _joined(sentences: Sequence[str]) -> str:
     """Return joined sentences; in HotpotQA each begins with a blank already."""
     is_spaced = any(sentence[:1].isspace() for sentence in sentences[1:])
@@ -358,9 +366,8 @@ def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
         for key in PASSAGE_KEYS:
             if isinstance(part.get(key), str):
                 return ((part[key], passage_document(part)),)
-        sentences = part.get("sentences")
-        if isinstance(sentences, list | tuple) and all(isinstance(text, str) for text in sentences):
-            return ((_joined(sentences), passage_document(part)),)
+        if _has_sentences(part):
+            return ((_joined(part["sentences"]), passage_document(part)),)
         raise BadValueError(
             f"a context is an object without a text under {', '.join(PASSAGE_KEYS)}"
         )

@@ -17,6 +17,9 @@ _DECLARED: Final = re.compile(
 _WIDER: Final = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 """What pages that declare an encoding have in truth, as browsers read them."""
 
+_NO_PAGE: Final = {"unicode-escape", "raw-unicode-escape", "utf-7", "punycode", "idna"}
+"""Encodings of Python that would change a page of plain ASCII, and that browsers do not know."""
+
 
 def read_text(path: Path) -> str:
     """Return the text of a file, its lines ended by a line feed.
@@ -54,13 +57,19 @@ def with_line_feeds(text: str) -> str:
 
 
 def declared_encoding(raw: bytes) -> str:
-    """Return the encoding that a page of HTML declares at its beginning, "" for none known."""
+    """Return the encoding that a page of HTML declares at its beginning, "" for none known.
+
+    None that cannot be: what is found as ASCII bytes is in no UTF-16, and rot13 is no encoding.
+    """
     found = _DECLARED.search(raw[:4096])
     if found is None:
         return ""
     try:
         name = codecs.lookup(found[1].decode()).name
-    except LookupError:
+        reads_itself = found[0].decode(name) == found[0].decode()
+    except (LookupError, UnicodeError):
+        return ""
+    if name in _NO_PAGE or not reads_itself:
         return ""
     return _WIDER.get(name, name)
 

@@ -225,6 +225,12 @@ def test_sentences_without_blanks_get_them() -> None:
     assert parse_contexts([["T", ["One.", "Two."]]]) == ("One. Two.",)
 
 
+def test_an_object_of_sentences_alone_is_one_passage() -> None:
+    """Its only key was taken for a column, and its sentences for objects without a text."""
+    assert parse_contexts({"sentences": ["One.", " Two."]}) == ("One. Two.",)
+    assert parse_contexts({"sentences": [["One.", " Two."], ["Three."]]}) == ("One. Two.", "Three.")
+
+
 def test_other_nested_lists_are_flat_as_before() -> None:
     """W4: a list with a text and a list is no title where its neighbours are none."""
     assert parse_contexts([["a", ["b"]], "c"]) == ("a", "b", "c")

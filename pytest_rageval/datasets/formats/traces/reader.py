@@ -45,7 +45,9 @@ FORMS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, Collecte
 _WRAPPERS: Final = ("data", "spans", "traces", "runs", "observations", "items", "results", "batch")
 _NO_SPANS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
 _LISTED: Final = 3
-_HEAD: Final = 2**18
+_HEAD_BYTES: Final = 2**22
+_MOST_STARTS: Final = 3
+"""At so many "{" an object is looked for in the beginning of a file."""
 _BATCH: Final = re.compile(r'\s*\{\s*"(?:resourceSpans|resource_spans)"')
 
 
@@ -107,13 +109,13 @@ def _first_table_row(file: DataFile) -> Record | None:
 def _first_value(file: DataFile) -> Any:
     """Return the first object in the beginning of a JSON file that can be read on its own."""
     with file.open() as stream:
-        raw = stream.read(16 * _HEAD)
+        raw = stream.read(_HEAD_BYTES)
     text = raw.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
     if _BATCH.match(text):  # one document may be larger than what was read of it
         return {"resourceSpans": [{"scopeSpans": []}]}
     decoder = json.JSONDecoder()
     at = text.find("{")
-    for _ in range(_LISTED):
+    for _ in range(_MOST_STARTS):
         if at < 0:
             return None
         try:
@@ -209,9 +211,8 @@ def _values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
 def _is_json(file: DataFile) -> bool:
     with file.open() as stream:
         start = stream.read(1024)
-    if not file.spec.encoding.lower().replace("_", "-").startswith("utf-16"):
-        start = start.removeprefix(b"\xef\xbb\xbf")
-    return start.lstrip()[:1] in (b"{", b"[")
+    text = start.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
+    return text.lstrip()[:1] in ("{", "[")
 
 
 def _table(file: DataFile) -> Iterator[Row | BrokenRow]:

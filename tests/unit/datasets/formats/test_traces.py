@@ -583,6 +583,14 @@ def test_the_container_does_not_matter(load: Load, name: str, content: str) -> N
     assert case.metadata["prompt_tokens"] == 30
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_json_in_another_encoding_is_no_table(load: Load, encoding: str) -> None:
+    content = lines(chain()).encode(encoding)
+    (case,) = load("spans.json", content, format="traces", encoding=encoding).cases
+    assert isinstance(case, Sample), case
+    assert (case.question, case.answer) == (ASKED, SAID)
+
+
 def test_a_document_larger_than_what_is_looked_at_is_recognized(load: Load) -> None:
     """5 MB of OTLP: no object that a look at the beginning can read is a span."""
     spans = _otlp([chain(input__value=f"{ASKED} {'x' * 5_000_000}")])

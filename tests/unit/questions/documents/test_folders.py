@@ -124,6 +124,27 @@ def test_western_letters_are_recognized_and_a_declared_encoding_counts(read: Rea
     assert [one.text for one in found.passages] == [german, taiwan]
 
 
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "utf-16",
+        "utf-16-le",
+        "utf-32",
+        "utf-7",
+        "unicode_escape",
+        "rot13",
+        "hex",
+        "undefined",
+        "none",
+    ],
+)
+def test_a_declared_encoding_that_cannot_be_is_no_encoding(read: Read, declared: str) -> None:
+    """The page was garbage without an error, or ended in a traceback."""
+    text = r"Return the kettle within 30 days, +AGE- or \u0041, if the seal is not broken at all."
+    page = f'<meta charset="{declared}"><p>{text}'.encode()
+    assert [one.text for one in read({"a.html": page}).passages] == [text]
+
+
 BROKEN: dict[str, tuple[str, bytes, str]] = {
     "empty": ("a.md", b" \n\n", "empty"),
     "null": ("a.md", b"abc\0def" * 20, "binary: a null"),
