@@ -52,22 +52,22 @@ class LowerBoundGate(BoundedGate):
             return self._estimated(result)
         samples, values, weights = _scored(result, self.target)
         groups = group_numbers(result.info, samples)
-        interval = weighted_interval(values, weights, self.value_range, self.confidence, groups)
+        ends = weighted_interval(values, weights, self.value_range, self.confidence, groups)
         n_groups = None if groups is None else len(set(groups))
-        if interval is None:
-            message = f"{len(values)} scores of {self.target} are too few for an interval"
+        if ends is None:
+            scores = f"{counted(len(values), 'score')} of {self.target}"
+            message = f"{scores} {'is' if len(values) == 1 else 'are'} too few for an interval"
             if n_groups is not None:
-                scores = f"{counted(len(values), 'score')} of {self.target}"
                 found = f"{scores} in {counted(n_groups, 'group')} ({result.info.group_by})"
                 message = (
                     f"{found} are too few for an interval: "
                     "at least 2 groups with a weight above 0 are needed"
                 )
             return GateResult(self.name, "failed", None, self.bound.end, message)
-        end = interval[0] if self.bound.min is not None else interval[1]
+        end = ends[0] if self.bound.min is not None else ends[1]
         mean = result.mean_of(self.target)
         remark = (
-            f"{100 * self.confidence:.3g} % interval {interval[0]:.4f}..{interval[1]:.4f} "
+            f"{100 * self.confidence:.3g} % interval {ends[0]:.4f}..{ends[1]:.4f} "
             f"of the mean {mean:.4f}, n {len(values)}"
             + ("" if n_groups is None else f" in {counted(n_groups, 'group')}")
         )
@@ -160,7 +160,7 @@ def _make_lower_bound(options: LowerBoundSpec, location: Location) -> list[Gate]
 
 
 class QuantileSpec(BoundSpec):
-    """A bound that a share ``1 - q`` of the samples keeps."""
+    """A bound of the quantile ``q`` of the samples' scores."""
 
     short_form = None
 

@@ -360,22 +360,33 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionTyp
         override.apply(tree)
         if not {*tree.data} <= {"judge", "questions"}:
             raise misused(
-                f"{override.flag}: with --rag-questions, keys of 'judge' can be set, "
-                "'questions.seed' and 'questions.types'"
+                f"{override.flag}: with --rag-questions, only keys of 'judge', 'questions.seed' "
+                "and 'questions.types' can be set"
             )
     judge, questions = tree.data.get("judge") or {}, tree.data.get("questions") or {}
-    seed = questions.pop("seed", 0) if isinstance(questions, dict) else None
-    types = questions.pop("types", SHARES) if isinstance(questions, dict) else None
-    if questions or type(seed) is not int or not isinstance(judge, dict):
+    if not isinstance(judge, dict):
         raise misused(
-            "--rag-set: with --rag-questions, 'questions.seed' is a whole number, and "
-            "'questions.types' the shares of types, such as {single: 0.5, unanswerable: 0.5}"
+            "--rag-set: with --rag-questions, keys of 'judge' are set one by one, such as "
+            "judge.model=NAME"
         )
-    return judge, seed, _shares(types)
+    if not isinstance(questions, dict):
+        raise misused(f"questions: expected keys 'seed' and 'types', found {questions!r}")
+    if others := sorted({*map(str, questions)} - {"seed", "types"}):
+        raise misused(
+            "--rag-set: with --rag-questions, of 'questions' only 'seed' and 'types' can be set, "
+            f"not {', '.join(map(repr, others))}"
+        )
+    seed = questions.get("seed", 0)
+    if type(seed) is not int:
+        raise misused(f"questions.seed: expected a whole number, found {seed!r}")
+    return judge, seed, _shares(questions.get("types", SHARES))
 
 
 def _shares(given: object) -> dict[QuestionType, float]:
-    shares: Mapping[Any, Any] = given if isinstance(given, Mapping) else {"": None}
+    example = "expected shares from 0 on, such as {single: 0.7, paraphrase: 0.3}"
+    if not isinstance(given, Mapping):
+        raise misused(f"questions.types: {example}")
+    shares: Mapping[Any, Any] = given
     for name in shares:
         if name not in SHARES:
             hint = did_you_mean(str(name), SHARES)
@@ -384,6 +395,5 @@ def _shares(given: object) -> dict[QuestionType, float]:
     numbers = [share for share in shares.values() if type(share) in (int, float) and share >= 0]
     total = sum(numbers)
     if len(numbers) < len(shares) or not 0 < total < float("inf"):
-        message = "expected shares from 0 on, such as {single: 0.7, paraphrase: 0.3}"
-        raise misused(f"questions.types: {message}")
+        raise misused(f"questions.types: {example}")
     return {name: shares.get(name, 0.0) / total for name in SHARES}

@@ -158,6 +158,11 @@ def test_one_group_has_no_interval(result: Result) -> None:
     )
 
 
+def test_one_score_is_too_few(result: Result) -> None:
+    (found,) = check(result, {"f1": {"lower_bound": 0.1}}, scored(1.0)).values()
+    assert found.message == "1 score of f1 is too few for an interval"
+
+
 def test_the_weighted_score_has_the_range_of_what_enters_it(result: Result) -> None:
     """An unbounded metric enters: 1, 2, 3, 4 as above. f1, which weighs nothing, keeps its own."""
     columns = (MetricColumn("free", ends=(None, None)), MetricColumn("f1", weight=0.0))
