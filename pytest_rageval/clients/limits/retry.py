@@ -19,7 +19,10 @@ T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[object]]
 
 MOST_REQUESTS: Final = 12
-"""The most requests that one call sends, whatever they meet."""
+"""A call that has sent so many gives up at its next failure.
+
+Requests to a server that is still starting do not count.
+"""
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -123,7 +126,7 @@ class Retry:
                 failures += error.counts and not is_starting
                 limited += isinstance(error, RateLimitError)
                 error.attempts = attempts
-                hopeless = self._hopeless(error)
+                hopeless = self._noted_outage(error)
                 is_last = failures > self._retries or patience.alone >= MOST_ALONE
                 if not error.is_transient or (is_last and not error.last_resort()):
                     raise
@@ -158,8 +161,8 @@ class Retry:
         """Return whether a server may not be there yet; who wants no retries does not wait."""
         return error.may_be_starting and not self._has_worked and self._retries > 0
 
-    def _hopeless(self, error: ClientError) -> str:
-        """Return why no call that fails like this need wait, "" if it may."""
+    def _noted_outage(self, error: ClientError) -> str:
+        """Note the failure; return why no call that fails like this need wait, "" if it may."""
         if not error.is_transient:
             return ""
         if isinstance(error, CallTimeoutError) and not error.counts:  # others succeed

@@ -28,7 +28,7 @@ def _metrics_of(
     metrics = []
     for at, written in enumerate(spec.metrics):
         name = resolve_metric(written, known, binding.known_metrics)
-        if name is None and binding.is_unmade(written):
+        if name is None and binding.may_be_left_out(written):
             continue
         if name is None:
             message = f"{_key(path)}.metrics[{at}]: {unknown_name('metric', written, known)}"

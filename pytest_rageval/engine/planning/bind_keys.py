@@ -253,7 +253,7 @@ def _follows(binding: Binding, info: ScenarioInfo, error: GateOptionError) -> bo
     if isinstance(error, NoThresholdsError):
         return bool(without_own_keys(binding.loaded.tree.data.get("thresholds")))
     known = targets_of(info)
-    return any(step not in known and binding.is_unmade(step) for step in error.path)
+    return any(step not in known and binding.may_be_left_out(step) for step in error.path)
 
 
 def bind_keys(
@@ -328,7 +328,7 @@ def bind_contest(binding: Binding, metrics: Sequence[str]) -> Contest | None:
     spec = binding.scenario.best or BestSpec()
     known = [*metrics, WEIGHTED_SCORE]
     of = resolve_metric(spec.of, known, binding.known_metrics)
-    if of is None and not binding.is_unmade(spec.of):
+    if of is None and not binding.may_be_left_out(spec.of):
         binding.problem(f"best.of: {unknown_name('metric', spec.of, known)}", BEST, "of")
     if spec.at_least is not None and spec.at_least not in names:
         binding.problem(f"best.at_least: {unknown_variant(spec.at_least, names)}", BEST, "at_least")
@@ -357,7 +357,7 @@ def bind_diagnosis(
             if problem and written is not None:
                 binding.problem(f"{_SECTION}.{key}: {problem}", _SECTION, key)
             name = None if problem else name
-        elif written is not None and not binding.is_unmade(written):
+        elif written is not None and not binding.may_be_left_out(written):
             message = unknown_name("metric", written, list(known))
             binding.problem(f"{_SECTION}.{key}: {message}", _SECTION, key)
         found[key] = name

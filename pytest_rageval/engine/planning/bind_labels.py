@@ -185,7 +185,7 @@ def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) 
         name = resolve_metric(written, known, binding.known_metrics)
         if name is not None:
             names.append(name)
-        elif not binding.is_unmade(written):
+        elif not binding.may_be_left_out(written):
             message = unknown_name("metric", written, known)
             binding.problem(f"{_SECTION}.of: {message}", _SECTION, "of")
     if spec.of:

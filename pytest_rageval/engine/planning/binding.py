@@ -77,8 +77,11 @@ class Binding(Struct):
         """Note what is wrong with the value at ``path`` of the scenario."""
         self.problems.append(Problem(self.loaded.where(*path), message))
 
-    def is_unmade(self, written: str) -> bool:
-        """Return whether an unknown name may be that of a metric whose problem is reported."""
+    def may_be_left_out(self, written: str) -> bool:
+        """Return whether a name that no metric has may be that of one left out for its own problem.
+
+        That problem is reported; a second one would mislead.
+        """
         if "metrics" in self.loaded.positions or not self.scenario.metrics:
             listed = str(self.loaded.tree.data.get("metrics"))
             return written in listed or _label(written, self.known_metrics) is not None
@@ -93,7 +96,7 @@ class Binding(Struct):
         resolved: dict[str, Any] = {}
         for written, value in values.items():
             name = resolve_metric(written, names, self.known_metrics)
-            if name is None and (self.is_unmade(written) or written.startswith("x-")):
+            if name is None and (self.may_be_left_out(written) or written.startswith("x-")):
                 continue
             if name is None:
                 message = unknown_name("metric", written, names)
