@@ -9,14 +9,15 @@ from pytest_rageval.text.tokenize import has_cjk
 
 Span = tuple[int, int]
 
-_CLOSING: Final = "\"'”’」』）)\\]］】》〉*_"
+_CLOSING: Final = "\"'”’」』）)]］】》〉*_"
+_CLOSING_CLASS: Final = f"[{re.escape(_CLOSING)}]"
 # What may follow a full stop as a citation: digits, a prefix and digits, or a file, in brackets.
 _MARKER: Final = (
     r"(?:[\[［]\^?(?:[A-Za-z]{0,9}[:：_ -]? ?\d[^\[\]［］\n]{0,60}|[^\[\]［］\n]{1,80}\.\w{2,4})?"
     r"[\]］](?!\()|【\d[^【】\n]{0,60}】|[⁰¹²³⁴-⁹]+)"
 )
 _STOP: Final = re.compile(
-    rf"\n|([.!?。！？；…]+)([{_CLOSING}]*)((?:[ \t]?{_MARKER})*[{_CLOSING}]*)"
+    rf"\n|([.!?。！？；…]+)({_CLOSING_CLASS}*)((?:[ \t]?{_MARKER})*{_CLOSING_CLASS}*)"
 )
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _LAST_WORD: Final = re.compile(r"(?:[A-Za-z]+\.)*[A-Za-z]+$")
@@ -25,7 +26,11 @@ _NEXT: Final = re.compile(r"[ \t]*[\"'“‘「『（(\[《*_`]*([^\W_]+)?")
 _WORD: Final = r"(?>[^\W_]+(?:['’.,:/@-][^\W_]+)*)"
 _THREE_WORDS: Final = re.compile(rf"[\W_]*+{_WORD}(?:[\W_]++{_WORD}){{2}}")
 _ALPHANUMERIC: Final = re.compile(r"[^\W_]")
-_PREFIX: Final = re.compile(r"\s*(?:[-*+>•]\s+|\(?(?:\d{1,3}|[a-zA-Z])[.)、]\s*)*")
+# What stands before an item of a list. "3.5" is a number, "e.g." an abbreviation, and a capital
+# with a full stop more often an initial ("J. Smith won") than an item: as a word, it is judged.
+_PREFIX: Final = re.compile(
+    r"\s*(?:[-*+>•]\s+|\(?(?:(?:\d{1,3}|[a-zA-Z])[)、]|\d{1,3}\.(?!\d)|[a-z]\.(?![\da-zA-Z]))\s*)*"
+)
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
 
 _NEVER_LAST_WORDS: Final = (
@@ -82,7 +87,8 @@ def sentence_spans(text: str) -> list[Span]:
 def counts_as_sentence(text: str) -> bool:
     """Return whether ``text`` states something: no heading, no question, and not too short.
 
-    Too short are two words, in Chinese three letters, digits or characters.
+    Too short are fewer than three words; with Chinese, also fewer than four letters, digits or
+    characters. The number or letter of an item in a list is no word.
 
     >>> [counts_as_sentence(text) for text in ("## How it was built", "Why?", "高330米。")]
     [False, False, True]
@@ -116,6 +122,7 @@ def _add(text: str, start: int, end: int, spans: list[Span]) -> None:
 
 
 def _is_end(text: str, stop: re.Match[str], end: int) -> bool:
+    """Return whether a sentence ends at ``stop``, which is no line end, in ``text[:end]``."""
     signs = stop[1]
     if not signs.isascii() and signs.strip(".!?…"):
         return True
@@ -126,7 +133,7 @@ def _is_end(text: str, stop: re.Match[str], end: int) -> bool:
         return _ends_before_script(text, stop, after)
     following = _NEXT.match(text, stop.end(), end)
     word = (following and following[1]) or ""
-    if signs != "." or stop[2].strip("*_"):
+    if signs != "." or stop[2].strip("*_"):  # no end in "Yahoo! is" and in '"Why?" he asked'
         return not word[:1].islower() or (signs == "." and bool(stop[3]))
     return bool(stop[3]) or not _is_abbreviation(text, stop.start(), word)
 

@@ -56,6 +56,23 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("它很高的。", True),
         ("是的。", False),
         ("它高吗，有多高？", False),
+        # An initial, an abbreviation or a decimal is a word, and no number of an item.
+        ("U.S. GDP rose.", True),
+        ("J. Smith won.", True),
+        ("e.g. shoes fit.", True),
+        ("3.5米高。", True),
+        ("3.5 is enough.", True),
+        ("1. Apples fall.", False),
+        ("1.Apples fall.", False),
+        ("a) Apples fall.", False),
+        ("A) Apples fall.", False),
+        ("a. Apples fall.", False),
+        ("- (12) Apples fall.", False),
+        ("1.苹果红。", False),
+        ("a.苹果红。", False),
+        ("2、苹果红。", False),
+        ("1.苹果是水果。", True),
+        ("a) Apples are fruit.", True),
     ],
 )
 def test_short_ones_headings_and_questions_do_not_count(text: str, counts: bool) -> None:
