@@ -7,7 +7,17 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Final, Literal, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    ForwardRef,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import ConfigDict, Field, create_model
 
@@ -318,17 +328,23 @@ def _received(
 
 
 def _type_name(annotation: object) -> str:
-    """Return the name of a class, without its module; of ``X | None`` that of X."""
+    """Return the name of a class, without its module; of ``X | None`` that of X, else ""."""
     if get_origin(annotation) in (Union, UnionType):
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
         annotation = kinds[0] if len(kinds) == 1 else annotation
-    elif isinstance(annotation, str):
-        annotation = _OPTIONAL.sub("", annotation)
-    return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
+    if isinstance(annotation, ForwardRef):  # of Optional["ChatClient"]
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        found = _CLASS_TEXT.fullmatch(annotation.strip())
+        return next(filter(None, found.groups())) if found else ""
+    return str(getattr(annotation, "__name__", ""))
 
 
-_OPTIONAL: Final = re.compile(r"^(\w+\.)?Optional\[|\]$| *\| *None$")
-"""What stands around the name of a class in the text of an annotation that may be None."""
+_CLASS = r"(?:\w+\.)*(\w+)"
+_CLASS_TEXT: Final = re.compile(
+    rf"{_CLASS}(?: *\| *None)?|None *\| *{_CLASS}|(?:\w+\.)*Optional\[ *{_CLASS} *\]"
+)
+"""The text of an annotation that stands for one class, which may be None."""
 
 
 def _annotation(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import pytest
 from pydantic import ValidationError
@@ -543,12 +543,37 @@ class TestModelsThatItCanDoWithout:
         assert score(found).value == 0.5
 
     @pytest.mark.parametrize(
-        "written", ["Optional[ChatClient]", "typing.Optional[base.ChatClient]", "ChatClient|None"]
+        "written",
+        [
+            "Optional[ChatClient]",
+            "typing.Optional[base.ChatClient]",
+            "ChatClient|None",
+            "None | base.ChatClient",
+            Optional["base.ChatClient"],  # type: ignore[name-defined]  # noqa: F821
+        ],
     )
-    def test_however_the_annotation_is_written(self, written: str) -> None:
-        made: dict[str, Any] = {}
-        exec(f"async def own(answer, judge: {written!r} = None):\n    return 1", made)
+    def test_however_the_annotation_is_written(self, written: object) -> None:
+        made: dict[str, Any] = {"written": written}
+        exec("async def own(answer, judge: written = None):\n    return 1", made)
         assert defined(made["own"]).info.may_ask == {"judge"}
+
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "list[model.Sample]",
+            "Mapping[str, m.Sample]",
+            "int | m.Sample",
+            "Sample]",
+            int | Sample,
+            list[Sample],
+        ],
+    )
+    def test_a_type_that_only_holds_a_sample_receives_none(self, written: object) -> None:
+        """Such a parameter is an option."""
+        made: dict[str, Any] = {"written": written}
+        exec("def own(answer, *, known: written = ()):\n    return float(len(known))", made)
+        assert score(made["own"]).value == 0.0
+        assert defined(made["own"]).options.known() == ["known"]
 
     def test_a_function_that_is_not_async_has_none(self) -> None:
         assert "only an async function can ask models" in refusal(lambda answer, judge=None: 1)
