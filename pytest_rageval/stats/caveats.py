@@ -24,7 +24,10 @@ def open_text(result: ScenarioResult, metric: str) -> str:
 
 
 def open_lines(result: ScenarioResult) -> Iterator[str]:
-    """Yield a line for each ranking metric of whose results much is not judged."""
+    """Yield a line for each ranking metric that a judge filled, or much of which nobody judged.
+
+    The last line says whether the judge that filled holes is believed.
+    """
     for name in result.metrics:
         if text := open_text(result, name):
             yield f"{name} {figure(result.mean_of(name))}, {text}"
@@ -36,13 +39,13 @@ def open_lines(result: ScenarioResult) -> Iterator[str]:
 
 
 def judged_text(result: ScenarioResult, metric: str) -> str:
-    """Return how much of what a ranking metric is of is judged, "" for all of it."""
+    """Return which share of a ranking metric's results is judged, behind two blanks; "" if all."""
     found = _open_mean(result, metric)
     return "" if found is None else f"  {found.share_text}"
 
 
 def band_of(result: ScenarioResult, name: str, mean: float | None) -> Band | None:
-    """Return how good a mean is; nobody knows where a judge is not believed that filled holes."""
+    """Return how good a mean is; None too where it counts grades of a judge not believed."""
     return None if name in doubtful_figures(result) else result.info.band_of(name, mean)
 
 
@@ -101,7 +104,7 @@ def applicable(samples: Iterable[SampleResult], name: str) -> Applicable | None:
         return None
     kept = [sample for sample in scored if sample.left_out.get(name) != "answer"]
     mean = weighted_mean((sample.scores[name], sample.sample_weight) for sample in kept)
-    reasons = Counter(sample.reasons.get(name, "") for sample in left)
+    reasons = dict.fromkeys(sample.reasons.get(name, "") for sample in left)
     share = weighted_mean(
         (float(sample.left_out.get(name) == "answer"), sample.sample_weight) for sample in scored
     )
@@ -112,7 +115,7 @@ _WORDS = {
     "refused": "refused",
     "partial": "in part refused, counted as answered",
     "unclear": "in a language whose refusals are not known",
-    "failed": "of which the judge did not say whether they refuse",
+    "failed": "not classified by the judge",
 }
 
 
@@ -125,11 +128,12 @@ def kinds_of_answers(result: ScenarioResult) -> Iterator[str]:
     )
     listed = [f"{found[kind]} {words}" for kind, words in _WORDS.items() if found[kind]]
     if listed:
-        yield f"of {len(result.samples)} answers {', '.join(listed)}"
+        yield f"of {len(result.samples)} answers: {', '.join(listed)}"
 
 
 def remarks_of(result: ScenarioResult, target: str) -> Iterator[str]:
     """Yield what is said beside a mean of holes, and of answers that count as worst."""
-    yield open_text(result, target)
-    left = applicable(result.samples, target)
-    yield "" if left is None else str(left)
+    if text := open_text(result, target):
+        yield text
+    if left := applicable(result.samples, target):
+        yield str(left)

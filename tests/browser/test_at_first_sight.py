@@ -277,7 +277,7 @@ def test_a_refusal_is_called_one(open_report: Any, tmp_path: Path) -> None:
     said = texts(page, ".failures li")
     wanted = [gate.message for gate in ran.gates if gate.outcome == "failed"]
     assert [line.split(" ", 2)[2].replace("is below", "<") for line in said] == wanted
-    assert "of 5 answers 1 refused" in texts(page, ".missing")[0]
+    assert "of 5 answers: 1 refused" in texts(page, ".missing")[0]
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
@@ -300,8 +300,8 @@ def test_what_is_missing_is_said_in_chinese_too(open_report: Any, weigh: Weigh) 
             "5 个回答中有 1 个为空，在需要询问模型的指标上计为最差分"
             "（'empty_answer: null' 可让各指标自行决定）"
         ),
-        "of 9 answers 2 refused, 1 in part refused, counted as answered, 3 in a language whose "
-        "refusals are not known, 1 of which the judge did not say whether they refuse": (
+        "of 9 answers: 2 refused, 1 in part refused, counted as answered, 3 in a language whose "
+        "refusals are not known, 1 not classified by the judge": (
             "9 个回答中：拒答 2 个，部分拒答 1 个（计为已回答），所用语言的拒答用语未知 3 个，"
             "裁判未说明是否拒答 1 个"
         ),
