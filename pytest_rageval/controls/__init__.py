@@ -24,8 +24,11 @@ from pytest_rageval.text.tokenize import has_cjk
 
 _ROWS_PER_SLIP = 3
 
-Value = float | None
-"""A score; None, or what is not finite, where a row has none."""
+RowScore = float | None
+"""A score of a control row; None, or what is not finite, where it has none."""
+
+_LARGEST = 1e300
+"""Stands for an infinite end of a range: a score must be finite."""
 
 
 class ControlRule(NamedTuple):
@@ -37,8 +40,8 @@ class ControlRule(NamedTuple):
     margin: float
     range: tuple[float, float] = (0.0, 1.0)
 
-    def verdict(
-        self, high: Sequence[Value], low: Sequence[Value], left: tuple[int, int] = (0, 0)
+    def tells_apart(
+        self, high: Sequence[RowScore], low: Sequence[RowScore], left: tuple[int, int] = (0, 0)
     ) -> bool | None:
         """Return whether the rows are told apart; None while the rows that are left decide.
 
@@ -60,7 +63,7 @@ class ControlRule(NamedTuple):
         """Return an end of the range, in a form that counts as a score."""
         return max(-_LARGEST, min(_LARGEST, self.range[at]))
 
-    def _slips(self, high: Sequence[Value], low: Sequence[Value]) -> int:
+    def _slips(self, high: Sequence[RowScore], low: Sequence[RowScore]) -> int:
         """Return how many rows have no score, or must be left out for the others to be apart."""
         good, bad = sorted(_scored(high)), sorted(_scored(low), reverse=True)
         missing = len(high) + len(low) - len(good) - len(bad)
@@ -77,9 +80,6 @@ class ControlRule(NamedTuple):
         return high - low > TOLERANCE
 
 
-_LARGEST = 1e300
-
-
 def slips_allowed(high: int, low: int) -> int:
     """Return how many slips so many rows may have: 2 of 6 and 6, a third of the fewer ones.
 
@@ -89,7 +89,7 @@ def slips_allowed(high: int, low: int) -> int:
     return min(high, low) // _ROWS_PER_SLIP
 
 
-def _scored(values: Iterable[Value]) -> Iterator[float]:
+def _scored(values: Iterable[RowScore]) -> Iterator[float]:
     return (value for value in values if value is not None and math.isfinite(value))
 
 
@@ -138,13 +138,13 @@ def built_in_rows(metric: str, language: str, number: int = SETS[0]) -> ControlS
     metrics that ask no model, have no rows.
     """
     spoken: Language = "zh" if language.lower().startswith("zh") else "en"
-    plan = _plans(number).get(metric)
-    if plan is None:
+    recipe = _recipes(number).get(metric)
+    if recipe is None:
         return ControlSet(number)
     topics = _topics(number, spoken)
     pairs = zip(topics, [*topics[1:], topics[0]], strict=True)
     made = (
-        ControlRow(metric, expect, _sample(f"{expect}-{at}", plan, expect, topic, other))
+        ControlRow(metric, expect, _sample(f"{expect}-{at}", recipe, expect, topic, other))
         for at, (topic, other) in enumerate(pairs, start=1)
         for expect in _EXPECTS
     )
@@ -190,7 +190,7 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
 
 
 def row_problems(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
-    """Yield a problem for each row without a field that its metric needs, or no answer to judge."""
+    """Yield a problem for each row that lacks what its metric needs, or has no answer to judge."""
     for row in rows:
         if info.empty_is_worst and row.sample.answer is not None and not row.sample.answer.strip():
             yield Problem(
@@ -240,26 +240,26 @@ def _in_turn(rows: list[ControlRow]) -> tuple[ControlRow, ...]:
     return tuple(row for pair in zip_longest(*kinds) for row in pair if row is not None)
 
 
-Plan = Mapping[str, Mapping[str, Any]]
-"""``both``, ``high`` and ``low``: fields of Sample, and which texts of a topic they are.
+Recipe = Mapping[str, Mapping[str, Any]]
+"""What rows are made of: for ``both``, ``high`` and ``low`` fields of Sample, and a topic's texts.
 
 ``next.answer`` is the answer of the next topic, which has nothing to do with this one.
 """
 
 
 def _sample(
-    name: str, plan: Plan, expect: Expect, topic: Mapping[str, str], other: Mapping[str, str]
+    name: str, recipe: Recipe, expect: Expect, topic: Mapping[str, str], other: Mapping[str, str]
 ) -> Sample:
     texts = {**topic, **{f"next.{key}": text for key, text in other.items()}}
     fields: dict[str, Any] = {
         field: tuple(texts[one] for one in key) if isinstance(key, list) else texts[key]
-        for field, key in {**plan["both"], **plan[expect]}.items()
+        for field, key in {**recipe["both"], **recipe[expect]}.items()
     }
     return Sample(name, **fields)
 
 
 @cache
-def _plans(number: int) -> Mapping[str, Plan]:
+def _recipes(number: int) -> Mapping[str, Recipe]:
     return dict(json.loads(_text(number, "metrics.json")))
 
 

@@ -136,7 +136,7 @@ def _tells_apart(rows: Sequence[ControlRow], scores: Sequence[float | None]) -> 
         [score for row, score in zip(rows, scores, strict=True) if row.expect == expect]
         for expect in ("high", "low")
     )
-    return _RULE.verdict(high, low) is True
+    return _RULE.tells_apart(high, low) is True
 
 
 async def row_score(name: str, row: ControlRow, judge: ChatClient) -> float | None:

@@ -69,7 +69,7 @@ def exactly(right: float, rows: int = 6, slips: int | None = None) -> float:
 def _passed(judges: list[np.ndarray]) -> Passed:
     every = [scores.astype(float).tolist() for scores in judges]
     # What is decided early is what all rows say, so that few judges need be asked row by row.
-    passed = [_RULE.verdict(scores[0::2], scores[1::2]) for scores in every]
+    passed = [_RULE.tells_apart(scores[0::2], scores[1::2]) for scores in every]
     asked = [_asked(scores) for scores in every[:_ASKED]]
     return Passed(float(np.mean(passed)), float(np.mean(asked)))
 
@@ -79,7 +79,7 @@ def _asked(scores: list[float]) -> int:
     rows = len(scores) // 2
     for asked in range(1, len(scores)):
         high, low = scores[:asked:2], scores[1:asked:2]
-        if _RULE.verdict(high, low, (rows - len(high), rows - len(low))) is not None:
+        if _RULE.tells_apart(high, low, (rows - len(high), rows - len(low))) is not None:
             return asked
     return len(scores)
 

@@ -115,7 +115,7 @@ async def ask_controls(
             else:
                 values[is_high].append(value)
         high, low = values[True], values[False]
-        passed = rows.rule.verdict(
+        passed = rows.rule.tells_apart(
             high, low, (len(rows.high) - len(high), len(rows.low) - len(low))
         )
         if passed is not None or all(isinstance(one, str) for one in found):

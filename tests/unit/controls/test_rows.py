@@ -103,7 +103,7 @@ def test_metrics_without_rows_have_an_empty_set() -> None:
 @pytest.mark.parametrize("number", controls.SETS)
 def test_a_set_is_never_edited(number: int) -> None:
     found = {}
-    for name in controls._plans(number):
+    for name in controls._recipes(number):
         said = [
             [row.expect, _said(row.sample)]
             for language in LANGUAGES
@@ -289,7 +289,7 @@ def test_an_honest_judge_passes_with_every_row(name: str) -> None:
         scores = _scores(name, language, models)
         width = rule.range[1] - rule.range[0]
         assert min(scores["high"]) - max(scores["low"]) >= rule.margin * width
-        assert rule.verdict(scores["high"], scores["low"])
+        assert rule.tells_apart(scores["high"], scores["low"])
 
 
 def _scores(name: str, language: str, models: Models) -> Mapping[str, list[float]]:
@@ -333,7 +333,7 @@ def test_a_judge_that_reads_no_source_does_not_pass_the_rows_of_support(
 ) -> None:
     """R5: what it says is the same, whatever stands there."""
     high, low = _of_support(ScriptedJudge({"support": OF_SUPPORT[judge]}), language)
-    assert ControlRule(0.3).verdict(high, low) is False
+    assert ControlRule(0.3).tells_apart(high, low) is False
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
