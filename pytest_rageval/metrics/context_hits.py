@@ -12,7 +12,7 @@ from typing import Final, Literal
 from pytest_rageval.model import Sample
 from pytest_rageval.text.tokenize import normalize_unicode
 
-_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
+_LINK_ADDRESS: Final = re.compile(r"\]\([^()\s]*\)")
 
 Match = Literal["exact", "normalized", "contains", "holds", "doc_name"]
 
@@ -51,10 +51,12 @@ class Hits:
 def find_hits(sample: Sample, match: Match) -> Hits:
     """Return the hits of a sample that has the fields which ``match`` needs, none of them empty.
 
-    ``normalized`` compares after NFKC and case folding, without punctuation and white space (which
-    PDF readers put between Chinese characters); ``contains`` normalises too, and accepts either
-    text inside the other, ``holds`` only the expected one inside the retrieved one, and takes the
-    targets of Markdown's links for none of the text. Equal expected contexts count once.
+    ``exact`` compares the texts as they are. ``normalized`` compares after NFKC and case folding,
+    without punctuation and white space (which PDF readers put between Chinese characters).
+    ``contains`` normalises too, and accepts either text inside the other; ``holds`` only the
+    expected one inside the retrieved one, and ignores where Markdown links lead. ``doc_name``
+    compares the documents of the contexts with that of the sample, as the one expected context.
+    Equal expected contexts count once.
     """
     contexts = sample.contexts or ()
     if match == "doc_name":
@@ -89,11 +91,11 @@ def _overlap(one: str, other: str) -> bool:
 # All questions about a document may expect the same chunks.
 @lru_cache(maxsize=1024)
 def _folded(texts: tuple[str, ...], match: Match) -> tuple[str, ...]:
-    """Return the texts in the form that is compared; punctuation alone is left unchanged."""
+    """Return the texts as they are compared; one of only punctuation stays, not to be empty."""
     if match == "exact":
         return texts
     if match == "holds":  # parsers keep the words of a link, and drop where it leads
-        texts = tuple(_TARGET.sub("]", text) for text in texts)
+        texts = tuple(_LINK_ADDRESS.sub("]", text) for text in texts)
     return tuple(normalize_unicode(text).replace(" ", "") or text for text in texts)
 
 

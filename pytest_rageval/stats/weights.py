@@ -83,7 +83,8 @@ def compute_weighted_score(
 
     A missing score (None, NaN, pandas' NA) is left out with its weight. Weights for metrics that
     are not in ``scores`` are ignored. None also when the weights of all scores are 0. Raises
-    ValueError for a score that is not finite, and for a weight that is not, or is below 0.
+    ValueError for a score that is infinite or no number, and for a weight that is no finite number
+    >= 0.
 
     >>> compute_weighted_score({"f1": 0.5, "em": None}, {"f1": 2.0})
     0.5
@@ -107,7 +108,7 @@ def weighted_metric_means(
     is that of the document, 1 without a document (None, or NaN as pandas reads a blank cell). A
     metric that no row has a score for has the mean None. ``rows`` is another name of
     ``score_rows``; one of them and ``metrics`` must be given, else TypeError. Raises ValueError for
-    a score that is not finite, and for a weight that is not, or is below 0.
+    a score that is infinite or no number, and for a weight that is no finite number >= 0.
 
     >>> rows = [{"doc_name": "a", "f1": 1.0}, {"doc_name": "b", "f1": 0.0}, {"f1": None}]
     >>> weighted_metric_means(rows, ["f1"], {"a": 3.0})
@@ -139,7 +140,7 @@ def weighted_mean(pairs: Iterable[tuple[float | None, float]]) -> float | None:
 
 
 def rescale(weights: list[float]) -> list[float]:
-    """Return weights in the same proportions whose sums and squares do not overflow.
+    """Return weights in the same proportions whose sums and squares neither overflow nor vanish.
 
     Weights of a usual size are returned unchanged.
     """
@@ -157,7 +158,8 @@ def is_scored(value: float | None) -> TypeGuard[float]:
 def field_value(row: _Row, field: str) -> Any:
     """Return a row's value of ``field``, which may be ``doc_name``; None without a value.
 
-    Where causes of low answers are looked for, no column of the data is called ``cause``.
+    ``cause`` is that of the answer where causes are looked for; no data column may have this name
+    then.
     """
     if field == CAUSE and isinstance(row, SampleResult) and row.cause is not None:
         return row.cause

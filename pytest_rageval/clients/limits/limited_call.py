@@ -31,7 +31,7 @@ class _Answer(Protocol):
 
 AnswerT = TypeVar("AnswerT", bound=_Answer)
 
-_LOST_FIRST = 1 << 40  # above any order: what timed out in a queue is sent before all others
+_LOST_FIRST = 1 << 40  # larger than any order; subtracted, so that what timed out is first
 
 
 class LimitedCall:
@@ -64,7 +64,7 @@ class LimitedCall:
         send: Callable[[], Awaitable[AnswerT]],
         patience: Patience | None = None,
     ) -> tuple[AnswerT, Usage]:
-        """Return what ``send`` returns, and its usage with the cost, which is in the ledger then.
+        """Return what ``send`` returns, and its usage with the cost, which the ledger has counted.
 
         ``texts`` is what the request will send, for the estimate of its size. Raises ClientError.
         """
@@ -84,7 +84,7 @@ class LimitedCall:
         order = current_purpose().order - (_LOST_FIRST if patience.is_lost else 0)
         async with (
             self.limits.slot(order),
-            self._ledger.reserve(lambda: self._about(texts)),
+            self._ledger.reserve(lambda: self._expected_usd(texts)),
         ):
             if (problem := self.unusable.problem()) is not None:
                 raise problem
@@ -93,7 +93,8 @@ class LimitedCall:
             try:
                 with self.limits.pausing(patience), self._ledger.waiting():
                     answer = await send()
-            except CallTimeoutError as late:  # the server has worked on it, nobody knows how long
+            except CallTimeoutError as late:
+                # The server may have worked on it: what that may have cost is counted.
                 self._count_lost(estimate)
                 self.was_late_alone |= late.is_alone
                 raise
@@ -110,7 +111,7 @@ class LimitedCall:
         self._ledger.count(self._priced(tokens))
         self._ledger.is_estimate = True
 
-    def _about(self, texts: list[str]) -> float:
+    def _expected_usd(self, texts: list[str]) -> float:
         """Return about how many dollars a request will cost, 0 without a price."""
         estimate = self._guess.make(texts)
         return self._cost(estimate.prompt, estimate.completion) or 0.0
@@ -173,7 +174,7 @@ class UnusableReplies:
         )
 
     def _in_a_row(self) -> int:
-        """Return how many of the last replies cannot be used, up to the largest number."""
+        """Return how many of the last replies cannot be used, up to ``max_failures``."""
         if self._file is None or self._most is None or not self._file.exists():
             return self._count
         try:

@@ -30,14 +30,15 @@ from pytest_rageval.targets.base import (
 from pytest_rageval.targets.templates import HISTORY, places
 
 _SHOWN = 10
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def bind_target(
     binding: Binding, columns: Sequence[str] | None = None, given: object = None
 ) -> TargetPlan | None:
-    """Return how the system under test is asked, None where the data hold the answers.
+    """Return how the system under test is asked; None without one, or if it cannot be asked.
 
+    Then the problems are in ``binding``: without any, the data hold the answers.
     ``columns`` are those of the data that are metadata, None where that is not known. ``given`` is
     a function that takes the place of the scenario's target, and is asked within its limits.
     """
@@ -101,7 +102,7 @@ def _context(binding: Binding, spec: TargetSpec, plan: TargetPlan) -> TargetCont
 
 
 def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | None:
-    """Return the plan of a target that a hook gave."""
+    """Return the plan of a target that is passed in, by a hook or to ``evaluate``."""
     definition = TARGET_REGISTRY.get("hook")
     options = definition.options()
     plan = _plan(binding, spec, definition, options)
@@ -170,13 +171,13 @@ def _plan(
             "type": definition.name,
             "version": _expanded(spec.version),
             "options": options.identity(),
-            **(_place(binding) if options.is_of_scenario else {}),
+            **(_scenario_identity(binding) if options.is_of_scenario else {}),
         },
         fields=options.fields,
     )
 
 
-def _place(binding: Binding) -> dict[str, str]:
+def _scenario_identity(binding: Binding) -> dict[str, str]:
     """Return which scenario this is, in any checkout."""
     path = binding.run_paths.shown(binding.loaded.path.absolute())
     return {"scenario": path, "name": binding.scenario.name}
@@ -184,7 +185,7 @@ def _place(binding: Binding) -> dict[str, str]:
 
 def _expanded(version: str) -> str:
     """Return the version with the environment's values; a variable that is not set is empty."""
-    return _REFERENCE.sub(lambda found: os.environ.get(found[1], ""), version)
+    return _VARIABLE.sub(lambda found: os.environ.get(found[1], ""), version)
 
 
 def _options(
@@ -204,7 +205,8 @@ def _options(
                 message = f"target: a target of type {definition.name!r} needs {name!r}"
             else:
                 # The value is not quoted: it may hold a key or a password.
-                message = f"target.{name}: {reworded(detail, may_quote=False)}".replace(".:", ":")
+                place = f"target.{name}" if name else "target"
+                message = f"{place}: {reworded(detail, may_quote=False)}"
             binding.problem(message, "target", *path)
     return None
 

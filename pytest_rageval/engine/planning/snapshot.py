@@ -11,7 +11,7 @@ from pytest_rageval.model import json_plain
 from pytest_rageval.redaction import shown_option, shown_url, sounds_secret, without_credentials
 from pytest_rageval.scenario.schema import Scenario
 
-_REFERENCE = re.compile(r"\$\{\w+\}")
+_VARIABLE = re.compile(r"\$\{\w+\}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _PLACE = re.compile(r"\$?\{[\w.]+\}")
 
@@ -64,7 +64,7 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
     # Those of a target are not checked yet, and may be of any type.
     if headers:
         shown["headers"] = {
-            name: value if _REFERENCE.fullmatch(str(value)) else "***"
+            name: value if _VARIABLE.fullmatch(str(value)) else "***"
             for name, value in (headers if isinstance(headers, dict) else {}).items()
         }
     if body:

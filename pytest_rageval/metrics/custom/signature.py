@@ -150,6 +150,7 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
                 may_ask |= asked or frozenset()
             else:
                 roles = None if roles is None or asked is None else roles | asked
+        # Beside a first `sample`, a field's name with a default is an option.
         elif what and (is_by_field or parameter.default is _EMPTY):
             of_sample[parameter.name] = what
     options = [part for part in rest if part.name not in gives and part.name not in of_sample]
@@ -163,7 +164,7 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
     made = call_options(options, names, shown)
     places = [part.name for part in parameters if part.kind is inspect.Parameter.POSITIONAL_ONLY]
     if first and not places:
-        places = [parameters[0].name]  # wherever a wrapper gives it another name
+        places = [parameters[0].name]  # by place: a decorator may have renamed it
     return Signature(
         of_sample, tuple(places), defaults, gives, made, roles, may_ask - (roles or set()), is_async
     )
@@ -259,7 +260,11 @@ def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> typ
 def call_options(
     parameters: Collection[inspect.Parameter], names: Mapping[str, Any], shown: str
 ) -> type[CallOptions]:
-    """Return the pydantic model of the options for these parameters."""
+    """Return the pydantic model of the options for these parameters.
+
+    Where pydantic can make nothing of an annotation, options may be anything. Raises
+    CustomMetricError for a required parameter that has no name for a scenario.
+    """
     options = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and parameter.default is _EMPTY:
@@ -366,6 +371,7 @@ def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
 
 
 def _namespace(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the names of the module that the function, or the class of the object, is from."""
     inner = inspect.unwrap(getattr(function, "func", function))
     inner = getattr(inner, "__func__", inner)
     names = getattr(inner, "__globals__", None)

@@ -43,7 +43,7 @@ class LookAhead:
         self._live = LiveRun(run)
         self._positions: dict[str, int] = {}
         self._fed: set[pytest.Item] = set()
-        self._own: pytest.Item | None = None
+        self._item_with_own_target: pytest.Item | None = None
         self._total = 0
         self._certainties: dict[int, SharedCertainty] = {}
         self._certain: set[int] = set()
@@ -109,7 +109,7 @@ class LookAhead:
         """
         item = request.node
         if isinstance(item, FixtureItem) and fixturedef.argname == item.fixture:
-            self._own = item
+            self._item_with_own_target = item
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -133,8 +133,9 @@ class LookAhead:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Have control rows asked that are left, before the session decides the gates."""
+        """Have the control rows left asked, and close, before the session decides the gates."""
         outcome = yield
+        # With xdist the main process runs no samples: only its workers settle.
         if self._live.settings.processes == 1 or hasattr(self._config, "workerinput"):
             cases = (item for item in session.items if isinstance(item, SampleItem))
             plans = {id(item.plan): item.plan for item in cases}
@@ -183,7 +184,7 @@ class LookAhead:
         Cases share a fixture of module or session scope. A fixture made for each case is asked only
         while it exists, even if its value is always the same object.
         """
-        is_shared, problem = self._own is not item, ""
+        is_shared, problem = self._item_with_own_target is not item, ""
         try:
             self._live.scenario(item.plan).use_target(item.target, is_shared=is_shared)
         except TargetError as error:
