@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from without_extras import pytest_fixture_setup, pytest_pyfunc_call  # noqa: F401
 
 from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.model import Sample

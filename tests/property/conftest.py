@@ -8,6 +8,7 @@ from pathlib import Path
 
 import bounded_examples  # noqa: F401  (before any property is defined)
 import pytest
+from without_extras import pytest_fixture_setup, pytest_pyfunc_call  # noqa: F401
 
 WriteFiles = Callable[[Mapping[str, bytes]], Path]
 

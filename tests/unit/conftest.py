@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from without_extras import pytest_fixture_setup, pytest_pyfunc_call  # noqa: F401
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
 from pytest_rageval.engine.plan import Plan

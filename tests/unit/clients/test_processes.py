@@ -23,6 +23,7 @@ from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
 pytestmark = pytest.mark.skipif(not locks.AVAILABLE, reason="no file locks on this system")
+pytest.importorskip("aiohttp", reason="other processes ask with aiohttp")
 
 
 class Other:

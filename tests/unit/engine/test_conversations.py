@@ -197,6 +197,7 @@ HTTP = "target: {{type: http, url: 'http://localhost:9', body: {{q: '{body}'}}}}
 
 
 def test_a_template_has_to_place_the_history(plan: MakePlan) -> None:
+    pytest.importorskip("aiohttp")
     row = {**ROW, "history": [FIRST, SECOND]}
     plain = HTTP.format(body="{question}")
     with pytest.raises(ScenarioError, match="not sent the history"):

@@ -197,6 +197,7 @@ def test_what_they_mean_is_in_the_definition(plan: PlanOf) -> None:
 
 
 def test_data_without_them_are_refused_in_their_words(problems: Callable[..., list[str]]) -> None:
+    pytest.importorskip("aiohttp")
     head = f"name: s\n{JUDGE}metrics: [nugget_recall]\ndataset: "
     (none,) = problems(head + "[{question: q, answer: a}]\n")
     assert "metric 'nugget_recall' needs 'nuggets'; s.yaml has no such field" in none

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("aiohttp")
+
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.serving.web import routes
 
