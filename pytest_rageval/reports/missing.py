@@ -53,10 +53,10 @@ def missing_in(result: ScenarioResult) -> Iterator[Missing]:
         yield Missing(f"{skipped} of {len(result.samples)} samples {are} skipped and in no figure")
     empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
     if empty:
-        are = "answer is empty and has" if empty == 1 else "answers are empty and have"
+        are = "is empty and has" if empty == 1 else "are empty and have"
         yield Missing(
-            f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
-            "('empty_answer: null' leaves that to each metric)"
+            f"{empty} of {len(result.samples)} answers {are} the worst score of metrics "
+            "that ask a model ('empty_answer: null' leaves that to each metric)"
         )
     yield from map(Missing, kinds_of_answers(result))
     yield from control_remarks(result)

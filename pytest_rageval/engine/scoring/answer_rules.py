@@ -139,7 +139,9 @@ def _kind(
     sentences: Sequence[str] | None = None,
 ) -> AnswerKind:
     """Return the kind of an answer; ``judged`` None: the judge is still to be asked."""
-    if sample.answer is None or is_empty(sample):
+    if sample.answer is None:
+        return "empty"  # never a refusal: nobody knows what would have been said
+    if is_empty(sample):
         return "refused" if rules.empty_is_refused else "empty"
     if len(sample.answer) < _MAY_BE_BARE and not any(
         map(str.isalnum, strip_citations(sample.answer, CitationRule()))
@@ -213,15 +215,28 @@ def _ruled(
     rules: AnswerRules, metric: BoundMetric, sample: Sample, kind: AnswerKind
 ) -> Score | None:
     """Return the score that follows from the row and the kind of its answer; None: it is scored."""
-    info, column = metric.info, metric.column
+    info = metric.info
     if rules.refusals is None or info.section is not None:
         return None
     if not info.of_row.isdisjoint(missing_fields(sample, info)):
         return None  # the row does not ask for it, whatever the answer is
+    if sample.answer is None and _depends_on_answer(rules, metric, sample):
+        return Score(metric.column.name, None, "the row has no answer")
     if sample.answerable is False:
         return _of_unanswerable(rules, metric, kind)
-    if "answer" not in info.needs:
-        return None
+    return _of_answerable(rules, metric, kind) if "answer" in info.needs else None
+
+
+def _depends_on_answer(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:
+    """Return whether the score follows from the answer: by the metric, or by a condition."""
+    if "answer" in metric.info.needs:
+        return True
+    is_conditioned = _is_conditioned(rules, metric.column, metric.info)
+    return sample.answerable is False and is_conditioned and not metric.column.retrieves
+
+
+def _of_answerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) -> Score | None:
+    info, column = metric.info, metric.column
     if kind == "failed":
         return Score(column.name, None, error=FAILED)
     if kind == "empty":

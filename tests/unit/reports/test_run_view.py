@@ -55,7 +55,7 @@ def test_the_worst_score_of_empty_answers_names_the_key_that_takes_it_away() -> 
         "2 of 3 answers are empty and have the worst score of metrics that ask a model "
         "('empty_answer: null' leaves that to each metric)"
     ]
-    assert of_empty(True, False)[0].startswith("1 of 2 answer is empty and has the worst score")
+    assert of_empty(True, False)[0].startswith("1 of 2 answers is empty and has the worst score")
     assert of_empty(False) == []
 
 

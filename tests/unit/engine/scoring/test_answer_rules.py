@@ -112,6 +112,61 @@ def test_an_empty_answer_refuses_where_the_scenario_says_so(
     assert found.scores["em"] == 1.0
 
 
+@pytest.mark.parametrize(
+    "refusals", ["phrases", "{empty: refused}", "{conditions: [em, hit_rate]}"]
+)
+@pytest.mark.parametrize("answerable", [True, False, None])
+def test_a_missing_answer_is_no_empty_one(
+    scored: Callable[..., SampleResult], refusals: str, answerable: bool | None
+) -> None:
+    """Nobody knows what would have been said: no worst score, and no refusal."""
+    found = scored(refusals, answer=None, answerable=answerable)
+    of_answers = ["em", "f1", "refusal", "citation_coverage"]
+    assert [found.scores[name] for name in of_answers] == [None] * 4
+    assert found.scores["hit_rate"] == (None if answerable is False else 1.0)
+    assert found.reasons["em"] == found.reasons["citation_coverage"] == "the row has no answer"
+    assert {"em", "f1", "citation_coverage"}.isdisjoint(found.left_out)
+    assert ANSWER_KIND not in found.details
+
+
+ASKED_AND_MISSING = """
+name: s
+refusals: {{empty: refused}}
+empty_answer: {empty_answer}
+metrics: [em, hit_rate]
+gates: {{em: 0.5}}
+dataset:
+  - {{id: told, answer: Paris, references: [Paris], contexts: [Paris],
+     reference_contexts: [Paris], answerable: true}}
+  - {{id: trap, {answer} references: [none], contexts: [x], reference_contexts: [y],
+     answerable: false}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "empty_answer", "outcome"),
+    [
+        ("", "worst", "error"),
+        ("answer: '',", "missing", "error"),
+        ("answer: '',", "worst", "passed"),
+    ],
+)
+def test_a_row_whose_answer_is_missing_is_an_error_where_a_gate_asks_for_it(
+    run: RunOf, answer: str, empty_answer: str, outcome: str
+) -> None:
+    result = run(ASKED_AND_MISSING.format(answer=answer, empty_answer=empty_answer))
+    assert [sample.outcome for sample in result.samples] == ["passed", outcome]
+    assert result.metrics["em"].n == (1 if outcome == "error" else 2)
+
+
+def test_a_condition_needs_an_answer_though_its_metric_reads_none(run: RunOf) -> None:
+    (sample,) = run(
+        "name: s\nrefusals: {conditions: [deadly]}\nmetrics: [{use: 'worker_metrics:deadly'}]\n"
+        "dataset: [{question: q, answerable: false}]\n"
+    ).samples
+    assert (sample.scores["deadly"], sample.reasons["deadly"]) == (None, "the row has no answer")
+
+
 def test_rows_that_do_not_say_are_neither(scored: Callable[..., SampleResult]) -> None:
     found = scored(answer="You're welcome!", answerable=None)
     assert {found.left_out[m] for m in ("refusal", "over_refusal", "missed_refusal")} == {"row"}
