@@ -149,6 +149,28 @@ def test_a_recipe_holds_what_metrics_depend_on_and_neither_rows_nor_keys(
     assert recipe.definitions == {m.column.name: m.column.definition for m in made.runs_elsewhere}
 
 
+@pytest.mark.parametrize(
+    ("refusals", "elsewhere"),
+    [
+        ("phrases", ["f1"]),
+        ("judge", []),
+        ("{detect: phrases, answerable: judge}", []),
+        ("{answerable: judge, conditions: []}", []),
+    ],
+)
+def test_nothing_runs_elsewhere_where_scores_wait_for_what_a_judge_says_of_the_answer(
+    plan: Callable[..., Plan], refusals: str, elsewhere: list[str]
+) -> None:
+    """A worker does not know it, and would call it a missing reply."""
+    pytest.importorskip("aiohttp")
+    made = plan(
+        f"name: s\nmetrics: [f1]\nrefusals: {refusals}\n"
+        "dataset: [{question: q, answer: x, references: [x], contexts: [x]}]\n"
+        "judge: {model: m, base_url: 'http://127.0.0.1:9/v1'}\n"
+    )
+    assert [metric.column.name for metric in made.runs_elsewhere] == elsewhere
+
+
 def test_a_thousand_rows_with_four_passages_pack_to_under_two_megabytes() -> None:
     """Made words, which pack worse than those of a language; 3,000 characters a row."""
     chance = random.Random(5)
