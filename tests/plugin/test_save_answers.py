@@ -144,6 +144,67 @@ def test_a_partial_run_says_so(online: Project, run: Run) -> None:
     assert len((online.path / "answers.jsonl").read_text("utf-8").splitlines()) == 2
 
 
+@pytest.fixture
+def recorded(project: Project) -> Project:
+    """Return a project with 30 rows that hold old answers, and a target that gives new ones."""
+    project.file("tg.py", "def answer(question):\n    return 'new ' + question\n")
+    rows = [
+        {"id": f"q{at}", "question": f"{at}", "references": [f"{at}"], "answer": f"old {at}"}
+        for at in range(30)
+    ]
+    project.rows(rows)
+    project.scenario(
+        "name: qa\ndataset: qa.jsonl\ntarget: {use: 'tg:answer', concurrency: 1}\n"
+        "metrics: [f1]\ngates: {f1: 0.3}\n"
+    )
+    return project
+
+
+def saved_answers(project: Project) -> dict[str, str | None]:
+    """Return the answer of each row of the file of answers by its id."""
+    lines = (project.path / "new.jsonl").read_text("utf-8").splitlines()
+    return {row["id"]: row.get("answer") for row in map(json.loads, lines)}
+
+
+def test_a_sampled_run_saves_the_rows_it_drew(recorded: Project, run: Run) -> None:
+    """Else the rows that were not asked pass for skipped ones: a whole run, with old answers."""
+    run("--rag-save=main")
+    result = run("--rag-compare=main", "--rag-sample=12", "--rag-save-answers=new.jsonl")
+    result.stdout.fnmatch_lines(["answers saved: new.jsonl (sampled run: 12 of 30 rows)"])
+    drawn = recorded.results()["sample"]["drawn"]
+    assert sorted(saved_answers(recorded)) == sorted(drawn)
+    assert saved_answers(recorded) == {name: f"new {name[1:]}" for name in saved_answers(recorded)}
+    assert len(drawn) == 12
+
+
+def test_a_stopped_run_saves_the_rows_it_asked(recorded: Project, run: Run) -> None:
+    """The old answers of the others are not those of the target."""
+    run("--rag-set=stop=decided", "--rag-save-answers=new.jsonl").stdout.fnmatch_lines(
+        ["answers saved: new.jsonl (stopped run: * of 30 samples)"]
+    )
+    found = saved_answers(recorded)
+    assert len(found) == recorded.results()["counts"]["ran"] < 30
+    assert found == {name: f"new {name[1:]}" for name in found}
+
+
+def test_a_skipped_row_is_saved_without_its_old_answer(recorded: Project, run: Run) -> None:
+    """Whatever skipped it: a mark that pytest gave it is not in the row."""
+    recorded.conftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if item.name == "q3":
+                    item.add_marker(pytest.mark.skip(reason="slow"))
+        """
+    )
+    run("--rag-set=skip=[{where: {id: q5}, reason: known}]", "--rag-save-answers=new.jsonl")
+    assert recorded.outcomes()["q3"] == recorded.outcomes()["q5"] == "skipped"
+    found = saved_answers(recorded)
+    assert (found["q3"], found["q4"], found["q5"]) == (None, "new 4", None)
+
+
 def test_one_file_is_for_one_scenario(online: Project) -> None:
     text = (online.path / "qa.rageval.yaml").read_text("utf-8")
     online.file("rb.rageval.yaml", text.replace('"qa"', '"rb"'))

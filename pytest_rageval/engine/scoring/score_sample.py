@@ -136,6 +136,11 @@ _LARGEST = 1e100
 _SHOWN = 10
 _SHOWN_CONTEXTS = 3
 _SHOWN_TEXT = 300
+_OF_ANSWER: Final = (
+    *("answer", "contexts", "context_docs", "retrieved_ids"),
+    *("citations", "cited_sentences", "confidence"),
+)
+"""The fields of a sample that are, or go with, what the system under test answered."""
 
 
 def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> SampleResult:
@@ -211,10 +216,7 @@ def unanswered_result(
     """
     asked = replace(sample, answer=None)
     found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
-    if plan.saved_columns is not None:  # nor is what the data held part of the saved row
-        asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
-        found = replace(found, dataset_row=_saved_row(asked, plan.saved_columns))
-    return replace(found, errors={TARGET: reason})
+    return replace(found, errors={TARGET: reason}, dataset_row=_row_without_answer(plan, sample))
 
 
 def _with_answer(result: SampleResult, answered: TargetReply) -> SampleResult:
@@ -251,7 +253,8 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
     is_drawn = plan.info.sample is None or case.skip != NOT_DRAWN  # a row may say so, too
     reason = None if is_drawn else NOT_DRAWN
     scores = [Score(metric.column.name, None, reason) for metric in plan.metrics]
-    return _result(plan, case, scores, 0.0)
+    row = _row_without_answer(plan, case) if is_drawn else None
+    return replace(_result(plan, case, scores, 0.0), dataset_row=row)
 
 
 def stop_reason(plan: Plan) -> str:
@@ -263,7 +266,8 @@ def stop_reason(plan: Plan) -> str:
 def left_out_result(plan: Plan, case: Case) -> SampleResult:
     """Return the result of a sample that is not asked about."""
     found = unscored_result(plan, case)
-    return replace(found, outcome="skipped", reasons=dict.fromkeys(found.scores, stop_reason(plan)))
+    reasons = dict.fromkeys(found.scores, stop_reason(plan))
+    return replace(found, outcome="skipped", reasons=reasons, dataset_row=None)
 
 
 def score_of_metric(
@@ -341,6 +345,17 @@ def _saved_row(sample: Sample, columns: Mapping[str, str]) -> Mapping[str, Any]:
     from pytest_rageval.datasets.save import row_of
 
     return row_of(sample, columns)
+
+
+def _row_without_answer(plan: Plan, sample: Sample) -> Mapping[str, Any] | None:
+    """Return the row to save of a sample without an answer of the system under test.
+
+    What the data held in its place would pass for one in a later run.
+    """
+    if plan.saved_columns is None:
+        return None
+    old: dict[str, Any] = dict.fromkeys(_OF_ANSWER)
+    return _saved_row(replace(sample, **old), plan.saved_columns)
 
 
 def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -> SampleResult:

@@ -54,10 +54,17 @@ class AnswerFile:
             return [f"answers NOT saved: {shown}: {error.strerror or error}"]
         remove_leftovers(path.parent, path.name)
         self._written[path] = info.title
-        counts = result.counts
+        return [f"answers saved: {shown}{_of_part(result)}"]
+
+
+def _of_part(result: ScenarioResult) -> str:
+    """Return how many samples a run asked about that chose some, or was cut short, else ""."""
+    counts, sample = result.counts, result.info.sample
+    if not result.complete:
         word = "stopped" if counts.not_asked else "partial"
-        partial = f" ({word} run: {counts.ran} of {counts.samples} samples)"
-        return [f"answers saved: {shown}{'' if result.complete else partial}"]
+        return f" ({word} run: {counts.ran} of {counts.samples} samples)"
+    drawn = "" if sample is None else f"{len(sample.drawn)} of {sample.rows} rows"
+    return f" (sampled run: {drawn})" if drawn else ""
 
 
 class Saving(Value, frozen=True):
