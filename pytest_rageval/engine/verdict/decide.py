@@ -120,11 +120,21 @@ def add_gates(
 ) -> ScenarioResult:
     """Return ``result`` with gates that were decided elsewhere, under the same rules.
 
-    Only a complete run lets them pass.
+    Only a complete run lets them pass; ``strict`` fails those that are not decided all the same.
     """
     spent = _spent(result)
     verdicts = [within_extent(verdict, spent, extent, strict=strict) for verdict in found]
+    if strict:
+        verdicts = [_decided(verdict) for verdict in verdicts]
     return replace(result, gates=(*result.gates, *verdicts))
+
+
+def _decided(found: GateResult) -> GateResult:
+    """Return a verdict of a strict run: one that is not decided has failed."""
+    if found.outcome != "skipped":
+        return found
+    message = f"{found.message} (strict: undecided fails)"
+    return replace(found, outcome="failed", message=message)
 
 
 def _with_people(result: ScenarioResult) -> ScenarioResult:

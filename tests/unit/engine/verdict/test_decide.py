@@ -154,6 +154,22 @@ def test_gates_of_others_are_not_strict_unless_asked(result: Result) -> None:
     assert found.outcome == "skipped"
 
 
+@pytest.mark.parametrize(
+    ("strict", "outcome", "message"),
+    [
+        (False, "skipped", "not now"),
+        (True, "failed", "not now (strict: undecided fails)"),
+    ],
+)
+def test_gates_that_others_leave_undecided_fail_a_strict_run(
+    result: Result, strict: bool, outcome: str, message: str
+) -> None:
+    """A complete one, too."""
+    theirs = GateResult("own", "skipped", None, None, "not now")
+    (found,) = add_gates(result(good(3)), Extent(3, 3, 3), [theirs], strict=strict).gates
+    assert (found.outcome, found.message) == (outcome, message)
+
+
 def test_lost_samples_of_a_selection_are_not_passed_over(result: Result) -> None:
     """E4: -k selected five of ten, three came back: the two are missing, not left out."""
     extent = Extent(10, 5, 3, lost=["s3", "s4"])
