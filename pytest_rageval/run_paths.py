@@ -139,6 +139,14 @@ def is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.endswith(".json")
 
 
+def is_same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths are one file, by a link or on a disk that knows no capitals, too."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return one.resolve() == other.resolve()
+
+
 def folder_name(name: str) -> str:
     """Return ``name`` as a folder name that is valid on any system.
 

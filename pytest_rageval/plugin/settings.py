@@ -17,7 +17,7 @@ import pytest
 
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.option_values import SEVERAL, Command, Entry, Overriding, no_boolean
-from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths
+from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path, is_same_file
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.planning.where import Condition
@@ -86,11 +86,16 @@ class Settings:
 def _run_paths(config: pytest.Config) -> RunPaths:
     baselines, failed = config.getini("rageval_baselines"), options.SAVE_FAILED.value(config)
     answers, is_shard = options.SAVE_ANSWERS.value(config), options.SHARD.is_given(config)
+    saving = failed or options.SAVE.value(config)
+    if answers and is_path(saving or "") and is_same_file(answers, config.rootpath / str(saving)):
+        raise pytest.UsageError(
+            f"{options.SAVE_ANSWERS.flag}: {saving} is to hold the saved run; name another file"
+        )
     return RunPaths(
         root=config.rootpath,
         output=options.OUTPUT.value(config),
         baselines=config.rootpath / baselines if baselines else None,
-        saving=failed or options.SAVE.value(config),
+        saving=saving,
         saves_failed=failed is not None,
         import_mode=config.getoption("importmode", "prepend"),
         answers=answers,

@@ -205,6 +205,31 @@ def test_a_skipped_row_is_saved_without_its_old_answer(recorded: Project, run: R
     assert (found["q3"], found["q4"], found["q5"]) == (None, "new 4", None)
 
 
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [
+        ("qa.jsonl", ()),
+        ("./out/../qa.jsonl", ("-k", "q1")),
+        ("qa.jsonl", ("-n", "2", "-p", "xdist")),
+        (".rageval/qa/baselines/main.json", ("--rag-compare=main",)),
+        (".rageval/qa/baselines/main.json", ("--rag-save=main",)),
+        ("main.json", ("--rag-save=main.json",)),
+    ],
+)
+def test_answers_take_the_place_of_nothing_that_the_run_reads_or_saves(
+    recorded: Project, file: str, more: tuple[str, ...]
+) -> None:
+    """Refused before anything is asked: a part of the run would be all rows that are left."""
+    recorded.file("tg.py", "def answer(question):\n    open('asked', 'w').close()\n    return ''\n")
+    (recorded.path / "out").mkdir()
+    before = (recorded.path / "qa.jsonl").read_bytes()
+    result = recorded.pytest(f"--rag-save-answers={file}", *more)
+    assert result.ret not in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+    assert "--rag-save-answers: " in result.stdout.str() + result.stderr.str()
+    assert (recorded.path / "qa.jsonl").read_bytes() == before
+    assert not (recorded.path / "asked").exists()
+
+
 def test_one_file_is_for_one_scenario(online: Project) -> None:
     text = (online.path / "qa.rageval.yaml").read_text("utf-8")
     online.file("rb.rageval.yaml", text.replace('"qa"', '"rb"'))

@@ -37,6 +37,7 @@ from pytest_rageval.engine.planning.bind_keys import (
 )
 from pytest_rageval.engine.planning.bind_metrics import bind_models
 from pytest_rageval.engine.planning.binding import Binding, ChangeSamples, metric_name
+from pytest_rageval.engine.planning.check_answer_file import check_answer_file
 from pytest_rageval.errors import (
     BaselineError,
     DuplicateNameError,
@@ -124,6 +125,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     )
     if change_samples is not None:
         binding.change_samples = change_samples
+    check_answer_file(binding)
     if loaded.scenario.sample is not None and any(override.limits for override in overrides):
         message = "sample: asks some of all rows, and a limit leaves rows out (--rag-limit, "
         binding.problem(f"{message}RAGEVAL_LIMIT); give one of the two", "sample")

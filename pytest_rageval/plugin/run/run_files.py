@@ -18,7 +18,7 @@ from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.pytest_reports import Publisher
 from pytest_rageval.reports.base import remove_leftovers, write_atomically
 from pytest_rageval.reports.write_run import run_info, save_baseline, write_run
-from pytest_rageval.run_paths import RunPaths, is_path, of_variant
+from pytest_rageval.run_paths import RunPaths, is_path, is_same_file, of_variant
 
 
 class AnswerFile:
@@ -171,7 +171,7 @@ class BaselineSaver:
         for name in info.pinned:
             there = paths.compared_file(name, info.title, info.output_dir, folder)
             first = paths.baseline_file(name, info.title, info.output_dir)
-            if there.exists() and (_is_same(path, there) or _is_same(path, first)):
+            if there.exists() and (is_same_file(path, there) or is_same_file(path, first)):
                 return True
         return False
 
@@ -182,7 +182,7 @@ class BaselineSaver:
             self._run_paths.compared_file(name, info.title, info.output_dir, folder)
             for name in names
         )
-        return any(_is_same(path, file) for file in files)
+        return any(is_same_file(path, file) for file in files)
 
     @property
     def _saves_failed(self) -> bool:
@@ -190,14 +190,6 @@ class BaselineSaver:
 
     def _failure(self, reason: str) -> Saving:
         return Saving(f"baseline {self.name} NOT saved: {reason}", is_failure=True)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """Return whether two paths are one file, by a link or on a disk that knows no capitals, too."""
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them is not there
-        return one.resolve() == other.resolve()
 
 
 def _parts(result: ScenarioResult) -> Iterator[str]:

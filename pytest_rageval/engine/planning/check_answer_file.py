@@ -1,0 +1,56 @@
+"""Refuses a file for the answers that the run reads, or writes as a saved run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from glob import glob
+from pathlib import Path
+
+from pytest_rageval.engine.planning.bind_baselines import compared_runs
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.run_paths import RunPaths, is_path, is_same_file, of_variant
+
+
+def check_answer_file(binding: Binding) -> None:
+    """Note a file of ``--rag-save-answers`` in whose place something else would be lost."""
+    answers = binding.run_paths.answers
+    if answers is None:
+        return
+    written = [of_variant(answers, name) for name in ("", *binding.loaded.variants)]
+    for file in dict.fromkeys([*_read(binding), *_saved(binding, binding.run_paths)]):
+        if any(is_same_file(path, file) for path in written):
+            shown = binding.run_paths.shown(file)
+            message = "is a file that this scenario reads or saves; name another for the answers"
+            binding.problem(f"--rag-save-answers: {shown} {message}")
+            return
+
+
+def _read(binding: Binding) -> Iterator[Path]:
+    """Yield whatever the scenario may name as a file, and itself."""
+    folder = binding.loaded.path.parent
+    yield binding.loaded.path
+    yield from (folder / text for text in _texts(binding.loaded.tree.data))
+    for pattern in binding.scenario.dataset.reviews:
+        yield from (folder / name for name in glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str) and value.isprintable():
+        yield value
+    parts: Iterable[object] = ()
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, list):
+        parts = value
+    for part in parts:
+        yield from _texts(part)
+
+
+def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:
+    """Yield the saved runs that it is compared with, and the one that it makes."""
+    folder, output = binding.loaded.path.parent, binding.scenario.output_dir
+    for _, run in compared_runs(binding):
+        if run.baseline:
+            yield paths.compared_file(run.baseline, binding.title, output, folder)
+    if paths.saving is not None and not is_path(paths.saving):  # a path is known without a scenario
+        yield paths.baseline_file(paths.saving, binding.title, output)
