@@ -230,6 +230,14 @@ def test_answers_take_the_place_of_nothing_that_the_run_reads_or_saves(
     assert not (recorded.path / "asked").exists()
 
 
+def test_a_merge_keeps_the_rows_of_the_scenario(recorded: Project) -> None:
+    before = (recorded.path / "qa.jsonl").read_bytes()
+    recorded.pytest("--rag-shard=1/1", "--rag-output=shard")
+    result = recorded.pytest("--rag-merge=shard", "--rag-save-answers=qa.jsonl")
+    result.stdout.fnmatch_lines(["answers NOT saved: qa.jsonl is a file that the scenario reads"])
+    assert (recorded.path / "qa.jsonl").read_bytes() == before
+
+
 def test_one_file_is_for_one_scenario(online: Project) -> None:
     text = (online.path / "qa.rageval.yaml").read_text("utf-8")
     online.file("rb.rageval.yaml", text.replace('"qa"', '"rb"'))

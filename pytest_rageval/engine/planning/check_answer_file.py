@@ -29,12 +29,13 @@ def _read(binding: Binding) -> Iterator[Path]:
     """Yield whatever the scenario may name as a file, and itself."""
     folder = binding.loaded.path.parent
     yield binding.loaded.path
-    yield from (folder / text for text in _texts(binding.loaded.tree.data))
+    yield from (folder / text for text in texts_of(binding.loaded.tree.data))
     for pattern in binding.scenario.dataset.reviews:
         yield from (folder / name for name in glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_of(value: object) -> Iterator[str]:
+    """Yield the texts in a tree that may be the names of files."""
     if isinstance(value, str) and value.isprintable():
         yield value
     parts: Iterable[object] = ()
@@ -43,7 +44,7 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         parts = value
     for part in parts:
-        yield from _texts(part)
+        yield from texts_of(part)
 
 
 def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:

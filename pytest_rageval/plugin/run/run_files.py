@@ -46,7 +46,13 @@ class AnswerFile:
             return [f"answers NOT saved: {shown} holds the answers of {self._written[path]}"]
         # Not at the top: most runs save no answers.
         from pytest_rageval.datasets.save import rows_text
+        from pytest_rageval.engine.planning.check_answer_file import texts_of
+        from pytest_rageval.scenario.yaml.tree import parse_yaml
 
+        # A merge makes no plan, which would have refused it.
+        folder, keys = (self._run_paths.root / info.path).parent, parse_yaml(info.snapshot, "").data
+        if any(is_same_file(path, folder / text) for text in texts_of(keys)):
+            return [f"answers NOT saved: {shown} is a file that the scenario reads"]
         rows = [sample.dataset_row for sample in result.samples if sample.dataset_row is not None]
         try:
             write_atomically(path, rows_text(rows, path.suffix.lower()))
