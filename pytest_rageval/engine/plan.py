@@ -278,6 +278,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     """What an empty answer counts as; None leaves it to each metric."""
     answers: AnswerRules | None = None
     """How citations and refusals are read; None where the scenario does not ask for that."""
+    reads: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The metrics whose scores follow from a field of the row, by field: see ``fields_read``."""
     left_out: int = 0
     """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
     reviews: Sequence[str] = ()

@@ -54,6 +54,7 @@ class MetricInfo(Value, frozen=True):
     it is a SupportMetric, whose score follows from the support table of the sample. ``fills``: it
     is a measure of a ranking whose holes a judge grades, and becomes a FilledMetric.
     ``is_neutral``: neither end is the better one, so that it has no weight unless one is written.
+    ``reads``: fields that its score follows from where the row has them, and that it does not need.
     """
 
     name: str
@@ -80,6 +81,7 @@ class MetricInfo(Value, frozen=True):
     is_neutral: bool = False
     fills: bool = False
     may_ask: frozenset[Role] = frozenset()
+    reads: frozenset[str] = frozenset()
 
     @property
     def is_judged(self) -> bool:

@@ -227,11 +227,20 @@ def _documents(sources: Sources, source: Source) -> str:
 
 
 def _definition(
-    name: str, count: Callable[[str, Sources, CitedText], Score], *, summary: str
+    name: str,
+    count: Callable[[str, Sources, CitedText], Score],
+    *,
+    summary: str,
+    reads: frozenset[str] = frozenset(),
 ) -> MetricDefinition:
-    info = MetricInfo(name, frozenset({"answer"}), section="citations", summary=summary)
+    info = MetricInfo(
+        name, frozenset({"answer"}), section="citations", summary=summary, reads=reads
+    )
     return MetricDefinition(info, lambda shown, _: CitationMetric(shown, count), NoOptions)
 
+
+_GOLD = frozenset({"reference_citations", "reference_ids", "doc_name"})
+"""The fields that say what should be cited."""
 
 METRICS = (
     _definition(
@@ -245,7 +254,15 @@ METRICS = (
         summary="the share of sentences with a citation that points to something",
     ),
     _definition(
-        "source_precision", _precision, summary="the share of the sources cited that are gold"
+        "source_precision",
+        _precision,
+        summary="the share of the sources cited that are gold",
+        reads=_GOLD,
     ),
-    _definition("source_recall", _recall, summary="the share of the gold sources that are cited"),
+    _definition(
+        "source_recall",
+        _recall,
+        summary="the share of the gold sources that are cited",
+        reads=_GOLD,
+    ),
 )

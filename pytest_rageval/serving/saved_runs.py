@@ -52,7 +52,7 @@ _DIGESTS = {
 _CHANGES = {
     "question": "another question",
     "references": "other references",
-    "judged_by": "other expected ids, contexts, groups of references, nuggets or checks",
+    "judged_by": "other expected ids, contexts, groups of references, nuggets, checks or labels",
     "sample_weight": "another weight; they weigh as in A",
 }
 

@@ -65,8 +65,10 @@ OF_THE_SERVER = {
     "'ids' seems to hold several ids with commas: divide them by ';', or write a list, "
     '["a", "b"]': "'ids' 似乎含有多个用逗号分隔的 id：请改用 ';' 分隔，或写成列表 [\"a\", \"b\"]",
     "A is older than B": "A 早于 B",
-    "2 of 5 shared samples have other expected ids, contexts, groups of references, nuggets or "
-    "checks: a, b": "5 个共有样本中 2 个的期望 id、上下文、参考答案组、要点或检查项不同：a, b",
+    "2 of 5 shared samples have other expected ids, contexts, groups of references, nuggets, "
+    "checks or labels: a, b": (
+        "5 个共有样本中 2 个的期望 id、上下文、参考答案组、要点、检查项或标注不同：a, b"
+    ),
     "f1 is not compared: it was from 0 to 1 (higher is better), is from 0 to 5 (lower is better)": (
         "f1 未对比：定义不同（原为 0 至 1，越高越好，现为 0 至 5，越低越好）"
     ),

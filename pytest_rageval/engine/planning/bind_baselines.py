@@ -324,7 +324,7 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     """Yield the fields that metrics judge by whose digest in the file is another one now."""
     if saved.head.scenario.judgements_sha256 or plan.info.judgements_sha256:
         return  # compared as a whole
-    digests = {case.id: reference_digests(case) for case in _shared(saved, plan.cases)}
+    digests = {case.id: reference_digests(case, plan) for case in _shared(saved, plan.cases)}
     was = {name: saved.samples[name].judged_by for name in digests}
     for field_name in _judged_by(plan, metrics):
         changed = [
@@ -340,15 +340,16 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
 def _judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
     """Return the fields with a digest that these metrics read, or may read if they name none."""
     needs = [
-        metric.info.needs | metric.info.or_needs | metric.info.of_row
+        metric.info.needs | metric.info.or_needs | metric.info.of_row | metric.info.reads
         for metric in plan.metrics
         if metric.column.name in metrics
     ]
-    return [
+    named = [
         name
         for name, needed_as in NEEDED_AS.items()
         if any(not need or needed_as in need for need in needs)
     ]
+    return named + [name for name, readers in plan.reads.items() if readers.intersection(metrics)]
 
 
 def _differs(saved: Any, ours: Any) -> bool:

@@ -38,6 +38,7 @@ from pytest_rageval.engine.planning.bind_keys import (
 from pytest_rageval.engine.planning.bind_metrics import bind_models
 from pytest_rageval.engine.planning.binding import Binding, ChangeSamples, metric_name
 from pytest_rageval.engine.planning.check_answer_file import check_answer_file
+from pytest_rageval.engine.planning.fields_read import fields_read
 from pytest_rageval.errors import (
     BaselineError,
     DuplicateNameError,
@@ -228,6 +229,7 @@ def _bind(
         top_k=scenario.top_k,
         empty_answer=scenario.empty_answer,
         answers=answers,
+        reads=fields_read(answers, metrics),
         left_out=1 if left_out is None else left_out,
         reviews=scenario.dataset.reviews,
         reviewed=dataset.reviewed if dataset is not None else frozenset(),

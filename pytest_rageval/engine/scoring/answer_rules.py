@@ -81,7 +81,7 @@ def _unknown(rules: AnswerRules, metric: BoundMetric, judged: Mapping[str, Score
     None for any other metric. The error of the judge is kept: a spent budget is told as such.
     """
     column, info = metric.column, metric.info
-    depends = _is_conditioned(rules, column, info) or _is_of_claims(info)
+    depends = is_conditioned(rules, column, info) or _is_of_claims(info)
     if info.section != "refusals" and not depends:
         return None
     asked = judged.get(ANSWERABLE)
@@ -243,7 +243,7 @@ def _of_answerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) ->
         return worst_of(column, EMPTY_ANSWER)
     if kind != "refused":
         return None
-    is_worst = _is_conditioned(rules, column, info)
+    is_worst = is_conditioned(rules, column, info)
     return worst_of(column, REFUSED, None if is_worst else "answer")
 
 
@@ -254,7 +254,7 @@ def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) 
         return Score(column.name, None, error=FAILED)
     if column.retrieves:
         return _left_out(column, "the documents hold no answer")
-    if _is_conditioned(rules, column, info):
+    if is_conditioned(rules, column, info):
         reason = "the documents hold no answer"
         if not is_refused:
             return worst_of(column, f"{_NOT_REFUSED.get(kind, 'answered')}, and {reason}")
@@ -280,7 +280,7 @@ def _best(column: MetricColumn) -> float | None:
     return high if column.higher_is_better else low
 
 
-def _is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) -> bool:
+def is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) -> bool:
     """Return whether an unanswerable question makes the metric 1 or 0."""
     if rules.conditions is not None:
         return column.name in rules.conditions
@@ -297,6 +297,23 @@ def _is_of_claims(info: MetricInfo) -> bool:
 
 
 _COMPARED = frozenset({"references", "reference_groups", "nuggets"})
+
+
+def follows_from_answerable(rules: AnswerRules, metric: BoundMetric) -> bool:
+    """Return whether a score may depend on whether the documents hold an answer."""
+    info, column = metric.info, metric.column
+    if info.section is not None or column.retrieves:
+        return True
+    return is_conditioned(rules, column, info) or {"answer", "contexts"} <= info.needs
+
+
+def sees_history(rules: AnswerRules, metric: BoundMetric) -> bool:
+    """Return whether a score may depend on the turns before the question."""
+    info = metric.info
+    if rules.asked or not metric.is_known:
+        return True  # the judge of refusals sees them, and so may code of the user's own
+    is_shown = "question" in info.needs and info.name not in _EMBEDS_THE_QUESTION
+    return info.is_judged and (is_shown or info.of_table or rules.history_is_evidence)
 
 
 def _explained(score: Score, judged: Mapping[str, Score]) -> Score:

@@ -16,6 +16,7 @@ from pytest_rageval.errors import MissingExtraError, describe_error, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
     ANSWER_KIND,
+    ANSWERABLE,
     EMPTY_ANSWER,
     FILLED,
     NOT_ASKED,
@@ -104,10 +105,11 @@ NEEDED_AS: Final[Mapping[str, str]] = {
 _DIGITS = 16
 
 
-def reference_digests(sample: Sample) -> Mapping[str, str]:
+def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, str]:
     """Return the first 16 hex digits of a SHA-256 for each of these fields that the sample has.
 
-    The order of ids and of contexts makes no difference: no score follows from it.
+    Those that ``plan`` reads besides have one in any case: to lack them means something, too. The
+    order of ids, contexts and sources makes no difference: no score follows from it.
     """
     digests = {}
     for field in NEEDED_AS:
@@ -118,7 +120,20 @@ def reference_digests(sample: Sample) -> Mapping[str, str]:
             value = sorted(value.items())
         is_list = field == "reference_contexts"
         digests[field] = _digest_of_contexts(tuple(value)) if is_list else _digest(value)
+    for field in plan.reads if plan is not None else ():
+        digests[field] = _digest(_read_in(plan, sample, field))
     return digests or NOTHING
+
+
+def _read_in(plan: Plan | None, sample: Sample, field: str) -> Any:
+    value = getattr(sample, field)
+    if field == "answerable" and value is None:
+        # A row that does not say it counts as one with an answer, unless a judge is asked.
+        rules = plan.answers if plan is not None else None
+        return None if rules is not None and rules.asks(ANSWERABLE) else True
+    if field == "reference_citations" and value is not None:
+        return sorted(map(json.dumps, set(value)))
+    return json_plain(value or None) if field == "history" else value
 
 
 @lru_cache(maxsize=1024)
@@ -127,7 +142,7 @@ def _digest_of_contexts(contexts: tuple[str, ...]) -> str:
     return _digest(sorted(contexts))
 
 
-def _digest(value: Sequence[Any]) -> str:
+def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:_DIGITS]
 
 
@@ -385,7 +400,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         expected=sample.reference_contexts if plan.keeps_expected else None,
         confidence=sample.confidence,
         # Of qrels there is one digest for all.
-        judged_by=NOTHING if plan.info.judgements_sha256 else reference_digests(sample),
+        judged_by=NOTHING if plan.info.judgements_sha256 else reference_digests(sample, plan),
         **remarks,
     )
 

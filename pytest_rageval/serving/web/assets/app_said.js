@@ -15,8 +15,8 @@ RUN_WORDS.unshift(
   [/^(\d+) of (\d+) shared samples have another question: /, "$2 个共有样本中 $1 个的问题不同："],
   [/^(\d+) of (\d+) shared samples have other references: /, "$2 个共有样本中 $1 个的参考答案不同："],
   [
-    /^(\d+) of (\d+) shared samples have other expected ids, contexts, groups of references, nuggets or checks: /,
-    "$2 个共有样本中 $1 个的期望 id、上下文、参考答案组、要点或检查项不同：",
+    /^(\d+) of (\d+) shared samples have other expected ids, contexts, groups of references, nuggets, checks or labels: /,
+    "$2 个共有样本中 $1 个的期望 id、上下文、参考答案组、要点、检查项或标注不同：",
   ],
   [
     /^(\d+) of (\d+) shared samples have another weight; they weigh as in A: /,

@@ -321,6 +321,75 @@ def test_groups_of_the_same_references_are_compared(folder: Folder) -> None:
     assert "1 of 1 shared samples have other reference_groups" in problem
 
 
+def row_of(**fields: Any) -> str:
+    row = {"id": "a", "question": "Q?", "answer": "It is so [1].", "references": ["it is so"]}
+    contexts = [{"text": "one", "doc_name": "a.pdf"}, {"text": "two", "doc_name": "c.pdf"}]
+    return "dataset: " + json.dumps([{**row, "contexts": contexts, **fields}]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "was", "now"),
+    [
+        ("metrics: [f1]\nrefusals: phrases\n", "answerable", False, True),
+        # Without a label, a row counts as one with an answer.
+        ("metrics: [f1]\nrefusals: phrases\n", "answerable", None, False),
+        ("metrics: [source_recall]\n", "reference_citations", [2], [1]),
+        ("metrics: [source_recall]\n", "reference_citations", None, [1]),
+        ("metrics: [source_recall]\n", "reference_ids", ["a.pdf"], ["c.pdf"]),
+        ("metrics: [source_recall]\n", "doc_name", "c.pdf", "a.pdf"),
+        ("metrics: [{recall: {match: doc_name}}]\n", "doc_name", "b.pdf", "a.pdf"),
+    ],
+)
+def test_other_labels_of_the_data_are_refused(
+    folder: Folder, asked: str, field: str, was: Any, now: Any
+) -> None:
+    """D6: the answers are equal, and the score of each is another one."""
+    head = f"name: s\n{asked}"
+    folder.save(head + row_of(**{field: was}))
+    assert folder.compare(head + MAIN + row_of(**{field: was}))
+    (problem,) = folder.refused(head + MAIN + row_of(**{field: now}))
+    assert f"1 of 1 shared samples have other {field} (first: 'a')" in problem
+
+
+def test_other_earlier_turns_are_refused_for_what_judges_see(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D6: f1 compares the answer with references, and no turn matters to it."""
+    monkeypatch.setenv("KEY", "k")
+    turns = [[{"role": "user", "content": text}] for text in ("Cars", "Trains")]
+    head = "name: s\nconversation: true\nmetrics: [f1, llm_answer_relevancy]\n"
+    head += "judge: {model: m, api_key_env: KEY, controls: off}\n"
+    folder.save(head + row_of(history=turns[0]))
+    (problem,) = folder.refused(head + MAIN + row_of(history=turns[1]))
+    assert "1 of 1 shared samples have other history (first: 'a')" in problem
+    only_f1 = "compare: {baseline: main, metrics: [f1]}\n"
+    assert folder.compare(head + only_f1 + row_of(history=turns[1])).metrics["f1"].n == 1
+
+
+def test_labels_that_no_metric_reads_are_no_difference(folder: Folder) -> None:
+    head = "name: s\nmetrics: [f1]\ncitations: true\n"
+    folder.save(head + row_of(doc_name="a.pdf", reference_citations=[1, 2]))
+    data = row_of(doc_name="b.pdf", reference_citations=[1])
+    assert folder.compare(head + MAIN + data).metrics["f1"].diff == 0.0
+
+
+def test_the_order_of_expected_citations_is_no_difference(folder: Folder) -> None:
+    head = "name: s\nmetrics: [source_recall]\n"
+    folder.save(head + row_of(reference_citations=[1, 2]))
+    assert folder.compare(head + MAIN + row_of(reference_citations=[2, 1]))
+
+
+def test_a_run_without_digests_of_labels_is_compared_as_before(folder: Folder) -> None:
+    """Those of an older version have none."""
+    head = "name: s\nmetrics: [f1]\nrefusals: phrases\n"
+    folder.save(head + row_of(answerable=False))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    assert list(plain["samples"][0].pop("judged_by")) == ["answerable"]
+    file.write_text(json.dumps(plain), "utf-8")
+    assert folder.compare(head + MAIN + row_of(answerable=True)).metrics["f1"].n == 1
+
+
 def test_a_run_without_digests_is_compared_as_before(folder: Folder) -> None:
     """Those of an older version have none."""
     folder.save(SEARCH + searched("a"))

@@ -1,0 +1,50 @@
+"""Which fields of a row the scores follow from: where these differ, runs do not compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric
+
+
+def fields_read(
+    rules: AnswerRules | None, metrics: Sequence[BoundMetric]
+) -> dict[str, frozenset[str]]:
+    """Return by field the names of the metrics that read it, without fields that none reads.
+
+    Questions, references and what every sample has a digest of are not among them.
+    """
+    readers = {} if rules is None else _by_rules(rules, metrics)
+    readers["doc_name"] = [metric for metric in metrics if _names(metric, "doc_name")]
+    return {
+        name: frozenset(metric.column.name for metric in found)
+        for name, found in readers.items()
+        if found
+    }
+
+
+def _by_rules(rules: AnswerRules, metrics: Sequence[BoundMetric]) -> dict[str, list[BoundMetric]]:
+    # Not at the top: most scenarios do not say how answers cite or refuse.
+    from pytest_rageval.engine.scoring.answer_rules import follows_from_answerable, sees_history
+
+    found: dict[str, list[BoundMetric]] = {}
+    if rules.refusals is not None:
+        found["answerable"] = [
+            metric
+            for metric in metrics
+            if _names(metric, "answerable") or follows_from_answerable(rules, metric)
+        ]
+    if rules.citations is not None:
+        name = "reference_citations"
+        found[name] = [metric for metric in metrics if _names(metric, name)]
+    if rules.turns:
+        found["history"] = [metric for metric in metrics if sees_history(rules, metric)]
+    return found
+
+
+def _names(metric: BoundMetric, field: str) -> bool:
+    """Return whether a metric says that it reads the field; code that names none may read it."""
+    info = metric.info
+    if not (metric.is_known or info.needs):
+        return True
+    return field in info.needs | info.or_needs | info.of_row | info.reads
