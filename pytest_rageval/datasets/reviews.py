@@ -87,6 +87,8 @@ class Review:
     verdict: str
     reviewer: str
     place: str
+    digest: str
+    """Of the wording that was reviewed: that of the data, or what an edit made of it."""
     question: str = ""
     reference: str = ""
 
@@ -105,6 +107,8 @@ def with_reviews(dataset: Dataset, named: Sequence[str], base_dir: Path, where: 
     found = _Reading({case.id: case for case in dataset.cases})
     for file in files:
         _read_file(file, where, found)
+    for name in found.reviews:
+        _follow_edits(found, name)
     if found.problems:
         raise ScenarioError(found.problems)
     counting = {
@@ -118,31 +122,44 @@ def with_reviews(dataset: Dataset, named: Sequence[str], base_dir: Path, where: 
         message = f"no rows: people rejected all {len(rejected)} ({SECTION}: {shown})"
         message += "; an empty data set tests nothing"
         raise ScenarioError([Problem(dataset.shown, message)])
-    edits = {name: review for name, review in counting.items() if review.verdict == EDIT}
+    rows = [found.edited.get(dataset.cases[old].id, dataset.cases[old]) for old in kept]
+    edited = found.edited.keys() - rejected
     return replace(
         dataset,
-        cases=[_edited(dataset.cases[old], at, edits) for at, old in enumerate(kept)],
+        cases=[replace(row, index=at) for at, row in enumerate(rows)],
         lines=[dataset.lines[old] for old in kept],
         sha256=digest_with(dataset.sha256, files),
         warnings=(*dataset.warnings, *found.warnings(shown)),
-        remarks=(*dataset.remarks, *found.remarks(shown, rejected, edits, dataset.left_out)),
+        remarks=(*dataset.remarks, *found.remarks(shown, rejected, edited, dataset.left_out)),
         reviewed=frozenset(counting.keys() - rejected),
         rejected=len(rejected),
     )
 
 
-def _edited(case: Case, index: int, edits: Mapping[str, Review]) -> Case:
-    case = replace(case, index=index)
-    edit = edits.get(case.id)
-    if edit is None or not isinstance(case, Sample):
-        return case
-    case = replace(case, question=edit.question)
-    if squeezed(edit.reference) == squeezed(reference_of(case)):
-        return case
+def _follow_edits(found: _Reading, name: str) -> None:
+    """Apply the edits of a row, and read the reviews of what they made of it.
+
+    Each may be an edit in turn. One that leads back to an earlier wording is the last.
+    """
+    row, seen = found.cases[name], set[str]()
+    while isinstance(row, Sample) and (digest := review_digest(row)) not in seen:
+        seen.add(digest)
+        reviews = [review for review in found.reviews[name] if review.digest == digest]
+        edit = next((review for review in reviews if review.verdict == EDIT), None)
+        if edit is None:
+            return
+        row = found.edited[name] = _edited(row, edit)
+        found.read_those_of(row)
+
+
+def _edited(row: Sample, edit: Review) -> Sample:
+    row = replace(row, question=edit.question)
+    if squeezed(edit.reference) == squeezed(reference_of(row)):
+        return row
     parts = [edit.reference]
-    if len(case.references or ()) > 1:
+    if len(row.references or ()) > 1:
         parts = [part.strip() for part in re.split(r"\n\s*\n", edit.reference)]
-    return replace(case, references=tuple(parts), reference_groups=None)
+    return replace(row, references=tuple(parts), reference_groups=None)
 
 
 def review_files(named: Sequence[str], base_dir: Path, where: str) -> Sequence[DataFile]:
@@ -189,6 +206,10 @@ def digest_with(sha256: str, files: Iterable[DataFile]) -> str:
     return hashlib.sha256("\n".join([sha256, *digests]).encode()).hexdigest()
 
 
+_Said = tuple[str, Mapping[str, str]]
+"""Where a review is, and its cells."""
+
+
 @dataclass
 class _Reading:
     """What was read: the reviews that count by row, problems, and what does not count."""
@@ -196,8 +217,10 @@ class _Reading:
     cases: Mapping[str, Case]
     reviews: dict[str, list[Review]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    stale: dict[str, str] = field(default_factory=dict)
-    """The rows with a review of an earlier wording, and where the last of them is."""
+    others: dict[str, list[_Said]] = field(default_factory=dict)
+    """By row, the reviews of a wording that is not that of the data."""
+    edited: dict[str, Sample] = field(default_factory=dict)
+    """The rows as their edits leave them."""
     unknown: int = 0
     blank: list[str] = field(default_factory=list)
     """The files that have rows, and no verdict in any: what to do about each."""
@@ -212,7 +235,7 @@ class _Reading:
         others = self.reviews.setdefault(name, [])
         others.append(review)
         for earlier in others[:-1]:
-            differs = earlier.says() != review.says()
+            differs = earlier.digest == review.digest and earlier.says() != review.says()
             if differs and name_key(earlier.reviewer) == name_key(review.reviewer):
                 what = f"{review.reviewer!r} says something else of {shorten(name)!r}"
             elif differs and earlier.verdict == review.verdict == EDIT:
@@ -222,10 +245,36 @@ class _Reading:
             self.problems.append(Problem(review.place, f"{what} at {earlier.place}; keep one"))
             return
 
+    def read_those_of(self, row: Sample) -> None:
+        """Read the reviews of this wording of a row, which an edit has made."""
+        digest, rest = review_digest(row), list[_Said]()
+        for place, cells in self.others.pop(row.id, ()):
+            if cells["digest"] != digest:
+                rest.append((place, cells))
+            elif not self.refuse(place, cells, _wrong_texts(cells, row)):
+                self.add(row.id, _review(cells, place))
+        if rest:
+            self.others[row.id] = rest
+
+    def refuse(self, place: str, cells: Mapping[str, str], reasons: Iterable[str]) -> bool:
+        """Note a problem if there are reasons for one; return whether there are."""
+        why = "; ".join(reasons)
+        if why:
+            # A line of the file is no row of a spreadsheet where cells have line breaks.
+            named = f"{shorten(repr(cells['id']))}: " if cells["id"] else ""
+            self.problems.append(Problem(place, f"{named}{why}"))
+        return bool(why)
+
+    def is_settled(self, name: str) -> bool:
+        """Return whether somebody reviewed the row as it is now, with its edits."""
+        row = self.edited.get(name, self.cases[name])
+        digest = review_digest(row) if isinstance(row, Sample) else ""
+        return any(review.digest == digest for review in self.reviews.get(name, ()))
+
     def warnings(self, shown: str) -> Iterator[str]:
         """Yield what a reader must know: reviews that no longer count, files without any."""
         yield from (f"{SECTION}: {line}" for line in self.blank)
-        stale = self.stale.keys() - self.reviews.keys()
+        stale = [name for name in self.others if not self.is_settled(name)]
         if stale:
             are = "reviews are" if len(stale) > 1 else "review is"
             ids = listed(map(shorten, sorted(stale)), _LISTED)
@@ -236,11 +285,11 @@ class _Reading:
         self,
         shown: str,
         rejected: Iterable[str],
-        edits: Mapping[str, Review],
+        edited: Iterable[str],
         left_out: int | None,
     ) -> Iterator[str]:
         """Yield what the reviews changed, and how many are of other rows."""
-        said = [(len([*rejected]), "row", "rejected"), (len(edits), "question", "edited")]
+        said = [(len([*rejected]), "row", "rejected"), (len([*edited]), "question", "edited")]
         changes = [f"{counted(count, thing)} {what}" for count, thing, what in said if count]
         if changes:
             yield f"{SECTION}: {', '.join(changes)} by people ({shown})"
@@ -285,22 +334,19 @@ def _read_row(file: DataFile, row: Row | BrokenRow, found: _Reading) -> bool:
     case = found.case(cells["id"])
     is_present = isinstance(case, Sample) and review_digest(case) == cells["digest"]
     present = case if isinstance(case, Sample) and is_present else None
-    reasons = list(_wrong(cells, present))
-    if reasons:
-        # A line of the file is no row of a spreadsheet where cells have line breaks.
-        named = f"{shorten(repr(cells['id']))}: " if cells["id"] else ""
-        found.problems.append(Problem(place, f"{named}{'; '.join(reasons)}"))
-    elif case is None:
+    if found.refuse(place, cells, _wrong(cells, present)):
+        return True
+    if case is None:
         found.unknown += 1
     elif present is None:
-        found.stale[case.id] = place
+        found.others.setdefault(case.id, []).append((place, cells))
     else:
         found.add(case.id, _review(cells, place))
     return True
 
 
 def _review(cells: Mapping[str, str], place: str) -> Review:
-    review = Review(cells["verdict"], shown_name(cells["reviewer"]), place)
+    review = Review(cells["verdict"], shown_name(cells["reviewer"]), place, cells["digest"])
     if review.verdict != EDIT:
         return review
     return replace(review, question=cells["question"], reference=cells["reference"])

@@ -165,6 +165,51 @@ def test_of_two_people_the_stricter_counts(
         assert (first.question == "So?") == ("edit" in verdicts and left == 4)
 
 
+def test_a_review_of_an_edited_wording_counts(tmp_path: Path) -> None:
+    """Bo sees what Ann made of the question, and the strictest verdict counts."""
+    written(tmp_path / "b.csv", *(said(at, "edit", question="So?") for at in range(4)))
+    shown = reviewed(tmp_path)
+    edit = said(2, "edit", "Bo", data=shown, reference="three")
+    own = said(3, "accept", data=shown)
+    written(tmp_path / "a.csv", said(0, "reject", "Bo", data=shown), edit, own)
+    found = reviewed(tmp_path)
+    assert ids(found) == ["refunds-2", "refunds-3", "refunds-4"]
+    twice = found.cases[1]
+    assert isinstance(twice, Sample)
+    assert (twice.question, twice.references, twice.index) == ("So?", ("three",), 1)
+    assert found.remarks == (
+        "dataset.reviews: 1 row rejected, 3 questions edited by people (a.csv, b.csv)",
+    )
+    assert found.warnings == ()
+
+
+def test_mistakes_in_a_review_of_an_edited_wording_are_said(tmp_path: Path) -> None:
+    written(tmp_path / "a.csv", said(0, "edit", question="So?"))
+    shown = reviewed(tmp_path)
+    changed = said(0, "accept", "Bo", data=shown, question="How?")
+    written(tmp_path / "b.csv", changed)
+    assert problems(tmp_path) == [
+        "b.csv:2: 'refunds-1': accept, but 'question' is not as it was shown; to change it write "
+        "edit"
+    ]
+
+
+def test_a_review_of_an_edit_that_is_gone_is_said(tmp_path: Path) -> None:
+    """Ann has changed her edit since Bo rejected it."""
+    written(tmp_path / "a.csv", said(0, "edit", question="So?"))
+    written(tmp_path / "b.csv", said(0, "reject", "Bo", data=reviewed(tmp_path)))
+    written(tmp_path / "a.csv", said(0, "edit", question="How?"))
+    (warning,) = reviewed(tmp_path).warnings
+    assert "1 review is of earlier wordings and not counted (refunds-1)" in warning
+
+
+def test_edits_that_lead_back_to_the_wording_of_the_data_end(tmp_path: Path) -> None:
+    written(tmp_path / "a.csv", said(0, "edit", question="So?"))
+    question = str(ROWS[0]["question"])
+    written(tmp_path / "b.csv", said(0, "edit", "Bo", data=reviewed(tmp_path), question=question))
+    assert reviewed(tmp_path).cases[0] == loaded().cases[0]
+
+
 def test_two_reviews_that_cannot_both_be_meant_are_a_problem(tmp_path: Path) -> None:
     """Two edits that agree are none, nor is one file downloaded twice."""
     edit = said(0, "edit", question="How many?")
