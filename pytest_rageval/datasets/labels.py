@@ -73,6 +73,8 @@ class LabelRules:
     drawn: str = CHOSEN
     is_part: bool = False
     """Whether samples were left out, so that labels may be about others."""
+    rejected: Collection[str] = ()
+    """The rows that people rejected in reviews: their labels have no answer any more."""
 
 
 @dataclass
@@ -174,7 +176,9 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
     cells["digest"] = cells.get("digest", "").lower()
     annotator = cells["annotator"] = shown_name(cells["annotator"])
     name = cells["id"] = _meant(cells, rules, metric)
-    if rules.is_part and name and _about(name, rules, metric) is None:
+    if rules.rejected and _is_rejected(name, rules, metric):
+        found.left_out["of samples that reviews rejected"] += 1
+    elif rules.is_part and name and _about(name, rules, metric) is None:
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
         found.left_out[f"of {metric}, which {SECTION}.of does not name"] += 1
@@ -194,17 +198,28 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
             found.add(name, metric, label)
 
 
+def _is_rejected(name: str, rules: LabelRules, metric: str) -> bool:
+    forms = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
+    return any(_sample_of(form, rules, metric) in rules.rejected for form in forms)
+
+
 def _is_named(annotator: str, names: Collection[str]) -> bool:
     return name_key(annotator) in map(name_key, names)
 
 
 def _about(name: str, rules: LabelRules, metric: str) -> Labelled | None:
     """Return the answer that a label is about, or whose cell it is about."""
+    sample = _sample_of(name, rules, metric)
+    return None if sample is None else rules.answers.get(sample)
+
+
+def _sample_of(name: str, rules: LabelRules, metric: str) -> str | None:
+    """Return the id of the sample that a label is about; None where it is none of a cell."""
     scale = rules.metrics.get(metric)
     if scale is None or not scale.has_cells:
-        return rules.answers.get(name)
+        return name
     parts = parts_of_cell(name)
-    return None if parts is None else rules.answers.get(parts[0])
+    return None if parts is None else parts[0]
 
 
 def _meant(cells: Mapping[str, str], rules: LabelRules, metric: str) -> str:

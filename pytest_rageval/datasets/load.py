@@ -68,8 +68,8 @@ class Dataset:
     remarks: tuple[str, ...] = ()
     reviewed: frozenset[str] = frozenset()
     """The ids of the rows that a person accepted or edited (``reviews``)."""
-    rejected: int = 0
-    """How many rows a person rejected: they are no cases."""
+    rejected: frozenset[str] = frozenset()
+    """The ids of the rows that a person rejected: they are no cases."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)

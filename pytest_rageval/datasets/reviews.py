@@ -132,7 +132,7 @@ def with_reviews(dataset: Dataset, named: Sequence[str], base_dir: Path, where: 
         warnings=(*dataset.warnings, *found.warnings(shown)),
         remarks=(*dataset.remarks, *found.remarks(shown, rejected, edited, dataset.left_out)),
         reviewed=frozenset(counting.keys() - rejected),
-        rejected=len(rejected),
+        rejected=frozenset(rejected),
     )
 
 

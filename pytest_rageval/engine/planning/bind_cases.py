@@ -177,7 +177,8 @@ def made_questions(dataset: Dataset, cases: Sequence[Case]) -> MadeQuestions | N
     made = {case.id for case in cases if is_by_model(case.metadata)}
     if not made:
         return None
-    return MadeQuestions(len(made), len(made & dataset.reviewed), dataset.rejected, rows=len(cases))
+    reviewed, rejected = made & dataset.reviewed, dataset.rejected
+    return MadeQuestions(len(made), len(reviewed), len(rejected), rows=len(cases))
 
 
 def _unused(variant: str) -> str:

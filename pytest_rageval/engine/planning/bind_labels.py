@@ -75,6 +75,7 @@ def bind_labels(
         spec.annotators,
         spec.drawn,
         is_part=dataset.left_out != 0 or binding.is_part,
+        rejected=dataset.rejected,
     )
     found = LabelReading()
     if spec.column:

@@ -81,7 +81,7 @@ def test_only_ids_of_made_rows_count_as_reviewed() -> None:
     rows = [row(True, id="a"), row(True, id="b"), row(True, None, id="c"), row(True, id="d")]
     spec = DatasetSpec(rows=rows, limit=3)
     data = load_dataset(spec, Path(), "s.yaml:1")
-    data = replace(data, reviewed=frozenset("acd"), rejected=4)
+    data = replace(data, reviewed=frozenset("acd"), rejected=frozenset("wxyz"))
     assert made_questions(data, data.cases) == MadeQuestions(2, 1, 4, rows=3)
 
 
@@ -104,7 +104,7 @@ def test_data_without_made_rows_say_nothing(run: Run) -> None:
     assert ran.info.made is None
     assert [*made_lines(ran)] == []
     data = load_dataset(DatasetSpec(rows=[row(True, None)]), Path(), "s.yaml:1")
-    assert made_questions(replace(data, rejected=3), data.cases) is None
+    assert made_questions(replace(data, rejected=frozenset("xyz")), data.cases) is None
 
 
 def test_a_point_of_the_history_knows_it(run: Run) -> None:

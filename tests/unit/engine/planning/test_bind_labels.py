@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, answer_digest
+from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, Sample, answer_digest
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.text.codec import from_json, to_json
@@ -98,6 +99,19 @@ def test_people_are_asked_in_the_words_of_the_scenario(
 def test_one_question_is_not_that_of_two_metrics(problems: Problems) -> None:
     (found,) = problems(TWO + "human: {file: l.csv, of: [em, f1], question: right?}\n")
     assert "one 'question' cannot be that of em, f1; name one metric in 'of'" in found
+
+
+def test_labels_of_rejected_rows_are_left_out_and_counted(plan: MakePlan) -> None:
+    """Whoever reviews the questions takes no label file away; other unknown rows are a problem."""
+    made = plan(ONE.replace("dataset:\n", "dataset:\n  rows:\n"), {})
+    shown = next(case for case in made.cases if isinstance(case, Sample) and case.id == "b")
+    review = "id,question,reference,verdict,reviewer,digest\n"
+    review += f"b,,x,reject,ann,{review_digest(shown)}\n"
+    text = ONE.replace("dataset:\n", "dataset:\n  reviews: [r.csv]\n  rows:\n")
+    labels = f"id,annotator,label,digest\na,ann,1,{X}\nb,ann,0,{Y}\n"
+    made = plan(text + "human: {file: l.csv}\n", {"l.csv": labels, "r.csv": review})
+    assert said(labels_of(made)) == {"a": [(1.0, "ann", CHOSEN)]}
+    assert "human: 1 row of samples that reviews rejected: left out" in made.info.remarks
 
 
 def test_what_is_left_out_is_counted(plan: MakePlan) -> None:
