@@ -318,12 +318,18 @@ def _remarks_on_data(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
         changed = [
             now.sample_id
             for now, then in shared
-            if None not in (is_so := _on_record(now, key), was_so := _on_record(then, key))
-            and is_so != was_so
+            if _differs(_on_record(now, key), _on_record(then, key))
         ]
         if changed:
             share = f"{len(changed)} of {len(shared)} shared samples"
             yield f"{share} have {what}: {_listed(changed)}"
+
+
+def _differs(now: Any, then: Any) -> bool:
+    """Return whether both are on record and differ; of digests only those that both runs have."""
+    if isinstance(now, Mapping) and isinstance(then, Mapping):
+        return any(_differs(now[name], then[name]) for name in now.keys() & then.keys())
+    return None not in (now, then) and bool(now != then)
 
 
 def _on_record(sample: SampleResult, key: str) -> Any:
