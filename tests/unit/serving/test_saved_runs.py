@@ -17,6 +17,7 @@ from pytest_rageval.model import RunInfo
 from pytest_rageval.reports.write_run import save_baseline, write_run
 from pytest_rageval.results.layout import comparison_dict
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving import saved_runs
 from pytest_rageval.serving.saved_runs import compare_saved, find_run, read_run
 from pytest_rageval.stats.summary import summarize_scenario
 
@@ -326,3 +327,10 @@ def test_a_sampled_run_is_said_to_be_one_and_lacks_no_samples(runs: Runs) -> Non
     remarks = compare_saved(sampled, whole)["remarks"]
     assert f"A: {text}" in remarks
     assert not [remark for remark in remarks if "only in" in remark]
+
+
+def test_a_digest_that_only_one_run_has_is_no_difference() -> None:
+    """An earlier version recorded fewer."""
+    old, new = {"nuggets": "1"}, {"nuggets": "1", "answerable": "2"}
+    assert not saved_runs._differs(new, old)
+    assert saved_runs._differs({**new, "nuggets": "3"}, old)
