@@ -340,8 +340,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
         """The metrics that another process can compute.
 
         Not those that wait for something, nor those that are cheaper for all samples at once. None
-        of a scenario with a target: here an answer is scored as soon as it is there. Nor of one
-        whose judge is asked about the answers first: a worker does not know what it says.
+        where scores wait for a target, or for what a judge says of the answer before.
         """
         is_asked_first = self.answers is not None and bool(self.answers.asked)
         if self.target is not None or self.source is None or is_asked_first:

@@ -440,3 +440,8 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
 def value_of(case: Case, name: str) -> Any:
     """Return a field of a case, or a further column of its row; None where it has none."""
     return getattr(case, name, None) if name in FIELDS else case.metadata.get(name)
+
+
+def has_history(cases: Sequence[Case]) -> bool:
+    """Return whether a row has earlier turns."""
+    return any(isinstance(case, Sample) and case.history for case in cases)

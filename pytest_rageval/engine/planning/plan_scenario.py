@@ -22,6 +22,7 @@ from pytest_rageval.engine.planning.bind_baselines import bind_baselines
 from pytest_rageval.engine.planning.bind_cases import (
     bind_cases,
     bind_dataset,
+    has_history,
     lines_of_data,
     made_questions,
     own_names,
@@ -50,7 +51,6 @@ from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Case,
-    Sample,
     ScenarioInfo,
     ScenarioView,
 )
@@ -194,7 +194,7 @@ def _bind(
             info = replace(info, human=human)
     metrics = _filled(binding, metrics, cases, provided)
     answers = _answers(binding, metrics, cases, is_answered="answer" in provided)
-    if target is not None and _has_history(cases):
+    if target is not None and has_history(cases):
         from pytest_rageval.engine.planning.bind_target import target_of_turns
 
         target = target_of_turns(binding, target)
@@ -281,16 +281,12 @@ def _answers(
     scenario = binding.scenario
     is_asked = any(metric.info.section or metric.info.of_table for metric in metrics)
     is_read = scenario.citations is not None or scenario.refusals is not None or is_asked
-    if not is_read and not _has_history(cases):
+    if not is_read and not has_history(cases):
         return None
     # Not at the top: most scenarios do not say how answers cite or refuse, and follow nothing.
     from pytest_rageval.engine.planning.bind_answers import bind_answers
 
     return bind_answers(binding, metrics, cases, is_answered=is_answered)
-
-
-def _has_history(cases: Sequence[Case]) -> bool:
-    return any(isinstance(case, Sample) and case.history for case in cases)
 
 
 def _saved_columns(binding: Binding) -> Mapping[str, str] | None:

@@ -231,8 +231,8 @@ def _depends_on_answer(rules: AnswerRules, metric: BoundMetric, sample: Sample) 
     """Return whether the score follows from the answer: by the metric, or by a condition."""
     if "answer" in metric.info.needs:
         return True
-    is_conditioned = _is_conditioned(rules, metric.column, metric.info)
-    return sample.answerable is False and is_conditioned and not metric.column.retrieves
+    decides = is_conditioned(rules, metric.column, metric.info)
+    return sample.answerable is False and decides and not metric.column.retrieves
 
 
 def _of_answerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) -> Score | None:
