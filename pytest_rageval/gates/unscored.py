@@ -30,6 +30,7 @@ from pytest_rageval.gates.base import (
 )
 from pytest_rageval.model import (
     NOTHING,
+    REPLAY,
     TARGET,
     WEIGHTED_SCORE,
     Bound,
@@ -45,6 +46,7 @@ from pytest_rageval.stats.verdict import (
     is_ruled_out,
     is_tolerated,
     score_of,
+    was_not_asked,
 )
 from pytest_rageval.stats.weights import is_scored
 
@@ -185,13 +187,18 @@ def _way_out(
 ) -> str:
     """Return what to write in the scenario to allow the missing scores or invalid rows.
 
-    No advice makes a run green of which more than a fifth has no score (R6).
+    No advice makes a run green of which more than a fifth has no score (R6). What was not asked is
+    a fault of the run, which no share allows.
     """
+    if any(_is_not_recorded(info, sample) for sample in counted):
+        return "; not in the cache: no share allows that, run once without --rag-cache=replay"
     blamed = {name for sample in counted for name in _to_blame(info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
     missing = {name: _share(name, expected) for name in names}
     if too_many := [name for name, share in missing.items() if share > _MOST_ADVISED]:
         return f"; too many to allow: look at what {', '.join(too_many)} failed for"
+    if any(was_not_asked(sample, name) for sample in counted for name in names):
+        return f"; no share allows what was not asked: look at what {', '.join(names)} failed for"
     if names:
         shares = ", ".join(f"{name}: {share:g}" for name, share in missing.items())
         why = f"; look at why {', '.join(names)} is missing; if that is in order"
@@ -210,6 +217,11 @@ def _lacks(sample: SampleResult, name: str) -> bool:
     """Return whether a sample has no score of a metric that its row does not leave out."""
     is_left_out = is_ruled_out(sample, name)
     return not is_scored(sample.scores.get(name)) and not is_left_out
+
+
+def _is_not_recorded(info: ScenarioInfo, sample: SampleResult) -> bool:
+    """Return whether a score is missing because the cache that is replayed has no reply."""
+    return any(sample.errors.get(name, "").startswith(REPLAY) for name in _to_blame(info, sample))
 
 
 def _share(name: str, expected: Sequence[SampleResult]) -> float:

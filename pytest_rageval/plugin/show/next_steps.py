@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 import pytest
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
-from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
+from pytest_rageval.model import REPLAY, GateResult, SampleResult, ScenarioResult
+from pytest_rageval.plugin.options import CACHE, KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.html import PAGE
@@ -67,6 +67,12 @@ class Ended:
         """Whether a sample failed, or could not be judged."""
         counts = [result.counts for result, _ in self.written]
         return self.has_broken_cases or any(count.failed or count.error for count in counts)
+
+    @property
+    def has_unrecorded(self) -> bool:
+        """Whether a score is missing because the cache that is replayed has no reply."""
+        samples = (sample for result, _ in self.written for sample in result.samples)
+        return any(e.startswith(REPLAY) for sample in samples for e in sample.errors.values())
 
 
 BRIEF = pytest.StashKey[dict[str, Any]]()
@@ -173,13 +179,7 @@ def next_hint(config: pytest.Config, step: Step, ended: Ended) -> str:
 def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
     """Yield what would keep the next step from helping, as the user gave it."""
     if step == "failed":
-        # A run in part saves nothing, must not take the place of a whole one, leaves undecided.
-        whole_only = [*touching("baseline", "answers"), KEEP]
-        yield from (option.source(config) for option in whole_only if option.is_given(config))
-        is_judge_at_fault = any(gate.name.startswith(_CONTROLS) for gate in _red_gates(ended))
-        if config.stash[SETTINGS].strict and not is_judge_at_fault:
-            yield STRICT.source(config) if STRICT.is_given(config) else "rageval_strict"
-        yield from ("--cache-clear",) if config.getoption("cacheclear", False) else ()
+        yield from _left_out_of_part(config, ended)
     elif step in ("check", "answers"):
         yield from ("--rag-label",) if config.getoption("rag_label") is not None else ()
     elif step == "stopped":
@@ -195,6 +195,19 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         named = [name for name in files if not name.partition("::")[0].endswith(".py")]
         if any("::" in name for name in (*named, *SCENARIO.texts(config))):
             yield "names of samples"
+
+
+def _left_out_of_part(config: pytest.Config, ended: Ended) -> Iterator[str]:
+    """Yield what would keep a run of the failed samples from helping."""
+    # A run in part saves nothing, must not take the place of a whole one, leaves undecided.
+    whole_only = [*touching("baseline", "answers"), KEEP]
+    yield from (option.source(config) for option in whole_only if option.is_given(config))
+    is_judge_at_fault = any(gate.name.startswith(_CONTROLS) for gate in _red_gates(ended))
+    if config.stash[SETTINGS].strict and not is_judge_at_fault:
+        yield STRICT.source(config) if STRICT.is_given(config) else "rageval_strict"
+    if ended.has_unrecorded:
+        yield CACHE.source(config)
+    yield from ("--cache-clear",) if config.getoption("cacheclear", False) else ()
 
 
 def next_step(ended: Ended) -> Step | None:

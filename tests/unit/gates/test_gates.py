@@ -320,6 +320,30 @@ def test_the_way_out_is_a_share_that_is_large_enough(
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "way_out"),
+    [
+        (
+            "replay: no reply in the cache",
+            "; not in the cache: no share allows that, run once without --rag-cache=replay",
+        ),
+        (
+            "not asked: m gave 20 replies in a row that cannot be used",
+            "; no share allows what was not asked: look at what f1 failed for",
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [0.0, {"f1": 0.2}])
+def test_no_advice_to_allow_what_was_not_asked(
+    result: Result, options: Any, error: str, way_out: str
+) -> None:
+    """[R6] 1 of 6 is below a fifth, but ``unscored: {f1: 0.2}`` would not allow it, either."""
+    samples = [replace(lacking("a", "errors"), errors={"f1": error}), *scored(*[1.0] * 5)]
+    found = check(result, {"unscored": options}, samples)["unscored"]
+    assert (found.outcome, "gates:" in found.message) == ("failed", False)
+    assert found.message.endswith(way_out)
+
+
 def test_no_advice_makes_a_useless_run_green(result: Result) -> None:
     """[R6] 28 of 30 are missing: above a fifth the message says where to look."""
     samples = [*(lacking(str(at), "errors") for at in range(28)), *scored(1.0, 1.0)]

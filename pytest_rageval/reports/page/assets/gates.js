@@ -271,6 +271,7 @@ function waysToAllow(state, expected, samples) {
   });
   const tooMany = shares.filter(({ share }) => share > MOST_ADVISED).map(({ name }) => name);
   if (tooMany.length) return say("too_many_to_allow", { names: tooMany.join(", ") });
+  if (samples.some((at) => run.isNotAsked[at])) return say("not_asked_to_allow", {});
   const listed = shares.map(({ name, share }) => `${name}: ${share}`).join(", ");
   return say("share_to_allow", { names: shares.map((one) => one.name).join(", "), shares: listed });
 }

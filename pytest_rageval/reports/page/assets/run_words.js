@@ -84,6 +84,8 @@ const RUN_WORDS = [
   [/: (?=\d+ 个样本缺少)/g, "："],
   [/, (?=\d+ 个样本缺少)/g, "，"],
   [/; too many to allow: look at what (.+?) failed for/, "；缺失过多，不宜放行：请查看 $1 出错的原因"],
+  [/; not in the cache: no share allows that, run once without (--rag-cache=replay)/, "；缓存中没有：任何比例都不能放行，请去掉 $1 运行一次"],
+  [/; no share allows what was not asked: look at what (.+?) failed for/, "；未询问的评分，任何比例都不能放行：请查看 $1 出错的原因"],
   [/; look at why (.+?) is missing; if that is in order, ('gates: .+?') would allow it/, "；请先查看 $1 缺失的原因；若属正常，可设置 $2"],
   [/; ('dataset\.on_invalid: skip') with the gate ('invalid') allows invalid rows/, "；如允许无效行，可设置 $1 和门禁 $2"],
   [/; not run: /, "；未运行："],

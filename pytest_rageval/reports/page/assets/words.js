@@ -23,6 +23,7 @@ const WORDS = {
     share_to_allow:
       "; look at why {names} is missing; if that is in order, " +
       "'gates: {unscored: {{shares}}}' would allow it",
+    not_asked_to_allow: "; no share allows what was not asked",
     too_many_to_allow: "; too many to allow: look at what {names} failed for",
     nothing_judged: "no sample has a {name}: its threshold judged nothing",
     rows_to_allow: "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows",
@@ -405,6 +406,7 @@ const WORDS = {
     share_to_allow:
       "；请先查看 {names} 缺失的原因；若属正常，可设置 " +
       "'gates: {unscored: {{shares}}}'",
+    not_asked_to_allow: "；未询问的评分，任何比例都不能放行",
     too_many_to_allow: "；缺失过多，不宜放行：请查看 {names} 出错的原因",
     nothing_judged: "所有样本都没有 {name} 分数：其阈值未起作用",
     rows_to_allow: "；如允许无效行，可设置 'dataset.on_invalid: skip' 和门禁 'invalid'",

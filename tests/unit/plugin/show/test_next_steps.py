@@ -172,6 +172,18 @@ def reports(*errors: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
     return [pytest.TestReport(n, ("", 0, ""), {}, "failed", n, "setup") for n in names], results
 
 
+def test_what_the_cache_lacks_is_not_replayed_again(tmp_path: Path) -> None:
+    """[E22] ``--lf`` with the same cache, and no request, would end with the same errors."""
+    made = result(error=1)
+    samples = [replace(one, errors={"em": "replay: no reply"}) for one in made.samples]
+    config = configured(tmp_path, "--rag-strict", "--rag-cache=replay")
+    ended = Ended([(replace(made, samples=samples), tmp_path)])
+    hint = "the same command with --lf, without --rag-strict and --rag-cache"
+    assert next_hint(config, "failed", ended) == hint
+    other = Ended([(made, tmp_path)])
+    assert next_hint(config, "failed", other) == hint.removesuffix(" and --rag-cache")
+
+
 def test_forty_misses_of_a_replay_are_one_block() -> None:
     """[P10] Their texts differ; another error, and one that is alone, are shown in full."""
     misses = [{"f": f"replay: no entry for q{at}"} for at in range(40)]
