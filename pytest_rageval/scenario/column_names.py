@@ -181,7 +181,8 @@ _WORDS: Final[dict[str, str]] = {
     "答案 回答 答复 回复 输出 响应 答え 답변 대답 output outputs completion prediction "
     "predicted",
     "context": "context ctx ctxs passage chunk evidence kontext contexto contesto contexte "
-    "контекст konteks excerpt snippet trecho 上下文 段落 片段 문맥 컨텍스트 paragraph",
+    "контекст konteks excerpt snippet trecho 上下文 段落 片段 "
+    "参考资料 检索结果 检索内容 문맥 컨텍스트 paragraph",
     "id": "id ids uuid pmid url urls",
     "document": "doc docs document file source page dokument documento quelle fuente fonte "
     "文件 文档 来源 出处 документ источник sumber filename",

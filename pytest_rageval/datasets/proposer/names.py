@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -28,6 +29,10 @@ _FEW: Final = 5
 _LONG: Final = 60
 """Characters of a text that an answer may be asked to hold to the letter."""
 
+_SENTENCE: Final = 8
+"""The fewest characters of a passage in Chinese or Japanese, as many as four words have."""
+
+_WITHOUT_BLANKS: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _LABEL: Final = 24
 """The most characters of a label."""
 
@@ -48,6 +53,9 @@ _TEXTS: Final = ("value", "text", "content", "answer")
 
 _GIVEN: Final = frozenset({"actual", "generated", "produced"})
 """What only a system does, as the whole of a name."""
+
+_GIVEN_TO_ANSWER: Final = "参考资料"
+"""What a system was given to answer from: its first word is elsewhere that of a right answer."""
 
 _WHOLES: Final = ("input", "inputs", "vars", "data", "row", "example", "fields", "sample")
 _ABOUT_ROWS: Final = frozenset(
@@ -174,6 +182,7 @@ def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
     if "alias" in kinds and (kinds & {"answer", "gold", "reference"} or kinds == {"alias"}):
         return ALIASES
     if "context" in kinds:
+        is_gold = is_gold and not name.startswith(_GIVEN_TO_ANSWER)
         retrieved = "contexts" if kinds & {"retrieved", "given"} else "contexts?"
         return "reference_contexts" if is_gold or "relevant" in kinds else retrieved
     if column.is_prose and {*words_of(name)} <= _GIVEN:
@@ -211,7 +220,7 @@ def _fits(column: Column, spoken: Spoken) -> bool:
         return False
     if field in ("contexts", "contexts?", "reference_contexts"):
         is_text = column.is_text and not column.is_number and not _is_label(column)
-        return is_text and (surely == Surely.DOCUMENTED or column.is_prose)
+        return is_text and (surely == Surely.DOCUMENTED or _is_passage(column))
     if field == "question":
         is_in_all = column.share >= _NEARLY_ALL
         is_text = column.is_text and not (column.is_list or column.is_number)
@@ -240,6 +249,14 @@ def _may_be_checks(column: Column, field: str) -> bool:
         return column.is_text
     is_short = column.is_text and column.typical_length <= _LONG
     return is_short and (field == "must_match" or not _has_separators(column, field))
+
+
+def _is_passage(column: Column) -> bool:
+    """Return whether the typical text is prose, or a sentence of a script without blanks."""
+    if column.is_prose:
+        return True
+    said = sum(len(_WITHOUT_BLANKS.findall(text)) >= _SENTENCE for text in column.texts)
+    return said * 2 > len(column.texts) and not column.are_addresses
 
 
 def _is_label(column: Column) -> bool:

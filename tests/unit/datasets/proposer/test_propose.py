@@ -165,6 +165,29 @@ def test_chinese_columns_that_do_not_tell_the_gold_are_asked_about(columns: list
     assert not {"answer", "references"} & found.fields.keys()
 
 
+PASSAGES_ZH = ("员工每年有十五天年假。", "新员工试用期为三个月。", "报销五个工作日到账。")
+
+
+@pytest.mark.parametrize(
+    "name", ["上下文", "检索上下文", "检索结果", "检索内容", "检索到的内容片段", "参考资料"]
+)
+def test_short_chinese_passages_are_contexts(name: str) -> None:
+    """Ten letters of Chinese are a sentence, though they have no blank."""
+    columns = {"问题": ASKED, "回答": SAID, "参考答案": SAID}
+    assert of(**columns, **{name: PASSAGES_ZH})["contexts"] == name
+
+
+def test_chinese_passages_without_answers_are_to_be_found() -> None:
+    """As ``context`` is; what was retrieved is not, and numbers or files are no passages."""
+    assert of(问题=ASKED, 上下文=PASSAGES_ZH)["reference_contexts"] == "上下文"
+    assert "reference_contexts" not in of(问题=ASKED, 检索结果=PASSAGES_ZH)
+    columns = {"问题": ASKED, "回答": SAID, "参考答案": SAID}
+    assert "contexts" not in of(**columns, 上下文=("第一段", "第二段", "第七段"))
+    assert "contexts" not in of(
+        **columns, 参考资料=("员工手册第二版.pdf", "公司报销制度.docx", "c.md")
+    )
+
+
 def test_sentences_are_for_a_judge() -> None:
     """No answer repeats them to the letter."""
     facts = [
