@@ -112,8 +112,13 @@ def test_without_a_terminal_gates_fail_all_the_same(project: Project) -> None:
     assert project.pytest("-p", "no:terminal").ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_an_error_at_teardown_is_said_beside_the_verdict(project: Project) -> None:
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+def test_an_error_at_teardown_fails_the_run_in_all_outputs(
+    project: Project, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
     """The run exits with 1 though every score is good; the rows of another scenario are its own."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
     rows = "dataset:\n  - {id: a, question: Where?, references: [Paris]}\n"
     for name in ("one", "two"):
         text = f"name: {name}\ntarget: fixture\nmetrics: [em]\ngates: {{em: 0.9}}\n{rows}"
@@ -124,10 +129,23 @@ def test_an_error_at_teardown_is_said_beside_the_verdict(project: Project) -> No
         "    yield lambda question: 'Paris'\n"
         "    if 'one.' in request.node.nodeid:\n        raise RuntimeError('gone')\n",
     )
-    result = project.pytest()
+    result = project.pytest(*workers)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     lines = [line for line in result.outlines if "1 of 1 cases passed" in line]
     assert lines == [
-        "passed, but 1 error at teardown: 2 gates passed; 1 of 1 cases passed",
+        "FAILED: 1 of 3 gates failed; 1 of 1 cases passed",
         "passed: 2 gates passed; 1 of 1 cases passed",
     ]
+    said = "1 case ended with an error at teardown: RuntimeError: gone"
+    failed = ["teardown", "failed", said]
+    saved = project.results("one")["gates"][-1]
+    assert [saved["name"], saved["outcome"], saved["message"]] == failed
+    assert [gate["outcome"] for gate in project.results("two")["gates"]] == ["passed"] * 2
+    summary = project.folder("one") / "summary.md"
+    for text in (summary.read_text("utf-8"), (project.path / "step.md").read_text("utf-8")):
+        assert "**FAILED**: 1 of 3 gates failed; 1 of 1 cases passed" in text
+        assert said in text
+    (command,) = [line for line in result.outlines if line.startswith("::error")]
+    assert command.endswith(f"::{said}")
+    (row,) = [line for line in project.pytest("--rag-history").outlines if "1 of 3" in line]
+    assert "FAILED" in row.split()

@@ -92,18 +92,15 @@ class BaselineSaver:
         """The name to save under, None if nothing is to be saved."""
         return self._run_paths.saving
 
-    def save(
-        self, result: ScenarioResult, run: RunInfo, broken: int = 0, best: GateResult | None = None
-    ) -> Saving:
+    def save(self, result: ScenarioResult, run: RunInfo, best: GateResult | None = None) -> Saving:
         """Save the run if it may be a baseline.
 
-        ``broken`` is the number of cases that ended with an error after they were judged; ``best``
-        is the gate over all variants, of a variant.
+        ``best`` is the gate over all variants, of a variant.
         """
         info, run_paths, name = result.info, self._run_paths, self.name or ""
         path = run_paths.baseline_file(name, info.title, info.output_dir)
         judged = result if best is None else replace(result, gates=(*result.gates, best))
-        refusal = self._refusal(judged, path, broken)
+        refusal = self._refusal(judged, path)
         if refusal is not None:
             return refusal
         is_new_pin = not path.exists() and self._is_one_of(path, info, info.pinned)
@@ -117,10 +114,10 @@ class BaselineSaver:
         pinned = "; it was not there, and is pinned from now on" if is_new_pin else ""
         return Saving(f"{remark}{pinned}")
 
-    def _refusal(self, result: ScenarioResult, path: Path, broken: int) -> Saving | None:
+    def _refusal(self, result: ScenarioResult, path: Path) -> Saving | None:
         if reason := next(self._hindrances(result, path), ""):
             return self._failure(reason)
-        red = ", ".join(_failures(result, broken))
+        red = ", ".join(_failures(result))
         if not red:
             untested = next(_judges(result, passed=None), "")
             return (
@@ -213,15 +210,13 @@ def _parts(result: ScenarioResult) -> Iterator[str]:
         )
 
 
-def _failures(result: ScenarioResult, broken: int) -> Iterator[str]:
+def _failures(result: ScenarioResult) -> Iterator[str]:
     """Yield the reasons why the run of a scenario is red: cases and gates."""
     counts = result.counts
     if counts.failed:
         yield f"{counts.failed} failed"
     if counts.error:
         yield f"{counts.error} could not be judged"
-    if broken:
-        yield f"{broken} ended with an error"
     for gate in result.gates:
         if gate.outcome == "failed":
             yield f"gate {gate.name}"
@@ -310,16 +305,13 @@ class RunFiles:
                 yield file.read_text("utf-8", "replace")
 
     def with_saved(
-        self, session: pytest.Session, result: ScenarioResult, broken: int, *, is_reported: bool
+        self, session: pytest.Session, result: ScenarioResult, *, is_reported: bool
     ) -> ScenarioResult:
-        """Save the run as a baseline if requested; a run that cannot be saved is a failure.
-
-        ``broken`` is the number of cases that ended with an error after they were judged.
-        """
+        """Save the run as a baseline if requested; a run that cannot be saved is a failure."""
         if self._baselines.name is None:
             return result
         best = best_of(self._config, result.info)
-        done = self._baselines.save(result, self._run_info(result), broken, best)
+        done = self._baselines.save(result, self._run_info(result), best)
         self.remark(result.info, [done.remark])
         if not done.is_failure:
             return result

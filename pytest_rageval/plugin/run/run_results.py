@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import Struct, field
@@ -109,10 +109,6 @@ class Results:
         paths = {cases.info.path for cases in self._scenarios.values()}
         found = (info for _, info in sorted(self._left_out.items()))
         return [info for info in found if info.path not in paths]
-
-    def count_of(self, scenario: str, nodeids: Collection[str]) -> int:
-        """Return how many of these items are cases of the scenario."""
-        return sum(nodeid in nodeids for nodeid in self.rows_of(scenario))
 
     def info(self, scenario: str) -> ScenarioInfo:
         """Return the facts about the scenario with the node id ``scenario``."""

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_rageval.collector import garbage_kept
-from pytest_rageval.model import ControlVerdict, Outcome, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    ControlVerdict,
+    GateResult,
+    Outcome,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
 from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.options import STRICT
 from pytest_rageval.plugin.run import transport
@@ -37,7 +44,7 @@ from pytest_rageval.plugin.run.run_settings import (
     usage_so_far,
     verdicts_so_far,
 )
-from pytest_rageval.plugin.run.transport import is_of_a_part, outcome_of
+from pytest_rageval.plugin.run.transport import error_of, is_of_a_part, outcome_of
 from pytest_rageval.plugin.settings import Settings, is_controller
 from pytest_rageval.plugin.show.next_steps import Ended
 from pytest_rageval.plugin.show.pytest_reports import SCORE_ATTRIBUTE, JunitProperties
@@ -48,6 +55,7 @@ from pytest_rageval.plugin.show.terminal import (
     undecided_lines,
     usage_line,
 )
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import printable
 
@@ -76,7 +84,7 @@ class RagevalSession:
         self._gates: dict[str, GateItem] = {}
         self._warm: set[str] = set()
         self._failed_parts: set[str] = set()
-        self._broken: set[str] = set()
+        self._broken: dict[str, str] = {}
         self._is_refused = False
         self._is_broken_off = False
         self._is_stopped = False
@@ -214,7 +222,7 @@ class RagevalSession:
         outcome = outcome_of(report)
         if outcome is None:
             if report.failed:
-                self._broken.add(report.nodeid)
+                self._broken[report.nodeid] = error_of(report)
             if self._junit is not None and report.when == "teardown":
                 self._junit.close(report)
             return
@@ -303,7 +311,9 @@ class RagevalSession:
         strict = self._settings.strict
         with garbage_kept():
             self._summarized = [
-                deselected(self._hooks.with_failures(result), named, strict=strict)
+                deselected(
+                    self._with_broken(self._hooks.with_failures(result)), named, strict=strict
+                )
                 for result in self._results.summarized(
                     stopped=stopped,
                     strict=strict,
@@ -315,9 +325,7 @@ class RagevalSession:
         if not interrupted:
             report_gates(session, self._summarized, self._gates, self._contests.found)
         self._summarized = [
-            self._files.with_saved(
-                session, result, self._broken_of(result), is_reported=not interrupted
-            )
+            self._files.with_saved(session, result, is_reported=not interrupted)
             for result in self._summarized
         ]
 
@@ -333,8 +341,22 @@ class RagevalSession:
         """Whether there is something to judge."""
         return self._results.has_results
 
-    def _broken_of(self, result: ScenarioResult) -> int:
-        return self._results.count_of(result.info.nodeid, self._broken)
+    def _broken_of(self, result: ScenarioResult) -> list[str]:
+        """Return the errors of the cases that ended with one after they were judged."""
+        rows = self._results.rows_of(result.info.nodeid)
+        return [error for nodeid, error in sorted(self._broken.items()) if nodeid in rows]
+
+    def _with_broken(self, result: ScenarioResult) -> ScenarioResult:
+        """Return ``result`` with a failed gate if cases broke after they were judged.
+
+        pytest fails for them; so no file may say that the run passed.
+        """
+        errors = self._broken_of(result)
+        if not errors:
+            return result
+        message = f"{counted(len(errors), 'case')} ended with an error at teardown: {errors[0]}"
+        gate = GateResult("teardown", "failed", None, None, message)
+        return replace(result, gates=(*result.gates, gate))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Any:
@@ -371,7 +393,7 @@ class RagevalSession:
         best = [one.gate for one in self._contests.found if one.gate is not None]
         return (
             bool(self._refusals)
-            or any(one.is_red or self._broken_of(one) for one in self._summarized)
+            or any(one.is_red for one in self._summarized)
             or any(gate.outcome == "failed" for gate in best)
         )
 

@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, Value
 from pytest_rageval.text.codec import from_json, to_json
+from pytest_rageval.text.printable import one_line
 
 
 def is_of_a_part(report: pytest.TestReport) -> bool:
@@ -32,6 +34,12 @@ def outcome_of(report: pytest.TestReport) -> Outcome | None:
     if outcome == "failed":
         return "error" if when == "setup" else "failed"
     return "passed" if outcome == "passed" else None
+
+
+def error_of(report: pytest.TestReport) -> str:
+    """Return what failed in a line: ``RuntimeError: gone``."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return shorten(one_line(str(getattr(crash, "message", report.longreprtext))))
 
 
 ATTRIBUTE = "rageval"

@@ -219,7 +219,7 @@ class ScenarioTable:
         table = FigureTable.of(view, width)
         terminal.ensure_newline()
         terminal.section(f"rageval: {one_line(self._heading)}", sep="=")
-        write_lines(terminal, _head(view, width, _torn(terminal, result.info)))
+        write_lines(terminal, _head(view, width))
         write_lines(terminal, table.lines())
         write_lines(terminal, chain(_remarks(view, width), _stability(result), _target(result)))
         write_lines(terminal, _extent(view))
@@ -257,25 +257,15 @@ class ScenarioTable:
 _VERDICTS = {"passed": "green", "FAILED": "red", "undecided": "yellow", "not judged": ""}
 
 
-def _head(view: RunView, width: int, torn: int) -> Iterator[Line]:
-    """Yield the verdict and, unless it says it all, what is wrong; ``torn`` teardowns raised."""
-    word, colour = str(view.verdict), _VERDICTS[view.verdict]
-    if torn:
-        word, colour = f"{word}, but {counted(torn, 'error')} at teardown", "red"
-    yield ((word, colour), (cut(f": {view.ended}", width - len(word)), ""))
+def _head(view: RunView, width: int) -> Iterator[Line]:
+    """Yield the verdict and, unless it says it all, what is wrong."""
+    word = view.verdict
+    yield ((word, _VERDICTS[word]), (cut(f": {view.ended}", width - len(word)), ""))
     if not view.is_plain:
         # Not at the top: most runs are green.
         from pytest_rageval.plugin.show.wrong_lines import wrong_lines
 
         yield from ((line,) for line in wrong_lines(view, width))
-
-
-def _torn(terminal: pytest.TerminalReporter, info: ScenarioInfo) -> int:
-    """Return how many teardowns of a scenario's cases raised: pytest fails for them, no score."""
-    return sum(
-        getattr(report, "when", "") == "teardown" and report.nodeid.startswith(info.nodeid)
-        for report in terminal.stats.get("error", [])
-    )
 
 
 def _remarks(view: RunView, width: int) -> Iterator[Line]:
