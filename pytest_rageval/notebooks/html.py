@@ -92,7 +92,7 @@ def variants_html(
 
 
 def _badge(view: RunView) -> Markup:
-    return badge(view.strict_verdict, _COLOUR_OF[view.strict_verdict])
+    return badge(view.verdict, _COLOUR_OF[view.verdict])
 
 
 def _whole(*parts: str) -> str:
@@ -360,7 +360,7 @@ def result_text(result: ScenarioResult) -> str:
     view = RunView(result)
     mean, ends, *_ = view.means[-1].texts
     score = f"weighted_score {mean}" + ("" if ends == "-" else f" ({ends})")
-    return f"{one_line(result.info.title)}: {view.strict_verdict}, {view.ended}; {score}"
+    return f"{one_line(result.info.title)}: {view.verdict}, {view.ended}; {score}"
 
 
 def ranking_text(ranking: Ranking, gate: GateResult | None) -> str:

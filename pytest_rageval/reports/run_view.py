@@ -70,25 +70,20 @@ class RunView:
     def verdict(self) -> Verdict:
         """FAILED when a gate or a case failed, or a case could not be judged.
 
-        Undecided when nothing failed and not everything ran; not judged when there was nothing to
-        pass. A first run, whose comparison with an earlier one is skipped, may pass.
+        Undecided when nothing failed and not everything ran or a gate is not decided, as in a first
+        run, which has no earlier one to be compared with; not judged when there was nothing to pass.
         """
         if self.result.is_red:
             return "FAILED"
-        if not (self.result.complete or self.result.counts.not_asked):
+        is_open = any(gate.outcome == "skipped" for gate in self.result.gates)
+        if is_open or not (self.result.complete or self.result.counts.not_asked):
             return "undecided"
         return "passed" if is_judged(self.result) else "not judged"
 
     @property
-    def strict_verdict(self) -> Verdict:
-        """The verdict, undecided also where it would be passed and a gate is not decided."""
-        is_open = any(gate.outcome == "skipped" for gate in self.result.gates)
-        return "undecided" if is_open and self.verdict == "passed" else self.verdict
-
-    @property
     def is_plain(self) -> bool:
         """Whether the verdict says it all: green, wholly decided, compared with nothing."""
-        return not self.result.comparisons and self.strict_verdict in ("passed", "not judged")
+        return not self.result.comparisons and self.verdict in ("passed", "not judged")
 
     @cached_property
     def ended(self) -> str:

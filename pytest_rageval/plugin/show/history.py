@@ -99,11 +99,11 @@ def _table(points: Sequence[RunPoint], metrics: Sequence[str]) -> Iterator[str]:
 
 
 def _row(point: RunPoint, metrics: Sequence[str]) -> list[str]:
-    overall, is_decided = point.weighted_score, point.complete or point.counts.not_asked
+    overall = point.weighted_score
     return [
         Path(point.folder).name,
         point.started_at[:16].replace("T", " "),
-        "FAILED" if point.failed else "passed" if is_decided else "undecided",
+        _verdict(point),
         _gates(point),
         f"{point.counts.passed}/{point.counts.samples}",
         figure(overall.mean),
@@ -111,6 +111,15 @@ def _row(point: RunPoint, metrics: Sequence[str]) -> list[str]:
         *(figure(point.mean_of(name)) for name in metrics),
         (point.commit or "")[:_SHORT_COMMIT],
     ]
+
+
+def _verdict(point: RunPoint) -> str:
+    """Return the verdict in the words of ``summary.md``."""
+    if point.failed:
+        return "FAILED"
+    if point.gates_skipped or not (point.complete or point.counts.not_asked):
+        return "undecided"
+    return "passed"
 
 
 def _gates(point: RunPoint) -> str:

@@ -122,7 +122,7 @@ function verdictLine(verdict, before = verdict.outcome) {
   if (verdict.failedGates) why.push(say("failed_gates", { n: verdict.failedGates }));
   if (verdict.failedSamples) why.push(say("failed_samples", { n: verdict.failedSamples }));
   if (verdict.errorSamples) why.push(say("error_samples", { n: verdict.errorSamples }));
-  if (verdict.outcome === "partial") why.push(say("part_ran"));
+  if (verdict.outcome === "partial" && !verdict.isWhole) why.push(say("part_ran"));
   if (verdict.outcome === "unjudged") why.push(say("nothing_to_pass"));
   const tolerated = verdict.toleratedSamples;
   if (verdict.outcome === "passed")

@@ -298,7 +298,7 @@ function failsWithLeave({ outcomes, run }, at) {
   return outcomes[at] === "xfailed" && !run.isMarked[at];
 }
 
-/** What the run's summary would say: failed by a case or a gate, else passed where all ran. */
+/** What the run's summary would say: failed by a case or a gate, else passed where all is decided. */
 function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
@@ -306,10 +306,12 @@ function verdictOf(state) {
   const { complete, not_asked, is_judged } = state.run.data.scenario;
   const isFailed = failedGates || failedSamples || errorSamples;
   const ended = is_judged ? "passed" : "unjudged";
-  const outcome = isFailed ? "failed" : complete || not_asked ? ended : "partial";
+  const isWhole = Boolean(complete || not_asked);
+  const outcome = isFailed ? "failed" : isWhole && !openGates ? ended : "partial";
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
   const toleratedSamples = state.run.all.filter((at) => failsWithLeave(state, at)).length;
-  return { outcome, failedGates, openGates, failedSamples, errorSamples, toleratedSamples, isAsRun };
+  const samples = { failedSamples, errorSamples, toleratedSamples, isWhole };
+  return { outcome, failedGates, openGates, ...samples, isAsRun };
 }
 
 /** The good / warn / bad band of a score of `target`, null where there is no score. */

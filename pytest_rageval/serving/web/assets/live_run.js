@@ -257,6 +257,7 @@ function endVerdict(live, points, gate = null, saved = points[0]?.verdict ?? "pa
     failedSamples: sum(({ counts }) => counts.failed),
     errorSamples: sum(({ counts }) => counts.error),
     openGates: sum((point) => point.gates_skipped) + isOne("skipped"),
+    isWhole: points.length > 0 && points.every((point) => point.complete || point.not_asked),
   };
   if (verdict.outcome === "passed" && saved !== "passed") verdict.outcome = saved;
   if (verdict.outcome === "error") verdict.why = [say("ended_error", { status: live.end.status })];
