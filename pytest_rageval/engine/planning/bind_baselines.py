@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.engine.scoring.score_sample import (
-    NEEDED_AS,
-    reference_digests,
-    score_case,
-    weigh_scores,
-)
+from pytest_rageval.engine.scoring.row_digests import NEEDED_AS, reference_digests
+from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import (
     BaselineError,
     Problem,

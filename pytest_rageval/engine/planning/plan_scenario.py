@@ -38,7 +38,6 @@ from pytest_rageval.engine.planning.bind_keys import (
 )
 from pytest_rageval.engine.planning.bind_metrics import bind_models
 from pytest_rageval.engine.planning.binding import Binding, ChangeSamples, metric_name
-from pytest_rageval.engine.planning.check_answer_file import check_answer_file
 from pytest_rageval.engine.planning.fields_read import fields_read
 from pytest_rageval.errors import (
     BaselineError,
@@ -126,7 +125,10 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     )
     if change_samples is not None:
         binding.change_samples = change_samples
-    check_answer_file(binding)
+    if binding.run_paths.answers is not None:  # most runs save none
+        from pytest_rageval.engine.planning.check_answer_file import check_answer_file
+
+        check_answer_file(binding)
     if loaded.scenario.sample is not None and any(override.limits for override in overrides):
         message = "sample: asks some of all rows, and a limit leaves rows out (--rag-limit, "
         binding.problem(f"{message}RAGEVAL_LIMIT); give one of the two", "sample")
@@ -361,16 +363,8 @@ def _named(binding: Binding, plan: Plan, name: str, nodeid: str) -> Plan:
     """Return a plan that was compared with nothing as that of a run called ``name``."""
     scenario = binding.scenario.model_copy(update={"name": name})
     loaded = replace(binding.loaded, scenario=scenario)
-    own = structs.replace(
-        binding,
-        loaded=loaded,
-        problems=[],
-        remarks=[],
-        refusals=[],
-        kept_baselines=[],
-        unlike=[],
-        warnings=[],
-    )
+    noticed = ("problems", "remarks", "refusals", "kept_baselines", "unlike", "warnings")
+    own = structs.replace(binding, loaded=loaded, **{kind: [] for kind in noticed})
     known = plan.info
     info = with_snapshot(replace(known, name=name, nodeid=nodeid), scenario)
     found = _with_gates(own, replace(plan, info=info), compares=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import Struct, field
@@ -17,6 +17,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.stats.summary import summarize_scenario
+from pytest_rageval.stats.wording import counted
 
 Controls = Callable[[ScenarioInfo], Mapping[str, ControlVerdict]]
 MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]
@@ -29,6 +30,13 @@ class _ScenarioCases(Struct):
 
 def _in_file_order(cases: _ScenarioCases) -> tuple[str, int, str]:
     return in_file_order(cases.info)
+
+
+def _of_broken(cases: _ScenarioCases, broken: Mapping[str, str]) -> Iterator[GateResult]:
+    errors = [error for nodeid, error in sorted(broken.items()) if nodeid in cases.results]
+    if errors:
+        message = f"{counted(len(errors), 'case')} ended with an error at teardown: {errors[0]}"
+        yield GateResult("teardown", "failed", None, None, message)
 
 
 class Results:
@@ -121,11 +129,13 @@ class Results:
         strict: bool,
         more_gates: MoreGates = lambda _: (),
         controls: Controls = lambda _: NOTHING,
+        broken: Mapping[str, str] = NOTHING,
     ) -> list[ScenarioResult]:
         """Return every scenario with its figures and gates, in the order of their files.
 
         ``controls`` says what control rows say of its judges, and ``more_gates`` is called once the
-        scenario's own gates are decided.
+        scenario's own gates are decided. ``broken`` are the errors, by node id, of cases that broke
+        after they were judged: pytest fails for them, so no file may say that the run passed.
         """
         found = []
         for cases in sorted(self._scenarios.values(), key=lambda one: in_file_order(one.info)):
@@ -133,7 +143,8 @@ class Results:
             result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
             result = replace(result, controls=controls(cases.info))
             result = decide_gates(result, extent, strict=strict)
-            found.append(add_gates(result, extent, more_gates(result), strict=strict))
+            more = [*more_gates(result), *_of_broken(cases, broken)]
+            found.append(add_gates(result, extent, more, strict=strict))
         return found
 
     def _extent(self, cases: _ScenarioCases, *, stopped: bool) -> Extent:

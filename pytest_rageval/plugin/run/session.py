@@ -19,7 +19,6 @@ import pytest
 from pytest_rageval.collector import garbage_kept
 from pytest_rageval.model import (
     ControlVerdict,
-    GateResult,
     Outcome,
     SampleResult,
     ScenarioInfo,
@@ -55,7 +54,6 @@ from pytest_rageval.plugin.show.terminal import (
     undecided_lines,
     usage_line,
 )
-from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import printable
 
@@ -311,14 +309,13 @@ class RagevalSession:
         strict = self._settings.strict
         with garbage_kept():
             self._summarized = [
-                deselected(
-                    self._with_broken(self._hooks.with_failures(result)), named, strict=strict
-                )
+                deselected(self._hooks.with_failures(result), named, strict=strict)
                 for result in self._results.summarized(
                     stopped=stopped,
                     strict=strict,
                     more_gates=self._hooks.gates,
                     controls=self.controls,
+                    broken=self._broken,
                 )
             ]
             self._summarized = self._contests.judge(self._summarized, named, stopped=stopped)
@@ -340,23 +337,6 @@ class RagevalSession:
     def has_cases(self) -> bool:
         """Whether there is something to judge."""
         return self._results.has_results
-
-    def _broken_of(self, result: ScenarioResult) -> list[str]:
-        """Return the errors of the cases that ended with one after they were judged."""
-        rows = self._results.rows_of(result.info.nodeid)
-        return [error for nodeid, error in sorted(self._broken.items()) if nodeid in rows]
-
-    def _with_broken(self, result: ScenarioResult) -> ScenarioResult:
-        """Return ``result`` with a failed gate if cases broke after they were judged.
-
-        pytest fails for them; so no file may say that the run passed.
-        """
-        errors = self._broken_of(result)
-        if not errors:
-            return result
-        message = f"{counted(len(errors), 'case')} ended with an error at teardown: {errors[0]}"
-        gate = GateResult("teardown", "failed", None, None, message)
-        return replace(result, gates=(*result.gates, gate))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Any:
@@ -430,7 +410,7 @@ class RagevalSession:
             [one.gate for one in self._contests.found if one.gate is not None],
             self._is_stopped,
             self._refusals,
-            any(self._broken_of(result) for result, _ in self._files.written),
+            not self._broken.keys().isdisjoint(self.results_of_cases()),
             self._contests.pages,
         )
 

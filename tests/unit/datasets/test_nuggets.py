@@ -15,7 +15,7 @@ from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.datasets.plain_sample import NoSampleError, plain_sample
 from pytest_rageval.datasets.save import columns_of, row_of, rows_text
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scoring.score_sample import reference_digests
+from pytest_rageval.engine.scoring.row_digests import reference_digests
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
 
