@@ -128,6 +128,7 @@ def _explanation(
         "weighted_score": rounded(sample.weighted_score),
         "why": _texts(wrong, width),
         "scores": dict(list(scores.items())[:METRICS]),
+        "more_scores": max(0, len(scores) - METRICS) or None,
         "question": cut(sample.question, width),
         "answer": cut(sample.answer, width),
         "references": _texts(sample.references, width),
@@ -200,11 +201,13 @@ def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:
 
 
 def _cut_values(values: Mapping[str, Any], width: int) -> dict[str, Any]:
-    """Return the first values, as they are where they are short, else cut as JSON."""
-    shown = {}
+    """Return the first values, whole or cut as JSON, and how many more there are."""
+    shown: dict[str, Any] = {}
     for name, value in list(values.items())[:METRICS]:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         shown[cut(name, NAME)] = value if len(text) <= width else cut(text, width)
+    if len(values) > METRICS:
+        shown["…"] = f"{len(values) - METRICS} more"
     return shown
 
 

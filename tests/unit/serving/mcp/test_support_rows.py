@@ -80,3 +80,12 @@ def test_names_of_many_documents_do_not_make_the_answer_too_long(tmp_path: Path)
         "cells": [[no("Nothing.")]] * 12,
     }
     assert estimate_tokens(explained(tmp_path, table=table)) <= MOST_TOKENS
+
+
+def test_scores_and_values_that_do_not_fit_are_counted(tmp_path: Path) -> None:
+    """40 of 43 scores, and of 50 columns."""
+    scores = {f"m{at}": 1.0 for at in range(43)}
+    columns = {f"c{at}": at for at in range(50)}
+    found = json.loads(explained(tmp_path, scores=scores, metadata=columns))
+    assert (len(found["scores"]), found["more_scores"]) == (40, 3)
+    assert (len(found["metadata"]), found["metadata"]["…"]) == (41, "10 more")
