@@ -346,8 +346,9 @@ def test_weights_of_documents_change_what_every_test_looks_at(
 @pytest.mark.parametrize(
     ("gates", "extent", "verdict"),
     [
-        # A first run has nothing to compare with: that gate is skipped, and the run is complete.
-        ({"f1": 0.1, "no_regression": {"baseline": "base"}}, Extent(2, 2, 2), "Passed"),
+        # A first run has nothing to compare with: that gate is not decided.
+        ({"f1": 0.1, "no_regression": {"baseline": "base"}}, Extent(2, 2, 2), "Undecided"),
+        ({"f1": 0.1}, Extent(2, 2, 2), "Passed"),
         ({"f1": 0.9, "no_regression": {"baseline": "base"}}, Extent(2, 2, 2), "Failed"),
         ({"f1": 0.1}, Extent(5, 2, 2), "Undecided"),
         ({}, Extent(5, 2, 2), "Undecided"),

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from chromium import violations
+from decided_result import decided
 
 from pytest_rageval.model import ScenarioResult
-from tests.fakes.decided_result import decided
 
 # Of 24 samples s0 fell since main, s0 to s13 since the release; s10 rose since main.
 NOW = (0.25, *(0.5,) * 23)

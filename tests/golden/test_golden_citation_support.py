@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from others_data import others_data
+from table_judge import table_judge
 
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, AnswerReading, Models
@@ -23,7 +24,6 @@ from pytest_rageval.text.citations import (
     read_citations,
     structured_citations,
 )
-from tests.fakes.table_judge import table_judge
 
 LEVELS = {0: "none", 1: "partial", 2: "full", -1: None}
 

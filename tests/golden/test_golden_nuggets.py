@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import pytest
 from others_data import others_data
+from scripted_models import ScriptedJudge
 
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.datasets.answer_fields import read_answer_fields
 from pytest_rageval.datasets.cells import BadValueError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, JudgedMetric, Models, missing_fields
 from pytest_rageval.model import Sample
-from tests.fakes.scripted_models import ScriptedJudge
 
 Nuggets = Sequence[tuple[str, str]]
 """(importance, assignment) of each."""

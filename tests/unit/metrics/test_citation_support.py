@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from scripted_models import ScriptedJudge
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
@@ -24,7 +25,6 @@ from pytest_rageval.metrics.support.table import (
     context,
 )
 from pytest_rageval.model import SUPPORT, Sample, SampleResult
-from tests.fakes.scripted_models import ScriptedJudge
 from tests.fakes.table_judge import Look, asked, table_judge
 
 SCENARIO = """

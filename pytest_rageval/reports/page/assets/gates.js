@@ -144,7 +144,10 @@ function checkLowerBound(state, gate, samples) {
   const field = state.run.data.scenario.group_by;
   const tooFew = () =>
     groups === null
-      ? say("too_few", { n: values.length, target: gate.target })
+      ? say(values.length === 1 ? "too_few_one" : "too_few", {
+          n: values.length,
+          target: gate.target,
+        })
       : say("too_few_groups", {
           scores: counted(values.length, "score"),
           target: gate.target,

@@ -72,7 +72,7 @@ const RUN_WORDS = [
   [/^no sample has a (\S+)$/, "所有样本都没有 $1 分数"],
   [/^no sample has a (\S+): its threshold judged nothing/, "所有样本都没有 $1 分数：其阈值未起作用"],
   [/(\d+) scores? of (\S+) in (\d+) groups? \((.+?)\) are too few for an interval: at least 2 groups with a weight above 0 are needed/, "$2 的 $1 个分数只分布在 $3 组（$4）中，不足以计算区间：至少需要 2 个权重大于 0 的组"],
-  [/(\d+) scores? of (\S+) are too few for an interval/, "$2 只有 $1 个分数，不足以计算区间"],
+  [/(\d+) scores? of (\S+) (?:is|are) too few for an interval/, "$2 只有 $1 个分数，不足以计算区间"],
   [/; by Holm's stricter method it would pass: /, "；按更严格的 Holm 方法则会通过："],
   [/; allowed: mode (\w+), max_drop /, "；允许：模式 $1，max_drop "],
   [/; the metric does not apply to any of their rows, left out: /, "；该指标不适用于其任何一行，未计入："],
