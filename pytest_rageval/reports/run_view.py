@@ -71,7 +71,7 @@ class RunView:
         """FAILED when a gate or a case failed, or a case could not be judged.
 
         Undecided when nothing failed and not everything ran or a gate is not decided, as in a first
-        run, which has no earlier one to be compared with; not judged with nothing to pass.
+        run, which has no earlier one to compare with; not judged when there was nothing to pass.
         """
         if self.result.is_red:
             return "FAILED"

@@ -35,6 +35,7 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.summary import reply_counts
+from pytest_rageval.stats.verdict import is_judged
 from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.text.codec import as_json, from_json, to_json
 
@@ -80,6 +81,8 @@ class SavedHead(Value, frozen=True, kw_only=True):
     scenario: SavedScenario
     run: RunInfo
     complete: bool
+    judged: bool = True
+    """Whether something could have failed the run; earlier versions did not say so."""
     counts: Counts
     metrics: Mapping[str, MetricSummary]
     weighted_score: WeightedSummary
@@ -181,6 +184,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
             "usage": run.usage,
         },
         "complete": result.complete,
+        **({} if is_judged(result) else {"judged": False}),
         "counts": result.counts,
         **({} if info.made is None else {"made": info.made}),
         **_sample(result),

@@ -29,6 +29,7 @@ from pytest_rageval.model import (
     title_of,
 )
 from pytest_rageval.results.layout import SavedHead, read_head
+from pytest_rageval.stats.verdict import is_judged
 from pytest_rageval.text.codec import from_json
 
 
@@ -76,6 +77,8 @@ class RunPoint(Value, frozen=True):
     """Which of its rows were asked: its means are then estimates over all of them."""
     made: MadeQuestions | None = None
     """How many of its questions a model wrote; None without any."""
+    judged: bool = True
+    """Whether something could have failed it; not in a scenario without gates and thresholds."""
 
     @property
     def failed(self) -> bool:
@@ -98,6 +101,7 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         definitions={column.name: column.definition for column in info.metrics},
         sample=info.sample,
         made=info.made,
+        judged=is_judged(result),
     )
 
 
@@ -209,6 +213,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         definitions=head.scenario.definitions,
         sample=head.sample,
         made=head.made,
+        judged=head.judged,
     )
 
 

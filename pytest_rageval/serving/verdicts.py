@@ -14,16 +14,21 @@ from pytest_rageval.reports.write_run import RANKING
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.codec import as_json, from_json
 
-Verdict = Literal["passed", "failed", "partial", "empty", "error"]
+Verdict = Literal["passed", "failed", "partial", "unjudged", "empty", "error"]
 
 
 def point_verdict(point: RunPoint) -> Verdict:
-    """Return the verdict of a saved run: ``passed`` only if all of it was judged."""
+    """Return the verdict of a saved run: ``passed`` only if all of it was judged.
+
+    ``unjudged``: the scenario has no gates and no thresholds.
+    """
     if point.failed:
         return "failed"
     if not (point.complete or point.counts.not_asked) or point.gates_skipped:
         return "partial"
-    return "passed" if point.counts.scored else "empty"
+    if not point.counts.scored:
+        return "empty"
+    return "passed" if point.judged else "unjudged"
 
 
 def gate_verdict(outcome: GateOutcome) -> Verdict:
@@ -34,13 +39,15 @@ def gate_verdict(outcome: GateOutcome) -> Verdict:
 def joint_verdict(verdicts: Sequence[Verdict | None]) -> Verdict | None:
     """Return the verdict of all variants of a scenario; None stands for one that never ran.
 
-    ``passed`` only if each of them is, and None if none of them ran.
+    ``passed`` only if each of them is, and None if none of them ran. One that nothing could fail
+    does not count beside others: the gate ``best`` may judge all of them.
     """
     if not any(verdicts):
         return None
     if "failed" in verdicts:
         return "failed"
-    return "passed" if set(verdicts) == {"passed"} else "partial"
+    (first, *others) = set(verdicts) - {"unjudged"} or {"unjudged"}
+    return first if not others and first in ("passed", "unjudged") else "partial"
 
 
 def run_verdict(status: int | None, saved: Sequence[Verdict | None]) -> Verdict:
@@ -55,7 +62,9 @@ def run_verdict(status: int | None, saved: Sequence[Verdict | None]) -> Verdict:
         return "empty"
     if status != 0 or not saved or None in saved:
         return "error"
-    return next((verdict for verdict in saved if verdict not in ("passed", None)), "passed")
+    judged = [verdict for verdict in saved if verdict not in ("unjudged", None)]
+    open_ones = (verdict for verdict in judged if verdict != "passed")
+    return next(open_ones, "passed" if judged else "unjudged")
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

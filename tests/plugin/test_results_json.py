@@ -122,3 +122,15 @@ def test_a_row_that_is_expected_to_fail_says_why(project: Project) -> None:
         ("tables are hard", "xfailed"),
         ("issue 41", "xfailed"),
     ]
+
+
+def test_a_run_that_nothing_could_fail_says_so(project: Project) -> None:
+    """It is not judged: whoever reads the file must not take it for passed."""
+    text = "name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n"
+    project.file("qa.rageval.yaml", text)
+    assert project.pytest().ret == pytest.ExitCode.OK
+    assert project.results("qa")["judged"] is False
+    assert "  not judged  " in "\n".join(project.pytest("--rag-history").outlines)
+    project.file("qa.rageval.yaml", f"{text}gates: {{em: 1}}\n")
+    assert project.pytest().ret == pytest.ExitCode.OK
+    assert "judged" not in project.results("qa")

@@ -119,7 +119,7 @@ def _verdict(point: RunPoint) -> str:
         return "FAILED"
     if point.gates_skipped or not (point.complete or point.counts.not_asked):
         return "undecided"
-    return "passed"
+    return "passed" if point.judged else "not judged"
 
 
 def _gates(point: RunPoint) -> str:

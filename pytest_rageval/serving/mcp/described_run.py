@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -208,7 +208,8 @@ class _Part:
     def verdict(self) -> Verdict | None:
         if self._run is None:
             return None
-        return point_verdict(point_of(self._run.view.result, self._run.head.run))
+        head = self._run.head
+        return point_verdict(replace(point_of(self._run.view.result, head.run), judged=head.judged))
 
     def whole(self, width: int) -> dict[str, Any]:
         """Return what an answer has of a run."""

@@ -25,7 +25,7 @@ Event = dict[str, Any]
 Widen = Callable[[Event], Event]
 """Makes of the event of a result, or of the ranking of variants, what the page needs."""
 
-_BAD: Final = ("", "passed", "partial", "failed", "error", "stopped")
+_BAD: Final = ("", "passed", "unjudged", "partial", "failed", "error", "stopped")
 """Verdicts from the best on; the last two are none that a saved run has."""
 _WIDENED: Final = ("result", "contest")
 

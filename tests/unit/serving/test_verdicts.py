@@ -8,7 +8,7 @@ import pytest
 
 from pytest_rageval.model import Counts, WeightedSummary
 from pytest_rageval.results.run_point import RunPoint
-from pytest_rageval.serving.verdicts import point_verdict, run_verdict
+from pytest_rageval.serving.verdicts import Verdict, joint_verdict, point_verdict, run_verdict
 from pytest_rageval.serving.web.live_runs import verdict_of
 
 COUNTS = Counts(2, 2, 2, 0, 0, 0, 0, 0, 0)
@@ -40,6 +40,11 @@ def point(
         (0, [point(skipped=1)], "partial"),
         (0, [point(), point(skipped=1)], "partial"),
         (0, [point(scored=0)], "empty"),
+        (0, [replace(point(), judged=False)], "unjudged"),
+        (0, [replace(point(), judged=False), point()], "passed"),  # a variant of two
+        (0, [replace(point(), judged=False), point(skipped=1)], "partial"),
+        (0, [replace(point(failed=1), judged=False)], "failed"),  # by a hook, or a mark
+        (0, [replace(point(complete=False), judged=False)], "partial"),
         (0, [None], "error"),
         (0, [point(), None], "error"),
         (0, [], "error"),
@@ -65,3 +70,20 @@ def test_only_a_whole_good_run_has_passed(
     events = [{"event": "result", "point": one and {"verdict": one}} for one in saved]
     shown = "error" if verdict == "empty" else verdict
     assert verdict_of(status, events) == shown
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "joint"),
+    [
+        (["unjudged", "unjudged"], "unjudged"),
+        (["unjudged", "unjudged", "passed"], "passed"),  # the gate best
+        (["unjudged", "partial"], "partial"),
+        (["unjudged", None], "partial"),
+        (["unjudged", "failed"], "failed"),
+        ([None, None], None),
+    ],
+)
+def test_variants_that_nothing_could_fail_leave_the_verdict_to_others(
+    verdicts: list[Verdict | None], joint: Verdict | None
+) -> None:
+    assert joint_verdict(verdicts) == joint

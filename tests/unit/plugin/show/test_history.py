@@ -119,6 +119,16 @@ def test_verdicts_gates_and_remarks_of_a_run() -> None:
     assert "weighted_score  █▁  0.2500..0.5000  last -0.2500" in lines
 
 
+def test_a_whole_run_is_passed_only_if_something_was_decided() -> None:
+    """A first run has nothing to be compared with; a scenario without gates has nothing to pass."""
+    first = replace(point(1, em=0.5), gates_passed=1, gates_skipped=1)
+    lines = list(history_lines([first, replace(point(2, em=0.5), judged=False)]))
+    assert [re.split("  +", line)[2:4] for line in lines[3:5]] == [
+        ["undecided", "1 of 2 undecided"],
+        ["not judged", "-"],
+    ]
+
+
 # Printed
 
 
