@@ -207,7 +207,7 @@ STRICT = Option(
     "strict",
     None,
     true_or_false,
-    "fail gates that are not decided, and judges that fail their control rows",
+    "fail gates that are not decided, and judges that do not pass their control rows",
     "gates",
 )
 SHARD = Option(

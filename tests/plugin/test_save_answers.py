@@ -230,6 +230,16 @@ def test_answers_take_the_place_of_nothing_that_the_run_reads_or_saves(
     assert not (recorded.path / "asked").exists()
 
 
+def test_answers_of_one_scenario_do_not_replace_the_rows_of_a_refused_one(online: Project) -> None:
+    """The other scenario is refused because the answers would replace its rows."""
+    text = (online.path / "qa.rageval.yaml").read_text("utf-8")
+    online.file("rb.rageval.yaml", text.replace('"qa"', '"rb"').replace("qa.jsonl", "rb.jsonl"))
+    before = online.file("rb.jsonl", (online.path / "qa.jsonl").read_text("utf-8")).read_bytes()
+    result = online.pytest("--continue-on-collection-errors", "--rag-save-answers=rb.jsonl")
+    result.stdout.fnmatch_lines(["answers NOT saved: a scenario could not be used, *"])
+    assert (online.path / "rb.jsonl").read_bytes() == before
+
+
 def test_a_merge_keeps_the_rows_of_the_scenario(recorded: Project) -> None:
     before = (recorded.path / "qa.jsonl").read_bytes()
     recorded.pytest("--rag-shard=1/1", "--rag-output=shard")

@@ -279,7 +279,7 @@ def test_samples_are_listed_in_pages_the_worst_first(tools: Tools, ran: dict[str
     assert [one["id"] for one in second["samples"]] == ["good"]
     assert "next" not in second
     by_f1 = tools.call("list_samples", run=run, outcome="failed", metric="f1")
-    assert [one["f1"] for one in by_f1["samples"]] == [0.0, 0.5]
+    assert [one["scores"] for one in by_f1["samples"]] == [{"f1": 0.0}, {"f1": 0.5}]
 
 
 def test_a_sample_is_explained_with_the_line_of_its_row(tools: Tools, ran: dict[str, Any]) -> None:

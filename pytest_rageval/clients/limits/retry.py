@@ -80,11 +80,11 @@ class Retry:
     nor do time-outs while others succeed, nor, until the first success, that a server is not there
     yet: it may be loading its model. What times out alone in flight is sent once more only: that no
     other request is in its way makes the model no faster.
-    A call ends when it has sent ``MOST_REQUESTS``, or when its waits, or the time since any call
-    succeeded, would exceed ``max_wait_s``: a server that is down costs a run that long once, not
-    once a call. So do rate limits that no wait ends: when no call that met one has succeeded for
-    ``max_wait_s``, each further one waits once, as long as it is told. A caller that is cancelled
-    cancels its request or wait.
+    A call gives up at its next failure once it has sent ``MOST_REQUESTS``, and where its waits, or
+    the time since any call succeeded, would exceed ``max_wait_s``. So a server that is down costs a
+    run ``max_wait_s`` once, not once a call. It is the same with rate limits: once no call that met
+    one has succeeded for ``max_wait_s``, each new call waits once, as long as the server says, and
+    gives up. A caller that is cancelled cancels its request or wait.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Retry:
         """Return why the call ends here, "" if it may wait and go on."""
         longest, left = self._max_wait_s, patience.left_s
         if patience.requests >= MOST_REQUESTS:
-            return f"a call sends {MOST_REQUESTS} requests at most"
+            return f"a call gives up after {MOST_REQUESTS} requests"
         if wait_s > left and error.retry_after_s and error.retry_after_s > left:
             return (
                 f"the server asks to wait {error.retry_after_s:g} s more, max_wait_s is {longest:g}"

@@ -32,10 +32,15 @@ class AnswerFile:
         self._path: Path | None = run_paths.answers
         self._written: dict[Path, str] = {}
 
-    def add(self, result: ScenarioResult) -> list[str]:
-        """Write the rows of a scenario; return remarks for the end of the run."""
+    def add(self, result: ScenarioResult, *, is_safe: bool) -> list[str]:
+        """Write the rows of a scenario; return remarks for the end of the run.
+
+        Not where it is not safe: a scenario that could not be used may read that file.
+        """
         if self._path is None:
             return []
+        if not is_safe:
+            return ["answers NOT saved: a scenario could not be used, and may read the file"]
         info = result.info
         path = of_variant(self._path, info.variant)
         shown = self._run_paths.shown(path)
@@ -269,15 +274,24 @@ class RunFiles:
         """Return the remarks about the files of a scenario."""
         return self._remarks.get(info.nodeid, ())
 
-    def write(self, result: ScenarioResult, all_results: Sequence[ScenarioResult]) -> None:
-        """Write the run folder of a scenario, its answers, and its line in the history."""
+    def write(
+        self,
+        result: ScenarioResult,
+        all_results: Sequence[ScenarioResult],
+        *,
+        is_usable: bool = True,
+    ) -> None:
+        """Write the run folder of a scenario, its answers, and its line in the history.
+
+        ``is_usable``: whether all scenarios could be used.
+        """
         info, settings, run = result.info, self._settings, self._run_info(result)
         output, root = settings.run_paths.run_base(info.output_dir), settings.run_paths.root
         try:
             folder: Path | str = write_run(result, run, root, output, settings.reports)
         except OSError as error:
             folder = f"not written: {error}"
-        self.remark(info, self._answers.add(result))
+        self.remark(info, self._answers.add(result, is_safe=is_usable))
         self.remark(info, self.publisher.add(result, run, folder))
         if settings.keep is not None and isinstance(folder, Path):
             self.remark(info, self._without_old(info, folder, settings.keep, all_results))

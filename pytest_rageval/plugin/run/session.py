@@ -363,7 +363,7 @@ class RagevalSession:
         with garbage_kept():
             for result in self._summarized:
                 if self._results.ran(result):
-                    self._files.write(result, self._summarized)
+                    self._files.write(result, self._summarized, is_usable=not self._refusals)
             self._contests.write()
         self._files.publisher.finish(self._contests.found)
 

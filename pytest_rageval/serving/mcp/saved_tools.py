@@ -86,7 +86,7 @@ def listed_samples(path: Path, shown: str, request: SamplesArguments) -> str:
     rows = [row_of(sample, run.view, _WHY) for sample in page]
     if request.metric is not None:
         for row, sample in zip(rows, page, strict=True):
-            row[request.metric] = rounded(score_of(sample, request.metric))
+            row["scores"] = {request.metric: rounded(score_of(sample, request.metric))}
     return paged({"run": shown}, "samples", rows, request.offset, len(samples))
 
 

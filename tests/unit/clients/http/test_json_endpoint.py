@@ -151,7 +151,7 @@ def test_what_a_call_is_asked_again_for_counts_with_its_rate_limits(
         return await chat.complete([Message("user", "Well?")], accept=float)
 
     server.then(*["429"] * 5, "ok", *["429"] * 4, "ok", *["429"] * 50)
-    with pytest.raises(ClientError, match="a call sends 12 requests at most"):
+    with pytest.raises(ClientError, match="a call gives up after 12 requests"):
         within(work)
     assert len(server.chats) == 12
 

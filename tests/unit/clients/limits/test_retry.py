@@ -115,7 +115,7 @@ def test_a_server_cannot_make_us_ask_faster(
 def test_a_call_sends_twelve_requests_at_most(retries: int) -> None:
     """[R1] Whatever it may wait, and whatever else fails between the rate limits."""
     course = Course(*rate_limits(50, 0.0), max_wait_s=1e6, retries=retries)
-    assert str(course.fails()) == "full (12 attempts; a call sends 12 requests at most)"
+    assert str(course.fails()) == "full (12 attempts; a call gives up after 12 requests)"
     course = Course(*server_errors(50), max_wait_s=1e6, retries=20)
     assert course.fails().attempts == 12
 
@@ -202,7 +202,7 @@ def test_a_request_that_was_lost_in_a_queue_is_no_failure_but_one_of_twelve() ->
     course = Course(*lost[:10], "yes", *lost, retries=0)
     assert course.run() == "yes"
     assert course.waits == [0.0] * 10
-    assert str(course.fails()) == "late (12 attempts; a call sends 12 requests at most)"
+    assert str(course.fails()) == "late (12 attempts; a call gives up after 12 requests)"
 
 
 def test_a_success_ends_the_outage() -> None:
