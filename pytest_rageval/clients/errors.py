@@ -136,5 +136,9 @@ class LocalModelError(ClientError):
 class AskAgain(Exception):  # noqa: N818  (a signal between a provider and the retry loop)
     """The provider has learnt what this server accepts: send the request again at once.
 
-    It never leaves this layer.
+    It never leaves this layer: ``refused`` is what is raised where no lesson helps.
     """
+
+    def __init__(self, refused: ClientError) -> None:
+        super().__init__(str(refused))
+        self.refused = refused

@@ -26,7 +26,7 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def is_nan(value: Any) -> bool:
+def is_nan_text(value: Any) -> bool:
     """Return whether ``value`` is the text NaN, as in tables."""
     return isinstance(value, str) and value.strip().lower() == "nan"
 
@@ -47,7 +47,7 @@ _FALSE_WORDS = frozenset(
 
 
 def read_mark(name: str, value: Any) -> str | None:
-    """Return the reason in a ``skip`` or ``xfail`` column, None if it is false."""
+    """Return the reason in a ``skip`` or ``xfail`` column: "" for a bare yes, None for a no."""
     if value is False:
         return None
     text = "" if value is True else plain_text(name, value).strip()
@@ -186,7 +186,7 @@ def _as_source(text: str) -> Iterator[str]:
     Numpy leaves it out. Raises ValueError, or LookupError, for what is no single value.
     """
     calls: list[bool] = []
-    """Of each bracket that is open, whether a name stands before it."""
+    """Of each bracket that is open, whether it holds the arguments of a call."""
     before, at = "", 0
     while at < len(text):
         found = _TOKEN.match(text, at)
@@ -200,8 +200,11 @@ def _as_source(text: str) -> Iterator[str]:
             raise ValueError("more than one value")
         if kind == "open":
             calls.append(is_call)
-        is_tuple = kind == "close" and not calls.pop() and part == ")" and before in _ENDS_VALUE
-        if len(calls) + (kind == "name") > MAX_DEPTH + 1:  # a constant counts as well
+        ends_call = kind == "close" and calls.pop()
+        # ("a") is a list of one text here: Python wants a comma for that.
+        is_tuple = part == ")" and not ends_call and before in _ENDS_VALUE
+        # Names such as nan are one level more in Python's tree.
+        if len(calls) + (kind == "name") > MAX_DEPTH + 1:
             raise LimitError(TOO_DEEP_TO_READ)
         yield "," if is_next or is_tuple else ""
         yield repr(_text(part)) if kind == "text" else part.replace("<NA>", "None")
@@ -247,7 +250,7 @@ def _text(literal: str) -> Any:
     return ast.literal_eval(literal.replace("\n", "\\n"))
 
 
-# The keys of retrieval systems for the text of a passage.
+# The keys of retrieval systems for the text of a passage, and for its document: the first found.
 PASSAGE_KEYS = ("text", "contents", "content", "page_content", "passage")
 DOCUMENT_KEYS = ("doc_name", "source", "file_name", "document", "title")
 
@@ -270,7 +273,7 @@ def parse_contexts(value: Any) -> tuple[str, ...]:
 def contexts_and_docs(
     value: Any, *, keeps_places: bool = False
 ) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
-    """Return the texts of the contexts, and their documents if any of them names one.
+    """Return the texts of the contexts, and their documents: None if no context names one.
 
     Blank ones are left out, unless their places count: ``[2]`` must not become another one.
     """
@@ -299,7 +302,7 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
     Where places count, those of a list that has any text keep theirs.
     """
     if isinstance(value, str):
-        if is_nan(value):
+        if is_nan_text(value):
             return []
         spelled = list_in_text(value)
         keeps_places &= spelled is not None

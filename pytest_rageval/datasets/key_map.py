@@ -14,7 +14,7 @@ from pytest_rageval.datasets.cells import (
     BadValueError,
     contexts_and_docs,
     is_missing,
-    is_nan,
+    is_nan_text,
     list_in_text,
     parse_contexts,
     plain_text,
@@ -351,7 +351,7 @@ def _sample(
     found: dict[str, Any] = {}
     aliases = values.pop(ALIASES, None)
     for name, value in values.items():
-        if name in _CONTEXTS and is_nan(value):
+        if name in _CONTEXTS and is_nan_text(value):
             continue
         if name == "contexts":
             texts, docs = contexts_and_docs(value, keeps_places=keeps_places)

@@ -167,21 +167,22 @@ class QuantileSpec(BoundSpec):
     # Keys beside it may be numbers in YAML, which some validators cannot search.
     model_config = ConfigDict(json_schema_extra={"patternProperties": {}})
 
-    q: Share = Field(description="the share of samples that may be lower")
+    q: Share = Field(description="the share of samples whose scores lie below the quantile")
 
 
 def _by_share(value: Any, read: Callable[[Any], dict[float, BoundSpec]]) -> dict[float, BoundSpec]:
-    """Return the bounds by share; in a mapping with ``q``, the other keys are one bound."""
+    """Return the bounds by share, from ``{0.1: 0.3}`` or from ``{q: 0.1, min: 0.3}``."""
     value = without_own_keys(value)
     if isinstance(value, Mapping) and "q" in value:
         value = {str(value["q"]): {key: part for key, part in value.items() if key != "q"}}
     bounds = read(value)
-    names = {f"{q:g}" for q in bounds}
+    names = {f"{q:g}" for q in bounds}  # 0.1 and "0.10" are one
     if len(names) < len(value):
         raise ValueError(f"a quantile is named twice; there are {', '.join(sorted(names))}")
     return bounds
 
 
+# In a scenario's JSON schema, `q` belongs to the other form alone.
 _SeveralQuantiles = Annotated[
     dict[Share, BoundSpec], Field(min_length=1, json_schema_extra={"properties": {"q": False}})
 ]

@@ -35,12 +35,13 @@ _MOST_LESSONS = 5  # how often one request may be changed before it suits a serv
 
 
 class Patience:
-    """What one call may still spend: seconds of waiting, and requests."""
+    """What one call has spent, and may still spend: seconds of waiting, and requests."""
 
     def __init__(self, max_wait_s: float) -> None:
         self.max_wait_s = self.left_s = max_wait_s
         self.requests = 0
-        self.alone = 0
+        """How many it has sent, but for those to a server that was still starting."""
+        self.timed_out_alone = 0
         """How many requests timed out though no other one was in flight."""
         self.is_lost = False
         """Whether the last request was lost in a queue of the server: the next one goes first."""
@@ -121,13 +122,13 @@ class Retry:
                 is_starting = self._is_starting(error)
                 self.waiting = f"{self._max_wait_s:g} s for {error.message}" if is_starting else ""
                 patience.is_lost = isinstance(error, CallTimeoutError) and not error.counts
-                patience.alone += isinstance(error, CallTimeoutError) and error.is_alone
+                patience.timed_out_alone += isinstance(error, CallTimeoutError) and error.is_alone
                 patience.requests -= is_starting
                 failures += error.counts and not is_starting
                 limited += isinstance(error, RateLimitError)
                 error.attempts = attempts
                 hopeless = self._noted_outage(error)
-                is_last = failures > self._retries or patience.alone >= MOST_ALONE
+                is_last = failures > self._retries or patience.timed_out_alone >= MOST_ALONE
                 if not error.is_transient or (is_last and not error.last_resort()):
                     raise
                 # A server that starts is there all at once: it is looked for every few seconds. A
@@ -148,14 +149,15 @@ class Retry:
 
     async def _adapted(self, attempt: Callable[[], Awaitable[T]], patience: Patience) -> T:
         """Send a request again at once while its provider learns what the server accepts."""
-        for _ in range(_MOST_LESSONS):
+        lessons = 0
+        while True:
             patience.requests += 1
             try:
                 return await attempt()
-            except AskAgain:
-                continue
-        patience.requests += 1
-        return await attempt()
+            except AskAgain as lesson:
+                lessons += 1
+                if lessons > _MOST_LESSONS:
+                    raise lesson.refused from lesson
 
     def _is_starting(self, error: ClientError) -> bool:
         """Return whether a server may not be there yet; who wants no retries does not wait."""

@@ -58,12 +58,12 @@ class OpenAIChat:
         except (BadRequestError, ServerError) as error:
             if request.schema is not None:
                 if self._forms.steps_down(form, error):
-                    raise AskAgain from error
+                    raise AskAgain(error) from error
                 self._may_be_the_form(form, error)
             if tokens_name in body and (
                 self._renames_tokens(tokens_name, error) or self._drops_limit(error)
             ):
-                raise AskAgain from error
+                raise AskAgain(error) from error
             raise
         if request.schema is not None:
             self._forms.works()
@@ -160,7 +160,7 @@ class OpenAIEmbeddings:
         except BadRequestError as error:
             if tried and ("encoding_format" in error.names or "base64" in error.names):
                 self._has_base64 = False
-                raise AskAgain from error
+                raise AskAgain(error) from error
             raise
         counts = stated_tokens(answer, "prompt_tokens", "completion_tokens")
         usage = usage_of(counts, texts, "")

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow
-from pytest_rageval.datasets.cells import PASSAGE_KEYS, is_missing, is_nan, value_or_text
+from pytest_rageval.datasets.cells import PASSAGE_KEYS, is_missing, is_nan_text, value_or_text
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, LIKELY_NAMES
 from pytest_rageval.text.json_value import LostPathError, path_in
@@ -256,7 +256,7 @@ def _cell_at(row: Mapping[str, Any], name: str) -> Any:
 def _cell(value: Any) -> Any:
     """Return the cell, None for a blank one; the list or object that a text spells."""
     if isinstance(value, str):
-        if not value.strip() or is_nan(value):
+        if not value.strip() or is_nan_text(value):
             return None
         return value_or_text(value)
     return None if is_missing(value) or value in ([], {}) else value

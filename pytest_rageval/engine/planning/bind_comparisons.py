@@ -39,13 +39,15 @@ def _metrics_of(
 
 
 def _test_of(binding: Binding, spec: CompareSpec, path: YamlPath) -> SignificanceTest:
-    whole = carried_over(spec, SignificanceTest, looks=1)
+    """Return the test of one run of the ``looks`` that share its alpha."""
+    of_one_look = carried_over(spec, SignificanceTest, looks=1)
+    # Without a list all metrics are compared, and their weighted score.
+    tests = len(spec.metrics) or len(binding.scenario.metrics) + 1
     try:
-        tests = len(spec.metrics) or len(binding.scenario.metrics) + 1
-        return over_looks(whole, spec.looks, tests)
-    except ValueError as error:
+        return over_looks(of_one_look, spec.looks, tests)
+    except ValueError as error:  # its message begins with the key, "looks"
         binding.problem(f"{_key(path)}.{error}", *path, "looks")
-        return whole
+        return of_one_look
 
 
 def _key(path: YamlPath) -> str:

@@ -83,8 +83,9 @@ class Binding(Struct):
         That problem is reported; a second one would mislead.
         """
         if "metrics" in self.loaded.positions or not self.scenario.metrics:
+            # The whole list was refused: only its source tells what it names.
             listed = str(self.loaded.tree.data.get("metrics"))
-            return written in listed or _label(written, self.known_metrics) is not None
+            return written in listed or _known_label(written, self.known_metrics) is not None
         return bool(self.problems) and any(
             written in (spec.name, spec.metric, spec.attribute) for spec in self.scenario.metrics
         )
@@ -100,7 +101,7 @@ class Binding(Struct):
                 continue
             if name is None:
                 message = unknown_name("metric", written, names)
-                if _label(written, self.known_metrics) is not None:
+                if _known_label(written, self.known_metrics) is not None:
                     message = f"metric {written!r} is not among the scenario's metrics"
                 self.problem(f"{section}: {message}", section, written)
             elif name in resolved:
@@ -125,17 +126,20 @@ def resolve_metric(
     """Return the one of the scenario's metric ``names`` that a name or alias refers to."""
     if written in names:
         return written
-    label = _label(written, known)
+    label = _known_label(written, known)
     return label if label in names else None
 
 
 def metric_name(written: str, known: Registry[MetricDefinition]) -> str:
     """Return what results call a metric that is ``written`` so; other names as they are."""
-    return _label(written, known) or written
+    return _known_label(written, known) or written
 
 
-def _label(written: str, known: Registry[MetricDefinition]) -> str | None:
-    """Return what a metric that is ``written`` so is called when it has no name of its own."""
+def _known_label(written: str, known: Registry[MetricDefinition]) -> str | None:
+    """Return what the results call the metric that is ``written`` so, None if there is none.
+
+    That is its name where an alias is written, or that of a notation, as ``ndcg@10``.
+    """
     canonical = known.canonical(written)
     if canonical is not None:
         return canonical

@@ -36,9 +36,9 @@ class ScoreReuse:
 
 
 def preload(plan: Plan, run: RunSettings) -> None:
-    """Begin to load what the target, the models and the judged metrics need.
+    """Begin to import what the target, the models and the judged metrics need, in the background.
 
-    A metric that has no score in the cache needs its package for sure; others may not.
+    A metric's package only where none of its scores is cached: it is needed for sure then.
     """
     if plan.target is not None and plan.target.preload is not None and run.cache_mode != "replay":
         in_background(plan.target.preload)
@@ -54,7 +54,7 @@ def preload(plan: Plan, run: RunSettings) -> None:
 
 
 def _definitions(plan: Plan) -> dict[str, str]:
-    """Return what makes up the scores of each metric that may keep them, as a digest."""
+    """Return, of each metric that may keep its scores, the digest of all that they follow from."""
     from pytest_rageval.clients.score_cache import define
 
     models, found = plan.models, {}

@@ -31,13 +31,17 @@ from pytest_rageval.serving.saved_runs import StoredRun, compare_saved, read_run
 from pytest_rageval.stats.verdict import badness, score_of
 from pytest_rageval.stats.weights import is_scored
 
+# How many of each an answer shows; it says how many more there are.
 _PAGE: Final = 20
 _TEXTS: Final = 5
 _STATEMENTS: Final = 12
 _SOURCES: Final = 6
-_FULL_TOKENS: Final = 8000
-_WHY: Final = 150
 _REMARKS: Final = 10
+
+_FULL_TOKENS: Final = 8000
+"""The longest answer to ``full: true``."""
+_WHY: Final = 150
+"""How many characters a sample in a list has to say why it failed."""
 
 _RUN = Field(
     description="scenario/run; run may be an id, its beginning, latest, previous, or a baseline"
@@ -91,7 +95,7 @@ def listed_samples(path: Path, shown: str, request: SamplesArguments) -> str:
 
 
 def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:
-    """Return a key that sorts samples by a metric, the worst first, unscored ones at the end."""
+    """Return a key that sorts samples by a metric: whether unscored, how good in [0, 1], place."""
     columns = {column.name: column for column in run.plan.info.metrics}
     pick("metric", metric, [*columns, WEIGHTED_SCORE])
 
@@ -108,6 +112,7 @@ def explained_sample(root: Path, path: Path, shown: str, request: ExplainArgumen
     """Return what is known of a sample; the place of its row is relative to ``root``."""
     run = read_run(path)
     samples = {sample.sample_id: sample for sample in run.samples}
+    # An id out of a list may be cut: "its beginning… (12 more)".
     wanted = request.id if request.id in samples else request.id.rpartition("… (")[0] or request.id
     sample = samples[pick("sample", wanted, list(samples), begins=True)]
     place = row_place(root, path, run.head.scenario, sample.sample_id)
@@ -160,14 +165,15 @@ def _supported(sample: SampleResult, width: int) -> list[Any] | None:
     names = [_source_name(source, width) for source in table["sources"]]
     rows = list(zip(table["statements"], table["cells"], strict=False))
     rows.sort(key=lambda row: not row[0]["lost"] and all(map(_is_full, filter(None, row[1]))))
-    shown: list[Any] = [_row(*row, names, width) for row in rows[:_STATEMENTS]]
+    shown: list[Any] = [_statement(*row, names, width) for row in rows[:_STATEMENTS]]
     more = len(rows) - _STATEMENTS
     return [*shown, f"… {more} more"] if more > 0 else shown
 
 
-def _row(
+def _statement(
     statement: Mapping[str, Any], cells: Sequence[Any], names: Sequence[str], width: int
 ) -> dict[str, Any]:
+    """Return a statement of a support table, with what the sources (``names``) say of it."""
     said = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell is not None]
     said.sort(key=lambda one: not _is_full(one[1]))  # what supports it is never among the rest
     return {

@@ -232,7 +232,7 @@ def _json_values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]
     with file.open(is_whole=True) as stream:
         text = file.decode(stream.read())
     decoder = json.JSONDecoder()
-    at, line, counted = _skipped(text, 0), 1, 0
+    at, line, counted = _after_blanks(text, 0), 1, 0
     while at < len(text):
         line += text.count("\n", counted, at)
         counted = at
@@ -242,10 +242,10 @@ def _json_values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]
         except (ValueError, LimitError) as error:
             end = _next_document(text, at)
             yield _broken(text, at, end, line, error)
-        at = _skipped(text, end)
+        at = _after_blanks(text, end)
 
 
-def _skipped(text: str, at: int) -> int:
+def _after_blanks(text: str, at: int) -> int:
     """Return the position after blanks, and commas, which some tools write between objects."""
     while at < len(text) and text[at] in " \t\r\n,\ufeff":
         at += 1

@@ -286,9 +286,17 @@ def test_a_call_that_would_be_taken_after_its_wait_is_not_given_up_before() -> N
 
 
 def test_a_request_put_differently_is_sent_at_once_and_is_no_failure() -> None:
-    course = Course(AskAgain(), AskAgain(), "yes", retries=0)
+    refused = ServerError("no such parameter")
+    course = Course(AskAgain(refused), AskAgain(refused), "yes", retries=0)
     assert course.run() == "yes"
     assert course.waits == []
+
+
+def test_a_request_that_no_change_suits_fails_with_what_the_server_said() -> None:
+    """Six ways to put it are more than any provider has: what comes back is no signal of ours."""
+    course = Course(*[AskAgain(ServerError(f"no {at}")) for at in range(9)], retries=0)
+    assert str(course.fails()) == "no 5"
+    assert len(course.ends) == 3
 
 
 def test_cancelling_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
