@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html.entities import html5
 from typing import Final
@@ -124,11 +125,15 @@ class Redactor:
     A secret is found verbatim and in any chain of a few encodings: JSON, percent-encoding, HTML, a
     Python repr, blanks as ``+``, line breaks as blanks, in whatever case. Secret and text are
     compared in a normal form, in which all of these are decoded: what was encoded how, and in which
-    order, does not matter. Texts shorter than ``SHORTEST_SECRET`` are not removed.
+    order, does not matter. So are its letters in base64, as in ``Authorization: Basic``. Texts
+    shorter than ``SHORTEST_SECRET`` are not removed.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = {_bare(secret) for secret in secrets}
+        bare = {_bare(secret) for secret in secrets}
+        plain = [secret for secret in bare if len(secret) >= SHORTEST_SECRET]
+        self._count = len(plain)
+        known = {*plain, *(coded for secret in plain for coded in _in_base64(secret))}
         # The longest first: one may contain another.
         long = (secret for secret in known if len(secret) >= SHORTEST_SECRET)
         ordered = sorted(long, key=len, reverse=True)
@@ -155,7 +160,7 @@ class Redactor:
         return text
 
     def __repr__(self) -> str:
-        return f"Redactor({len(self._secrets)} secrets)"
+        return f"Redactor({self._count} secrets)"
 
 
 _SCHEMES = ("bearer", "basic", "token")
@@ -165,6 +170,19 @@ def _bare(secret: str) -> str:
     """Return a secret without surrounding blanks and the scheme of an Authorization header."""
     scheme, _, rest = secret.partition(" ")
     return (rest if scheme.lower() in _SCHEMES else secret).strip()
+
+
+def _in_base64(secret: str) -> Iterator[str]:
+    """Yield the letters that stand for a secret in base64, wherever it begins among other bytes.
+
+    Letters that share bits with a neighbour are left out.
+    """
+    raw = secret.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        coded = b64encode(bytes(before) + raw).decode()
+        letters = coded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+        yield letters
+        yield letters.replace("+", "-").replace("/", "_")
 
 
 def query_secrets(query: str) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -137,6 +139,20 @@ def test_a_key_is_found_without_its_scheme(scheme: str) -> None:
     """[R5] A server may repeat the key alone; the scheme is no secret."""
     redacted = Redactor([f"{scheme} planted-key"])
     assert redacted(f"{scheme} planted-key, planted-key") == f"{scheme} ***, ***"
+
+
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "u", "us", "user:", "user名:"])
+def test_a_secret_is_taken_out_of_base64(before: str, encode: Callable[[bytes], bytes]) -> None:
+    """[R5] A server that repeats ``Authorization: Basic``: no byte of the key is left whole."""
+    secret = "planted>>>key???4711"
+    coded = encode(f"{before}{secret}:x".encode()).decode()
+    found = Redactor([secret])(f"401 for Basic {coded}, sorry")
+    assert found.startswith("401 for Basic ")
+    assert found.endswith(", sorry")
+    left = found.removeprefix("401 for Basic ").removesuffix(", sorry").split("***")
+    assert len(left) == 2
+    assert sum(map(len, left)) <= len(coded) - 26
 
 
 def test_what_is_around_a_secret_and_what_is_short_stays() -> None:
