@@ -19,7 +19,7 @@ gates: {weighted_score: 0.01}
 _EVALUATE = """\
 from pytest_rageval import evaluate
 result = evaluate("million.rageval.yaml", write_to="evaluated")
-assert len(result.samples) == 1_000_000 and result.passed
+assert len(result.samples) == 1_000_000 and not result.is_red
 """
 
 
