@@ -35,9 +35,8 @@ def page(folder: Path, repeat: int) -> None:
     if find_spec("playwright") is None:
         sys.stdout.write("page: skipped, needs pip install playwright\n")
         return
+    from chromium import launch_chromium
     from playwright.sync_api import sync_playwright
-
-    from tests.fakes.chromium import launch_chromium
 
     with sync_playwright() as playwright:
         browser = launch_chromium(playwright)

@@ -14,15 +14,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chromium import launch_chromium
+from labelled_result import labelled_result
 from playwright.sync_api import sync_playwright
+from web_client import served
 
 from pytest_rageval.model import RunInfo
 from pytest_rageval.reports.base import RunFolder, write_atomically
 from pytest_rageval.reports.html import write_page
 from pytest_rageval.reports.labels.label_sheet import LabelRow, LabelSheet
-from tests.fakes.chromium import launch_chromium
-from tests.fakes.labelled_result import labelled_result
-from tests.fakes.web_client import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.fakes.scripted_models import ScriptedJudge
+from scripted_models import ScriptedJudge
 
 Look = Callable[[str, tuple[str, ...]], Any]
 """From a statement and the parts of a source to a level, or [level, reason], or None: no reply."""

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from tests.fakes.fake_openai import FakeOpenAI, prompt_of
+from fake_openai import FakeOpenAI, prompt_of
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from claim_tables import source_of, statements_of
+from fake_judge import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_models import ScriptedJudge
+from table_judge import table_judge
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
@@ -29,8 +31,6 @@ from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.text.citations import CitationRule, strip_citations
 from pytest_rageval.text.refusals import kind_of
 from pytest_rageval.text.sentences import split_sentences
-from tests.fakes.fake_judge import share
-from tests.fakes.table_judge import table_judge
 
 SCENARIO = """
 name: door

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from scripted_models import ScriptedJudge
+from table_judge import Look, asked, table_judge
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
@@ -25,7 +26,6 @@ from pytest_rageval.metrics.support.table import (
     context,
 )
 from pytest_rageval.model import SUPPORT, Sample, SampleResult
-from tests.fakes.table_judge import Look, asked, table_judge
 
 SCENARIO = """
 name: s

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from scripted_models import ScriptedJudge
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
@@ -16,7 +17,6 @@ from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.support.prompts import cells_prompt
 from pytest_rageval.model import EMPTY_ANSWER, SUPPORT, Sample, SampleResult
-from tests.fakes.scripted_models import ScriptedJudge
 
 PlanOf = Callable[..., Plan]
 NUGGETS = (

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from decided_result import decided as decided_run
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.gates.base import make_gates
@@ -37,7 +38,6 @@ from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.assemble import TextPool, embedded_json, longest_that_fits
 from pytest_rageval.reports.page.pages import VARIANT_SCRIPTS
 from pytest_rageval.reports.write_run import write_run
-from tests.fakes.decided_result import decided as decided_run
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 Result = Callable[..., ScenarioResult]

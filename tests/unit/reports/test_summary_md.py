@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from decided_result import decided
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
@@ -25,7 +26,6 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.summary_md import summary_text, verdict_text
-from tests.fakes.decided_result import decided
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 Made = Callable[..., ScenarioResult]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from decided_result import decided
 
 from pytest_rageval.model import (
     NOT_ASKED,
@@ -27,7 +28,6 @@ from pytest_rageval.reports.what_is_wrong import (
     lowest,
     variant_errors,
 )
-from tests.fakes.decided_result import decided
 
 Run = Callable[..., ScenarioResult]
 Made = Callable[..., ScenarioResult]
