@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -303,17 +305,26 @@ class ReplyReader:
         return {name: part for name, part in value.items() if name not in used}
 
     def _streamed(self, events: Iterator[Any]) -> Answer:
-        """Return the answer, joined from its parts; of other fields, the last value counts."""
-        text, found = [], {}
-        for event in events:
-            text.append(self._part(event))
-            if isinstance(event, dict):
-                found.update(self._other_fields(event))
-        if not text:
-            raise TargetError("replied a stream without any event")
-        return answer_of({**found, "answer": "".join(text)})
+        """Return the answer, joined from its parts; of other fields, the last value counts.
 
-    def _part(self, event: Any) -> str:
+        Raises TargetError for a stream that tells of an error: what came before it is half an
+        answer.
+        """
+        parts, found, is_empty = [], {}, True
+        for event in events:
+            is_empty = False
+            if isinstance(event, dict):
+                _refuse_error(event)
+                found.update(self._other_fields(event))
+            part = self._part(event)
+            parts += [] if part is None else [part]
+        if not parts:
+            what = "without any event" if is_empty else "in which no event has an answer"
+            raise TargetError(f"replied a stream {what}")
+        return answer_of({**found, "answer": _whole(parts)})
+
+    def _part(self, event: Any) -> str | None:
+        """Return what an event has of the answer, None if it has no place for one."""
         if isinstance(event, str):
             return event
         own = self._paths.get("answer")
@@ -325,7 +336,7 @@ class ReplyReader:
                 continue
             if isinstance(part, str):
                 return part
-        return ""
+        return None
 
     def _other_fields(self, event: dict[str, Any]) -> dict[str, Any]:
         """Return the other fields of an event, without those that are null."""
@@ -334,6 +345,23 @@ class ReplyReader:
             own = self._paths.get(name)
             found[name] = _first_of(aliases if own is None else (own,), event)
         return {name: part for name, part in found.items() if part is not None}
+
+
+def _refuse_error(event: dict[str, Any]) -> None:
+    """Raise TargetError for an event that is an error."""
+    said = event.get("error") or (event if event.get("type") == "error" else None)
+    if said:
+        raise TargetError(f"its stream breaks off with an error: {shorten(str(said), 200)}")
+
+
+def _whole(parts: Sequence[str]) -> str:
+    """Return the answer of a stream; some repeat all that came before, at the end or each time."""
+    said = [part for part in parts if part.strip()]
+    if len(said) > 2 and said[-1].strip() == "".join(parts[: parts.index(said[-1])]).strip():
+        return said[-1]
+    if len(said) > 2 and all(part.startswith(before) for before, part in pairwise(said)):
+        return said[-1]
+    return "".join(parts)
 
 
 _ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
@@ -401,15 +429,22 @@ def _read(text: str) -> Any:
 
 
 def events_of(text: str) -> Iterator[Any]:
-    """Yield the data of server-sent events, parsed where they are JSON objects or texts."""
+    """Yield the data of server-sent events, parsed where they are JSON objects or texts.
+
+    Raises TargetError for an event of the type error, and for an object of JSON that is cut off.
+    """
     for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
         lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]
         data = "\n".join(line.removeprefix(" ") for line in lines)
         if not lines or data.strip() == "[DONE]":
             continue
+        if re.search(r"(?m)^event: *error *$", block):
+            _refuse_error({"error": data or "no words about it"})
         try:
             value = _read(data)
         except ValueError:
+            if re.match(r'\s*\{\s*"', data):
+                raise TargetError("replied a stream with broken JSON") from None
             value = data
         yield value if isinstance(value, dict | str) else data
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from pytest_rageval.text.evidence import content_words
-from pytest_rageval.text.reply import find_objects
+from pytest_rageval.text.reply_text import objects_in
 from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _LEAST_WORDS: Final = 5
@@ -62,7 +62,8 @@ def examples_in(prompt: str, *, has_inputs: bool = False) -> Examples:
 
     With ``has_inputs``, the first and every other one of them is the input of an example.
     """
-    objects = [part for part in find_objects(prompt) if "properties" not in part]
+    found = (found.value for found in objects_in(prompt))
+    objects = [part for part in found if "properties" not in part]
     if not has_inputs:
         return Examples.of(objects)
     pairs = zip_longest(objects[::2], objects[1::2], fillvalue=())

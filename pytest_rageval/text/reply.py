@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from pytest_rageval.text.phrases import phrases_in
@@ -34,7 +35,7 @@ __all__ = [
 
 
 def find_objects(text: str) -> list[dict[str, Any]]:
-    """Return the complete JSON objects of a reply, those in fences before others, each once.
+    """Return the complete JSON objects of a reply in their order, each once: where it stands last.
 
     Almost-JSON is accepted: single quotes, trailing commas, keys without quotes, Python's
     constants. NaN becomes None. Objects inside another one are part of it. One that is nested too
@@ -44,13 +45,15 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     [{'verdict': 1}]
     """
     text = strip_thinking(text)
-    fenced = re.findall(r"(?s)```[a-zA-Z]*\n?(.*?)```", text)
+    placed = [(found.start, found.value) for found in objects_in(text)]
+    # A brace before a fence may keep what is in it from being seen.
+    for fence in re.finditer(r"(?s)```[a-zA-Z]*\n?(.*?)```", text):
+        placed += [(fence.start(1) + found.start, found.value) for found in objects_in(fence[1])]
     objects: list[dict[str, Any]] = []
-    for part in (*fenced, text):
-        for found in objects_in(part):
-            if found.value not in objects:
-                objects.append(found.value)
-    return objects
+    for _, value in sorted(placed, key=itemgetter(0), reverse=True):
+        if value not in objects:
+            objects.append(value)
+    return objects[::-1]
 
 
 def stated(name: str, text: str) -> list[Any]:

@@ -26,6 +26,8 @@ def read_score(text: str, low: float, high: float) -> float:
     >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
     (4.0, 3.5)
     """
+    if re.search(_CUT_OFF, text):
+        raise UnreadableReplyError("its JSON has no end, and its number may have none")
     lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
     claims = _strongest(list(_claims(lines)), lines, low, high)
     if not claims:
@@ -117,6 +119,10 @@ _SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 
 
+_CUT_OFF = r"\{[^{}]*[:：]\s*[\"'“]?[-\d.]+\Z"
+"""JSON that ends in a number: 8 may be the beginning of 80."""
+
+
 class _Rank(IntEnum):
     """How explicitly a score is stated, the most explicit way first."""
 
@@ -181,8 +187,16 @@ def _claims(lines: str) -> Iterator[_Claim]:
             near = lines[max(0, match.start() - 200) : match.start()]
             before = re.split(r"[\n.;!?。\d]", near)[-1]  # the beginning of its sentence
             lead = match[0][: match.start("value") - match.start()]
+            if _is_doubted(lead, lines[match.end() : match.end() + 30]):
+                continue
             if rank < _Rank.PHRASED or not _is_supposed(before + lead):
                 yield _claim(_promoted(rank, before, lead), match.groupdict())
+
+
+def _is_doubted(lead: str, after: str) -> bool:
+    """Return whether what stands around a number takes it back, or makes it a bound."""
+    is_bound = lead.endswith("<") and not after.startswith(">")
+    return is_bound or re.match(_PHRASES["doubted"][0], after) is not None
 
 
 def _is_supposed(before: str) -> bool:

@@ -124,8 +124,9 @@ def _leaves(value: Any, label: str) -> Iterator[tuple[str, bool]]:
         for part in value:
             yield from _leaves(part, label)
     elif isinstance(value, str):
-        # One line without tags, so that all of it is the value of this label.
-        line = " ".join(re.sub(r"[<>|\\]", " ", value).split())
+        # One line without tags, so that all of it is the value of this label; <5 is no 5.
+        bound = re.sub(r"<\s*(?=\d[^>]*$)", "below ", value)
+        line = " ".join(re.sub(r"[<>|\\]", " ", bound).split())
         yield f"{label}: {line}", len(line) > _PROSE
     else:
         yield f"{label}: {'null' if value is None else value}", False

@@ -36,7 +36,12 @@ from pytest_rageval.clients.settings import ClientSettings, ReplyForm
 
 _ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in the completion")
 
-_FINISH: Mapping[str, FinishReason] = {"length": "length", "content_filter": "refused"}
+_FINISH: Mapping[str, FinishReason] = {
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    **dict.fromkeys(("content_filter", "safety", "recitation", "refusal"), "refused"),
+}
+_BROKEN_OFF = ("error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled")
+"""What servers and gateways say of a reply that they did not bring to its end."""
 
 
 class OpenAIChat:
@@ -122,18 +127,20 @@ class OpenAIChat:
             message = choice["message"]
             text = _text(message.get("content"))
             refusal = message.get("refusal")
-            finish = _FINISH.get(str(choice.get("finish_reason")), "stop")
+            reason = str(choice.get("finish_reason")).lower()
         except (KeyError, IndexError, TypeError, AttributeError):
             raise self._endpoint.odd_answer(
                 "a chat completion without choices[0].message"
             ) from None
+        if reason in _BROKEN_OFF:
+            raise self._endpoint.odd_answer(f"a reply that was broken off (finish_reason {reason})")
         counts = stated_tokens(answer, "prompt_tokens", "completion_tokens")
         return Reply(
             text=str(refusal) if refusal else text,
             usage=usage_of(counts, [turn.content for turn in messages], text),
             latency_s=latency_s,
             model=str(answer.get("model") or self._settings.model),
-            finish_reason="refused" if refusal else finish,
+            finish_reason="refused" if refusal else _FINISH.get(reason, "stop"),
             is_counted=None not in counts,
         )
 

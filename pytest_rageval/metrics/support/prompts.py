@@ -135,14 +135,16 @@ _WORDS: Final[Mapping[str, Level]] = {
 def _verdict(verdict: Any) -> tuple[int, Cell]:
     if not isinstance(verdict, Mapping):
         raise UnreadableReplyError('the entries of "verdicts" must be objects')
-    number, level = verdict.get("n"), _WORDS.get(str(verdict.get("support")).strip().lower())
+    number, said = verdict.get("n"), verdict.get("support")
+    # A text alone: null, which Python spells None, is a verdict that is missing.
+    level = _WORDS.get(said.strip().lower()) if isinstance(said, str) else None
     if isinstance(number, str) and number.strip().isdecimal():
         number = int(number)
     if not isinstance(number, int) or isinstance(number, bool):
         raise UnreadableReplyError(f'"n" must be the number of a statement, found {number!r}')
     if level is None:
-        said = shorten(repr(verdict.get("support")))
-        raise UnreadableReplyError(f'"support" must be full, partial or none, found {said}')
+        shown = shorten(repr(said))
+        raise UnreadableReplyError(f'"support" must be full, partial or none, found {shown}')
     reason = verdict.get("reason") if level != "full" else ""
     text = " ".join(reason.split()) if isinstance(reason, str) else ""
     if text and not any(map(str.isalnum, text)):

@@ -55,6 +55,48 @@ def test_of_a_stream_what_came_last_counts_and_null_says_nothing() -> None:
     assert (found.text, found.contexts) == ("a", ("2",))
 
 
+def _sse(*events: Any) -> str:
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (_sse({"token": "Refunds take "}, {"error": {"message": "busy"}}), "an error: .*busy"),
+        (_sse({"token": "Refunds take "}, {"type": "error", "text": "busy"}), "an error: .*busy"),
+        (_sse({"token": "Refunds "}) + "event: error\ndata: busy\n\n", "an error: busy"),
+        (_sse({"token": "Refunds "}) + 'data: {"token": " but\n\n', "stream with broken JSON"),
+        (_sse({"contexts": ["a"]}, {"usage": {}}), "a stream in which no event has an answer"),
+        ("", "a stream without any event"),
+    ],
+)
+def test_a_stream_that_breaks_off_is_no_answer(text: str, why: str) -> None:
+    """[A21] Half an answer may hold all that a metric looks for."""
+    with pytest.raises(TargetError, match=why):
+        read("text/event-stream", text)
+    lines = "".join(line[6:] + "\n" for line in text.split("\n") if line.startswith("data: {"))
+    if "error" in why and "event:" not in text:
+        with pytest.raises(TargetError, match=why):
+            read("application/x-ndjson", lines)
+
+
+@pytest.mark.parametrize(
+    ("parts", "answer"),
+    [
+        (["Five", " days", "."], "Five days."),
+        (["Five", " days.", "Five days."], "Five days."),
+        (["Five", "Five days", "Five days."], "Five days."),
+        (["ha", "ha"], "haha"),
+        (["", "{", "}"], "{}"),
+        ([""], ""),
+    ],
+)
+def test_what_a_stream_repeats_counts_once(parts: list[str], answer: str) -> None:
+    """[A21] Some end with the whole answer, some send all so far with each event."""
+    events = [{"token": part} for part in parts[:-1]] + [{"answer": parts[-1]}]
+    assert read("text/event-stream", _sse(*events)).text == answer
+
+
 def test_a_path_of_ones_own_replaces_the_names() -> None:
     """[A21]"""
     events = [{"token": "a", "contexts": ["no"], "hits": [{"t": "1"}, {"t": "2"}]}]

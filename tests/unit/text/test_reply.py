@@ -84,8 +84,10 @@ def test_thoughts_are_stripped_whole(text: str, rest: str) -> None:
     ("reply", "found"),
     [
         ('{"a": [1, {"b": null}]}', [{"a": [1, {"b": None}]}]),
-        ('Well: {"a": 1} and {"b": 2}, {"a": 1}', [{"a": 1}, {"b": 2}]),
-        ('{"a": 1}\n```json\n[{"b": 2}]\n```', [{"b": 2}, {"a": 1}]),
+        ('Well: {"a": 1} and {"b": 2}, {"a": 1}', [{"b": 2}, {"a": 1}]),
+        ('{"a": 1}\n```json\n[{"b": 2}]\n```', [{"a": 1}, {"b": 2}]),
+        ('```json\n{"b": 2}\n```\nNo: {"a": 1}', [{"b": 2}, {"a": 1}]),
+        ('{not closed\n```json\n{"b": 2}\n```', [{"b": 2}]),
         (
             "{'it's': 'a \"b\"', 'ok': True, 'no': None,}",
             [{"it's": 'a "b"', "ok": True, "no": None}],
@@ -101,7 +103,7 @@ def test_thoughts_are_stripped_whole(text: str, rest: str) -> None:
     ],
 )
 def test_objects_are_found_wherever_they_stand(reply: str, found: object) -> None:
-    """Those in fences before others, each once."""
+    """In their order, each once: a model that corrects itself has its last word last."""
     assert find_objects(reply) == found
 
 
