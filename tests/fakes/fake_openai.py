@@ -53,6 +53,8 @@ FAULTS = {
     "null": "no content",
     "refusal": "the model declines",
     "filtered": "finish_reason content_filter",
+    "max_tokens": "the content cut in half, finish_reason max_tokens",
+    "broken_off": "the content cut in half, finish_reason error",
     "no_usage": "no usage figures",
     "redirect": "307 to another host",
     "quota": "429, no credit left",
@@ -306,15 +308,19 @@ _REPLY_FAULTS: Mapping[str, Callable[[dict[str, Any], dict[str, Any], str], obje
     "missing": lambda answer, choice, content: choice["message"].update(
         content=_without_first(content)
     ),
-    "length": lambda answer, choice, content: (
-        choice["message"].update(content=content[: len(content) // 2]),
-        choice.update(finish_reason="length"),
-    ),
+    "length": lambda answer, choice, content: _halved(choice, content, "length"),
+    "max_tokens": lambda answer, choice, content: _halved(choice, content, "max_tokens"),
+    "broken_off": lambda answer, choice, content: _halved(choice, content, "error"),
     "refusal": lambda answer, choice, content: choice["message"].update(
         content=None, refusal="I cannot help with that."
     ),
     "filtered": lambda answer, choice, content: choice.update(finish_reason="content_filter"),
 }
+
+
+def _halved(choice: dict[str, Any], content: str, finish_reason: str) -> None:
+    choice["message"].update(content=content[: len(content) // 2])
+    choice.update(finish_reason=finish_reason)
 
 
 def main() -> None:

@@ -83,6 +83,17 @@ def test_a_reply_carries_what_the_server_says_of_it(
     assert not reply.cached
 
 
+def test_a_reply_that_another_word_ends_is_cut_off_all_the_same(
+    server: FakeOpenAI, ask: Callable[..., Reply]
+) -> None:
+    """Gateways pass on the words of other providers: the end of max_tokens, the end by an error."""
+    server.options.answer = lambda body: "12345678"
+    for fault in ("max_tokens", "broken_off"):
+        server.then(fault)
+        assert ask(fault).text == "12345678"
+    assert len(server.chats) == 4
+
+
 def test_without_usage_figures_tokens_are_estimated_not_zero(
     server: FakeOpenAI, ask: Callable[..., Reply]
 ) -> None:

@@ -14,6 +14,7 @@ from pytest_rageval.metrics.support.fill import fill_table
 from pytest_rageval.metrics.support.metric import row_of
 from pytest_rageval.metrics.support.prompts import CellsReply
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.reply import UnreadableReplyError
 
 VERDICTS = '{"verdicts": [{"n": 1, "support": "full", "reason": ""}]}'
 CLAIMS = '{"claims": ["Fees exist."]}'
@@ -73,6 +74,27 @@ def test_a_judge_that_repeats_the_prompt_fails_at_planted_claims() -> None:
 @pytest.mark.parametrize("reply", [f"{OWN} The source has {SOURCE}", f"It says {VERDICTS}: {OWN}"])
 def test_of_a_verdict_and_a_quotation_the_verdict_counts(reply: str) -> None:
     assert CellsReply(1, SOURCE)(reply)[0].level == "none"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"At first sight: {VERDICTS}\nBut it says 5.\n```json\n{OWN}\n```",
+        f"```json\n{VERDICTS}\n```\nNo, it says 5: {OWN}",
+        f"{OWN}\nOr is it? {VERDICTS}\nNo: {OWN}",
+    ],
+)
+def test_of_two_verdicts_the_last_one_counts(reply: str) -> None:
+    """Whether it stands in a fence or not, and though it was said before."""
+    assert CellsReply(1)(reply)[0].level == "none"
+
+
+@pytest.mark.parametrize("said", ["null", "NaN", "None", "false", '""', "0"])
+def test_a_verdict_that_is_missing_is_not_none(said: str) -> None:
+    with pytest.raises(UnreadableReplyError, match='"support" must be full, partial or none'):
+        CellsReply(1)(f'{{"verdicts": [{{"n": 1, "support": {said}}}]}}')
+    with pytest.raises(UnreadableReplyError, match='"support" must be full, partial or none'):
+        CellsReply(1)('{"verdicts": [{"n": 1}]}')
 
 
 def test_a_text_about_verdicts_has_those_of_the_judge() -> None:
