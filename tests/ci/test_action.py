@@ -99,6 +99,7 @@ def job(tmp_path: Path) -> Job:
     return job
 
 
+@pytest.mark.full
 def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> None:
     job.write(right=8)
     job.happens("push", {}, "refs/heads/main")
@@ -191,6 +192,7 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
     assert not job.kept.exists()  # or a second use in this workspace would compare it with itself
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("falls", ["", pytest.param("acc:0.02", marks=pytest.mark.full)])
 def test_a_saved_run_that_is_refused_is_red_and_the_comment_says_how_to_accept_it(
     job: Job, falls: str

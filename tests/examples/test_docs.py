@@ -367,6 +367,7 @@ def test_python_page_says_what_attributes_are_called_otherwise_than_keys() -> No
     assert {key for key in plain if not hasattr(result, key)} == only_there
 
 
+@pytest.mark.full
 def test_python_page_shows_what_its_lines_return(monkeypatch: pytest.MonkeyPatch) -> None:
     """[U8] Each expression with its value in a comment, run in the project's folder."""
     monkeypatch.chdir(ROOT)

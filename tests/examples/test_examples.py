@@ -422,6 +422,7 @@ def _section(page: str, heading: str) -> str:
     return text[text.index(heading) :].partition("\n## ")[0]
 
 
+@pytest.mark.full
 def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
     """The command of the README, without a network."""
     folder = _copy(tmp_path, "from_documents") / "examples" / "from_documents"
@@ -444,6 +445,7 @@ def test_the_questions_are_made_again_to_the_byte(tmp_path: Path) -> None:
     assert sorted(reasons) == ["answerable", "no_quote", "not_alone", "not_supported"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page", MADE_PAGES)
 def test_the_page_shows_what_questions_would_cost(page: str, tmp_path: Path) -> None:
     docs = _copy(tmp_path, "from_documents") / "examples" / "from_documents" / "docs"
@@ -513,6 +515,7 @@ def test_a_live_system_is_asked(run_example: RunExample, example: str) -> None:
     assert len(run.results["run"]["answer_latency_s"]) == 12
 
 
+@pytest.mark.full
 def test_the_answers_are_the_same_however_the_system_is_asked(run_example: RunExample) -> None:
     here = run_example("rag_app").results["samples"]
     names = ("id", "answer", "contexts", "scores")
@@ -675,6 +678,7 @@ def test_p_values_of_three_variants_are_those_of_all_flips(run_example: RunExamp
         left = left[1:]
 
 
+@pytest.mark.full
 def test_another_variant_in_service_is_overtaken() -> None:
     """E20: ``--rag-set best=bm25``, as the README says; its message word for word."""
     scenario = EXAMPLES / "three_variants" / "three_variants.rageval.yaml"

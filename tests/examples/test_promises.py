@@ -30,6 +30,7 @@ def present() -> set[str]:
     return set(public_names())
 
 
+@pytest.mark.full
 def test_no_public_name_goes_without_a_warning_for_a_version(present: set[str]) -> None:
     gone = lines(LIST) - present
     assert gone == set(), f"{PAGE.name} says how a name may go; then: {COMMAND}"

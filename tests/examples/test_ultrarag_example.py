@@ -87,6 +87,7 @@ def test_the_table_of_the_readme_is_what_stderr_shows(
     assert table in server.stderr.read_text("utf-8")
 
 
+@pytest.mark.full
 def test_answers_are_compared_as_the_readme_does(server: Client, built: dict[str, Any]) -> None:
     rows = {"pred_ls": ["Every evening"], "gt_ls": [["every evening", "daily"]]}
     found = run_step(server, built, "evaluate", **rows)

@@ -25,6 +25,7 @@ def ground() -> Iterator[Ground]:
         yield ground
 
 
+@pytest.mark.full
 def test_cases_end_in_a_result_or_in_an_error_of_the_user(ground: Ground) -> None:
     """[E12] None else is raised, none hangs, and no run is green for nothing."""
     tally = feed_all(7, range(COUNT))
@@ -51,6 +52,7 @@ def test_no_depth_is_too_much_for_any_reader(ground: Ground) -> None:
     assert [(defect, one.shown) for defect, one in tally.smallest.items()] == []
 
 
+@pytest.mark.full
 def test_what_is_changed_is_right_before(ground: Ground) -> None:
     """Else each change would be one of what is refused anyway."""
     for reader in readers_of(ground):
@@ -86,6 +88,7 @@ def test_odd_values_are_what_they_say() -> None:
     assert json_text([Odd("1e5000", float("inf")), {"b": 10**5000}]).startswith("[1e5000")
 
 
+@pytest.mark.full
 def test_a_case_is_known_by_its_seed_and_number(ground: Ground) -> None:
     readers = readers_of(ground)
     first, again, other = (

@@ -19,6 +19,7 @@ def test_character_tokens_are_the_references(reference: Callable[[str], Any]) ->
         assert [split_characters(text) for text in texts] == case["char_tokens"], case["id"]
 
 
+@pytest.mark.full
 def test_jieba_tokens_are_the_references(reference: Callable[[str], Any]) -> None:
     """D2: jieba's words without punctuation."""
     pytest.importorskip("jieba")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from others_data import others_data
 
 from pytest_rageval import evaluate
@@ -55,6 +56,7 @@ def test_turns_of_mtrag_have_their_history(tmp_path: Path) -> None:
     assert len(last) == 15 * 2
 
 
+@pytest.mark.full
 def test_turns_of_mtrag_are_judged_by_answerable_and_last_turn(tmp_path: Path) -> None:
     file = others_data("data/mtrag-human/answers.jsonl.gz")
     path = tmp_path / "s.yaml"

@@ -93,6 +93,7 @@ def test_a_continuous_judge_is_corrected_as_elsewhere(case: Callable[[str], Case
     compare(samples, one["expected"]["ppi_labelled_index%15==0"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("system", ["fid", "chatgpt"])
 def test_thousands_of_labels_give_ppi_pythons_interval(
     system: str, case: Callable[[str], Case]

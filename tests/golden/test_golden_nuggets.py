@@ -77,6 +77,7 @@ def scored(name: str, nuggets: Nuggets, **options: Any) -> float | None:
     return asyncio.run(metric.ascore(sample, Models(judge_of(nuggets)))).value
 
 
+@pytest.mark.full
 def test_each_list_has_the_figures_that_follow_from_its_assignments(families: Any) -> None:
     cases = families["nuggets"]["cases"]
     assert len(cases) == 24

@@ -41,6 +41,7 @@ def published(p: float) -> float:
     return 4 * math.sqrt(p * (1 - p) / 1e6)
 
 
+@pytest.mark.full
 def test_the_published_p_values_of_student_and_wilcoxon(trec8: Any) -> None:
     pytest.importorskip("scipy")
     pairs = {"ap": trec8("ap")}
@@ -62,6 +63,7 @@ def test_the_published_p_value_of_the_permutation_test(trec8: Any) -> None:
         assert abs(found.p_value - theirs) < published(theirs)
 
 
+@pytest.mark.full
 def test_the_published_p_value_of_the_bootstrap(trec8: Any) -> None:
     """Both sides are samples of a million: the errors add by their squares."""
     [differences] = [np.array(a) - np.array(b) for a, b in [trec8("ap")]]
@@ -70,6 +72,7 @@ def test_the_published_p_value_of_the_bootstrap(trec8: Any) -> None:
     assert abs(found.p_value - 0.000586) < math.sqrt(2) * published(0.000586)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("measure", ["ap", "p10"])
 def test_exact_p_values_by_whole_numbers(trec8: Any, measure: str) -> None:
     """The scores of the file in units of 0.0001, counted with integers of any size."""

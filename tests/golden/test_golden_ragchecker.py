@@ -50,6 +50,7 @@ def test_differences_of_claim_figures_follow_people(
     assert spearman([*diffs, *diffs], [*one, *other]) == pytest.approx(pooled, abs=5e-5)
 
 
+@pytest.mark.full
 def test_two_people_on_one_pair_are_a_group_and_the_interval_says_so(pairs: list[Any]) -> None:
     rated = [
         Rated(f"{at}/{who}", 2 * at + who, {"one": float(label)}, diff, None, diff)

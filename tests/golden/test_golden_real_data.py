@@ -46,6 +46,7 @@ def _evaluate(folder: Path, data: Path, metrics: list[Any], **dataset: Any) -> S
     return evaluate(folder / "s.yaml")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("system", [*CHECKED, *OTHERS])
 def test_openqa_figures_over_all_rows(
     score: Callable[..., float], tmp_path: Path, system: str

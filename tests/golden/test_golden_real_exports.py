@@ -136,6 +136,7 @@ def test_what_cannot_be_measured_is_refused(name: str, tmp_path: Path) -> None:
         propose(others_data("data/real-exports") / name, tmp_path, {})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["inspect/samples-a.csv", "inspect/samples-a.json"])
 def test_joined_targets_are_asked_about(name: str, tmp_path: Path) -> None:
     """K27: inspect's data frames join them by commas, which may also be in a text."""

@@ -29,6 +29,7 @@ ROBUST = {
 }  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("run", "qrels"), ROBUST)
 def test_runs_of_trec_2003_robust(tmp_path: Path, run: str, qrels: str) -> None:
     """D4, D5: 100 topics, 100,000 lines, gzip; ranks that start at 0, 1 or 2 decide nothing."""
@@ -50,6 +51,7 @@ def test_the_figures_of_robust_are_those_of_the_readme() -> None:
         assert yaml.safe_load(block.split("```json")[1] + "}") == figures
 
 
+@pytest.mark.full
 def test_ten_other_judgements_change_one_topic(tmp_path: Path) -> None:
     """D4: the two qrels differ in 10 lines of topic 303, and so do the scores of that topic."""
     run = FILES / "input.uic0301.gz"

@@ -44,6 +44,7 @@ def test_the_area_under_risk_over_coverage(cases: list[Mapping[str, Any]]) -> No
             assert aurc(rows, rows.once) == pytest.approx(case["aurc"], abs=1e-12), case["id"]
 
 
+@pytest.mark.full
 def test_the_gates_show_these_figures(cases: list[Mapping[str, Any]]) -> None:
     for case in cases:
         samples = [

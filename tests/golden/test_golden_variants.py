@@ -80,6 +80,7 @@ def binomial(above: int, below: int) -> float:
     return float(min(Fraction(2 * tail, 2**n), Fraction(1)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("metric", ["em", "f1"])
 def test_ranks_means_and_wins(metric: str, n: int) -> None:
@@ -108,6 +109,7 @@ def test_p_values_of_right_and_wrong_are_those_of_the_sign_test(n: int) -> None:
         assert pair.method == "permutation, exact"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("metric", ["em", "f1"])
 def test_p_values_within_four_standard_errors_of_others(metric: str, n: int) -> None:

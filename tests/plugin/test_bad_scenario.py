@@ -31,6 +31,7 @@ def _no_traceback(result: pytest.RunResult) -> None:
     assert "ScenarioError" not in text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("args", "ends"),
     [
@@ -62,6 +63,7 @@ def test_all_mistakes_come_in_one_message(
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 def test_a_bad_scenario_stops_the_good_ones(project: Project) -> None:
     """[E12] As a test file that cannot be imported does; ``--continue-on-collection-errors``."""
     project.scenario("name: bad", "bad")
@@ -73,6 +75,7 @@ def test_a_bad_scenario_stops_the_good_ones(project: Project) -> None:
     assert project.results()["counts"]["passed"] == 1
 
 
+@pytest.mark.full
 def test_a_bad_scenario_named_by_the_option_is_reported_once(project: Project) -> None:
     """[E12] With the name that the user knows it by; bytes that are no text are placed, too."""
     path = project.scenario("name: bad\nmetrcs: [em]\ndataset: [{answer: a}]", "bad")

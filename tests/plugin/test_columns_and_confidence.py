@@ -66,6 +66,7 @@ def test_latency_is_gated_as_any_metric(
     assert found["scenario"]["scales"]["latency_s"]["range"] == [0.0, None]
 
 
+@pytest.mark.full
 def test_a_rise_is_a_regression(project: Project, run: Run) -> None:
     """Every answer takes half a second longer than in the saved run."""
     project.rows(rows())
@@ -79,6 +80,7 @@ def test_a_rise_is_a_regression(project: Project, run: Run) -> None:
     assert project.results()["gates"][0]["message"].startswith("latency_s")
 
 
+@pytest.mark.full
 def test_a_weight_from_the_command_line_is_refused(project: Project, run: Run) -> None:
     """Seconds without a highest value have no part in a mean of scores."""
     project.rows(rows())
@@ -88,6 +90,7 @@ def test_a_weight_from_the_command_line_is_refused(project: Project, run: Run) -
     result.stdout.fnmatch_lines(["*metric_weights.latency_s: a column without a closed range*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("least", "verdict"), [("1", "passed"), (None, "failed")])
 def test_the_surest_answers_have_to_be_right(
     project: Project, run: Run, least: str | None, verdict: str
@@ -126,6 +129,7 @@ def test_workers_give_the_same_figures(project: Project, workers: Run) -> None:
     }
 
 
+@pytest.mark.full
 def test_what_a_target_took_is_gated_and_a_kept_answer_took_nothing(
     project: Project, run: Run
 ) -> None:

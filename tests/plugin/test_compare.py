@@ -123,6 +123,7 @@ def test_a_baseline_that_cannot_be_written_is_said(project: Project, plain: Run)
     assert len(project.folders()) == 1
 
 
+@pytest.mark.full
 def test_a_run_that_was_stopped_is_not_saved(project: Project) -> None:
     """[E4, E15] By the user, in the middle."""
     project.with_broken_metrics()
@@ -163,6 +164,7 @@ def test_a_comparison_is_a_table(saved: Project, run: Run) -> None:
     assert saved.results()["scenario"]["overridden"] == ["compare.baseline"]
 
 
+@pytest.mark.full
 def test_how_many_rows_a_fall_takes_is_said_before_a_run_and_after(
     project: Project, run: Run
 ) -> None:
@@ -259,6 +261,7 @@ def test_a_path_is_relative_to_where_it_was_typed(
     result.stdout.fnmatch_lines(["A this run, B deep/main.json, test permutation*"])
 
 
+@pytest.mark.full
 def test_a_path_that_looks_like_a_name_is_a_path_all_the_same(saved: Project) -> None:
     """[E15] ``./main`` is no saved run called main, neither is a file outside of the rootdir."""
     result = saved.pytest("--rag-compare", "./main")
@@ -297,6 +300,7 @@ def test_the_command_line_names_another_run(saved: Project) -> None:
     assert saved.results()["comparison"]["alpha"] == 0.2
 
 
+@pytest.mark.full
 def test_run_after_run_can_be_compared_and_saved(saved: Project, plain: Run) -> None:
     """[E15] Compared with the old one, then it takes its place."""
     saved.rows(rows(*[HALF] * 8))
@@ -332,6 +336,7 @@ def refused(project: Project, run: Run, *args: str) -> str:
     return text
 
 
+@pytest.mark.full
 def test_an_unknown_name_lists_the_known_ones(saved: Project, run: Run) -> None:
     """[E15] With the option that it stands behind and the nearest one."""
     saved.pytest("--rag-save", "nightly")
@@ -348,6 +353,7 @@ def test_before_anything_was_saved_the_way_is_said(project: Project, plain: Run)
     assert "None is saved yet: save it with --rag-save main" in text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -368,6 +374,7 @@ def test_a_file_that_is_no_saved_run_is_refused(saved: Project, content: str, me
     assert message in refused(saved, saved.pytest, "--rag-compare", "main")  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("scenario", "data", "message"),
     [
@@ -396,6 +403,7 @@ def test_told_to_it_is_compared_anyway(saved: Project, plain: Run) -> None:
     result.stdout.fnmatch_lines(["*8 of 8 shared samples have another question*compared anyway"])
 
 
+@pytest.mark.full
 def test_a_metric_that_was_not_saved_is_refused(saved: Project, plain: Run) -> None:
     """[D6] In whichever way it is asked for."""
     saved.scenario(SCENARIO.replace("[f1, em]", "[f1, acc]"))
@@ -483,6 +491,7 @@ def test_a_fall_that_cannot_be_read_is_wrong_use(saved: Project, option: str) ->
     result.stderr.fnmatch_lines([f"ERROR: --rag-compare-fail {option}: expected METRIC:DROP*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -501,6 +510,7 @@ def test_a_fall_that_no_scenario_knows_names_its_option(
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_fall_without_a_run_to_compare_with_is_refused(saved: Project) -> None:
     """[E12]"""
     result = saved.pytest("--rag-compare-fail", "f1:0.1")
@@ -525,6 +535,7 @@ def test_a_gate_of_the_scenario(saved: Project, run: Run) -> None:
     assert "; em: worse, A 0.0000, B 1.0000 (main)" in gate["message"]
 
 
+@pytest.mark.full
 def test_a_gate_that_cannot_know_fails_and_says_how_to_pass(project: Project, plain: Run) -> None:
     """[G2] Five samples that all fell from 1 to 0; three rows are gone from a data set of five."""
     project.scenario(SCENARIO)
@@ -542,6 +553,7 @@ def test_a_gate_that_cannot_know_fails_and_says_how_to_pass(project: Project, pl
         assert plain().ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_slices_must_not_fall_either(project: Project, run: Run) -> None:
     """[E5] Two documents: one better by as much as the other is worse."""
     project.scenario(
@@ -698,6 +710,7 @@ def test_the_comparison_is_in_the_summary_file(saved: Project) -> None:
     assert "| f1 | 0.5000 | 1.0000 | -0.5000 |" in text
 
 
+@pytest.mark.full
 def test_quiet_runs_are_compared_as_well(saved: Project) -> None:
     """[E11] -q has the table, -qq has not; the gate decides in both."""
     saved.rows(rows(*[HALF] * 8))
@@ -708,6 +721,7 @@ def test_quiet_runs_are_compared_as_well(saved: Project) -> None:
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_a_run_without_comparisons_loads_no_numpy(project: Project) -> None:
     """[E13] It takes longer than all else that a start of pytest does."""
     project.scenario(SCENARIO)

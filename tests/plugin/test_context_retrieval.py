@@ -48,6 +48,7 @@ def scores(project: Project, metric: str) -> list[float | None]:
     return [sample["scores"][metric] for sample in project.results()["samples"]]
 
 
+@pytest.mark.full
 def test_the_chunks_of_a_rows_document_are_what_it_expects(chinese: Project, run: Run) -> None:
     """[B1, B2, B7] Recall of the first: one of two chunks; precision: one of two contexts."""
     run("-v").assert_outcomes(passed=3)
@@ -203,6 +204,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("surrogate", ["retrieved_ids", "reference_ids"])
 def test_no_id_ends_the_process(project: Project, surrogate: str) -> None:
     """[D5, E1] Half a character of UTF-16, as JSON can spell it, and a null character."""

@@ -49,6 +49,7 @@ def controls(judged: JudgedProject) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["warn", "require"])
 def test_an_honest_judge_passes_when_that_is_certain(judged: JudgedProject, mode: str) -> None:
     """F12: two slips are left of twelve rows, so ten decide it. Rows are scored, nothing is said.
@@ -70,6 +71,7 @@ def test_an_honest_judge_passes_when_that_is_certain(judged: JudgedProject, mode
     assert len(judged.asked) == 12
 
 
+@pytest.mark.full
 def test_a_yes_sayer_is_marked_and_no_baseline(judged: JudgedProject) -> None:
     """F12: three slips in six rows are too many of twelve. A gate stays as it is."""
     judged.server.options.answer = say_yes
@@ -141,6 +143,7 @@ def test_a_metric_without_rows_is_never_passed(judged: JudgedProject) -> None:
     assert controls(judged)["passed"] is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["warn", "require"])
 def test_a_replay_that_lacks_them_says_so(judged: JudgedProject, mode: str) -> None:
     """F12: a cache that was recorded without them stays green, but where they are required."""
@@ -156,6 +159,7 @@ def test_a_replay_that_lacks_them_says_so(judged: JudgedProject, mode: str) -> N
     assert len(judged.asked) == 12
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
 )
@@ -198,6 +202,7 @@ def test_a_worker_without_samples_does_not_keep_rows_from_being_asked(
     assert controls(judged)["passed"] is False
 
 
+@pytest.mark.full
 def test_a_server_that_fails_says_nothing_of_the_judge(judged: JudgedProject) -> None:
     """F12: but of replies that cannot be used, three are too many."""
     controlled(judged, "warn", judge={"reasks": 0})
@@ -241,6 +246,7 @@ def test_from_python_as_in_a_run(judged: JudgedProject) -> None:
     assert len(judged.asked) == 6
 
 
+@pytest.mark.full
 def test_shards_carry_theirs(judged: JudgedProject) -> None:
     """F12: and one that differs is refused: which of the two is the run's?"""
     controlled(judged, "warn", "0.5", "0.6")

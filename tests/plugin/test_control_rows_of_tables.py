@@ -68,6 +68,7 @@ def controls(judged: JudgedProject) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
 )

@@ -166,6 +166,7 @@ def test_a_metric_that_skips_is_an_error_of_that_metric_alone(project: Project, 
     sys.modules.pop("skipping_metrics", None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("code", ["pytest.importorskip('no_such_module_1')", "pytest.skip('no')"])
 def test_a_module_or_class_that_skips_leaves_out_no_scenario(project: Project, code: str) -> None:
     """A20: a collection error, as for whatever else it raises."""

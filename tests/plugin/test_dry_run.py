@@ -21,6 +21,7 @@ pytest_plugins = ["judged_project"]
 ROWS = [{"question": "is it?", "contexts": ["it is"], "answer": text} for text in ("1", "2", "2")]
 
 
+@pytest.mark.full
 def test_what_it_says_is_what_a_run_then_asks(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +70,7 @@ def test_what_it_says_is_what_a_run_then_asks(
     assert len(judged.asked) == 2
 
 
+@pytest.mark.full
 def test_it_chooses_as_the_run_would(project: Project, plain: Run) -> None:
     """[E22] Options that ask for quality are no usage error; the gate over variants needs all."""
     project.rows(
@@ -114,6 +116,7 @@ def test_it_chooses_as_the_run_would(project: Project, plain: Run) -> None:
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 def test_a_scenario_that_cannot_run_stays_red(project: Project, plain: Run) -> None:
     """[E22] And one that is not there is no green run."""
     project.scenario("name: qa\ndataset: none.jsonl\nmetrics: [em]\n")

@@ -49,6 +49,7 @@ def line_of(result: pytest.RunResult, start: str) -> str:
     return next(line for line in result.outlines if line.startswith(start))
 
 
+@pytest.mark.full
 def test_calls_are_said_between_two_ends_until_they_are_known(judged: JudgedProject) -> None:
     """The run asks a number between them. With its replies, less is left open."""
     judged.server.options.answer = support

@@ -107,6 +107,7 @@ def check_filed(project: Project, collect: Run, run: Run) -> None:
     assert filed(project.path)[1] == OUTCOMES
 
 
+@pytest.mark.full
 def test_each_result_is_at_a_node_of_the_tree(several: Project, plain: Run, run: Run) -> None:
     """[C1, C2] And each node has one; a case is at its row or the data, a gate at its key."""
     check_filed(several, plain, run)
@@ -118,6 +119,7 @@ def test_with_workers_each_result_is_at_a_node_too(several: Project, workers: Ru
     check_filed(several, workers, workers)
 
 
+@pytest.mark.full
 def test_collecting_counts_what_a_run_counts(several: Project) -> None:
     """[E28] Gates are listed behind all cases; a selection keeps those of what it selects."""
     result = several.pytest("--collect-only", "-q")

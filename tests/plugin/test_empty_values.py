@@ -60,6 +60,7 @@ def test_the_message_says_how_to_remove_a_key(project: Project) -> None:
     assert "--rag-set gates.em=: found no value; expected one, or null to remove the key" in said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("word", ["null", "~", "Null", "NULL"])
 def test_null_in_words_removes_the_gate(
     project: Project, monkeypatch: pytest.MonkeyPatch, word: str
@@ -129,6 +130,7 @@ def test_an_empty_value_in_the_file_is_refused(
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 def test_other_keys_and_rows_may_be_empty(project: Project) -> None:
     """V4: a row's empty cell is a missing value, as in a table; what is no key of ours is not."""
     text = RED.replace("answer: Rome", "answer: ").replace("name: qa", "name: qa\n    x-owner:")

@@ -81,6 +81,7 @@ def _compared(project: Project) -> None:
     project.scenario(SCENARIO.rstrip() + "\n    compare: before\n")
 
 
+@pytest.mark.full
 def test_two_processes_give_the_same_to_the_last_byte(busy: Project) -> None:
     """[E19] All files but what a run is; node ids, outcomes and the exit status."""
     _compared(busy)
@@ -101,6 +102,7 @@ def test_two_processes_give_the_same_to_the_last_byte(busy: Project) -> None:
     assert (counts["ran"], counts["skipped"], counts["invalid"]) == (40, 2, 1)
 
 
+@pytest.mark.full
 def test_the_scores_come_from_other_processes(project: Project) -> None:
     """[E19] A metric that says its process."""
     project.file("mine.py", METRICS)
@@ -169,6 +171,7 @@ def test_a_run_that_lost_all_samples_has_files(project: Project) -> None:
     assert project.results()["samples"] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["hook", pytest.param("registry", marks=pytest.mark.full)])
 def test_a_metric_of_this_process_alone_is_a_collection_error(project: Project, how: str) -> None:
     """[E19] conftest.py may define any function, a lambda too; workers do not read it."""
@@ -199,6 +202,7 @@ def test_with_xdist_it_is_refused(project: Project) -> None:
     result.stderr.fnmatch_lines(["ERROR: --rag-engine processes://1: -n spreads*leave out one*"])
 
 
+@pytest.mark.full
 def test_a_run_that_scores_nothing_starts_no_engine(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_the_tables_fit_the_terminal(project: Project, monkeypatch: pytest.Monke
     assert any(line.startswith(name) for line in table)
 
 
+@pytest.mark.full
 def test_the_page_is_named_where_it_was_written_and_stays_within_reach(
     project: Project, run: Run
 ) -> None:

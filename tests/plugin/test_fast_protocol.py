@@ -341,6 +341,7 @@ def pytest_runtestloop(session):
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "conftest",
     [
@@ -365,6 +366,7 @@ def test_a_plugin_of_the_xdist_controller_sees_what_it_saw(
     compare("-n 1 -v garden.rageval.yaml")
 
 
+@pytest.mark.full
 def test_a_name_that_the_locale_cannot_encode_is_an_error_of_its_case(
     mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,6 +417,7 @@ def test_what_passes_and_is_neither_first_nor_last_is_fast(
     assert quick == [*garden, "old::b", "old::c", "new::b", "new::c"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("hook", "name"),
     [
@@ -471,6 +474,7 @@ def test_the_environment_counts_more_than_the_ini_file(
     assert "right" in quick
 
 
+@pytest.mark.full
 def test_a_package_that_cannot_be_set_up_is_an_error_of_each_case(
     project: Project, quick: list[str]
 ) -> None:

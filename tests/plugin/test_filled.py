@@ -101,6 +101,7 @@ def said(result: pytest.RunResult) -> str:
     return " ".join(result.stdout.str().split())
 
 
+@pytest.mark.full
 def test_the_figures_are_those_of_judgements_of_all_documents(filled: JudgedProject) -> None:
     """Each document once, whatever metrics read it; the same as plain figures over all grades."""
     result = filled.pytest()
@@ -164,6 +165,7 @@ def test_a_dead_judge_fails_the_figure(filled: JudgedProject) -> None:
     assert failed[0]["scores"]["ndcg@5"] is not None
 
 
+@pytest.mark.full
 def test_what_cannot_be_read_stays_a_hole_and_is_said(filled: JudgedProject) -> None:
     """The first document of each query that is a hole: the judge mumbles."""
 
@@ -200,6 +202,7 @@ def test_the_same_with_workers_in_shards_from_the_cache_and_in_a_script(
     assert len(filled.server.chats) == 3 * calls  # caches of their own
 
 
+@pytest.mark.full
 def test_the_dry_run_counts_the_calls(filled: JudgedProject) -> None:
     text = said(filled.pytest("--rag-dry-run"))
     assert f"about {HOLES + CHECKED} calls" in text
@@ -209,6 +212,7 @@ def test_the_dry_run_counts_the_calls(filled: JudgedProject) -> None:
     assert "0 calls" in said(filled.pytest("--rag-dry-run"))
 
 
+@pytest.mark.full
 def test_repeats_ask_each_document_as_often(filled: JudgedProject) -> None:
     write(filled, judge={**filled.judge, "repeats": 2})
     filled.pytest().assert_outcomes(passed=NUMBER + 2)
@@ -230,6 +234,7 @@ def test_a_baseline_without_or_by_another_judge_is_refused(filled: JudgedProject
     assert "filled as k=10, and is ndcg v1" in said(filled.pytest())
 
 
+@pytest.mark.full
 def test_another_run_file_has_no_such_figures(filled: JudgedProject) -> None:
     filled.project.file("old.txt", RUN)
     write(filled, compare={"run_old_path": "old.txt"})

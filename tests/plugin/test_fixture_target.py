@@ -95,6 +95,7 @@ def log(project: Project) -> list[str]:
     return (project.path / "log.txt").read_text().split("\n")[:-1]
 
 
+@pytest.mark.full
 def test_a_fixture_answers(app: Project, workers: Run) -> None:
     """s2 alone is wrong; what was answered is in the results."""
     scenario(app)
@@ -187,6 +188,7 @@ def test_what_is_no_function_is_an_error_of_each_case(app: Project) -> None:
     assert "During handling" not in result.stdout.str()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["broken", "no_such"])
 def test_a_fixture_that_fails_is_an_error_of_each_case(app: Project, name: str, run: Run) -> None:
     """As of any test: the fixture's own words, and no case passes."""
@@ -228,6 +230,7 @@ def test_what_the_fixture_itself_lacks_is_placed_there(app: Project) -> None:
     assert "items.py" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
     """Deselected, collected only, skipped: nothing is started."""
     scenario(app)
@@ -281,6 +284,7 @@ def test_a_long_run_tells_its_progress(
     app.pytest().stdout.fnmatch_lines(["rageval: ? of 3 samples answered"])
 
 
+@pytest.mark.full
 def test_kept_answers_are_those_of_the_folders_own_fixture(app: Project, run: Run) -> None:
     """[E9] Two folders with a rag_target each, the same question, one cache; the second run too."""
     for name in "ab":

@@ -35,6 +35,7 @@ def failing(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_lf_does_not_forget_a_gate_that_failed(failing: Project, run: Run) -> None:
     """[G6] The test is mended, the gate is not: all cases run, and it fails again."""
     failing.file("test_plain.py", TEST.format("1 == 1"))
@@ -46,6 +47,7 @@ def test_lf_does_not_forget_a_gate_that_failed(failing: Project, run: Run) -> No
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_a_gate_that_passes_again_is_forgotten(failing: Project) -> None:
     """[G6] Then --lf has nothing left of the scenario."""
     failing.rows([{"id": "s0", "answer": "Paris", "references": ["Paris"]}])
@@ -53,6 +55,7 @@ def test_a_gate_that_passes_again_is_forgotten(failing: Project) -> None:
     failing.pytest("--lf").assert_outcomes(failed=1)
 
 
+@pytest.mark.full
 def test_lf_runs_all_cases_of_a_test_function_whose_gate_failed(project: Project) -> None:
     """[G6] With each of its parameters."""
     project.file(

@@ -140,6 +140,7 @@ def test_a_run_with_a_failure_is_no_baseline(asked: Project, fault: str) -> None
     result.stdout.fnmatch_lines(["baseline new.json NOT saved: the run is red (*"])
 
 
+@pytest.mark.full
 def test_a_share_may_be_missing_by_its_metric_and_all_else_is_judged(asked: Project) -> None:
     """[G1] 19 of 20 lack it: xfailed with the error, and the gate fails beyond the share."""
     metrics = {"metrics": ["f1", {"use": "faults:mostly"}], "thresholds": {"f1": 0.1}}
@@ -216,6 +217,7 @@ def test_an_empty_answer_is_the_worst_one_and_nobody_is_asked(asked: Project) ->
     )
 
 
+@pytest.mark.full
 def test_rows_that_are_no_samples_are_counted_and_can_be_bounded(asked: Project) -> None:
     """[G8] 4 of 24 rows are in no figure: said, and more than a tenth with the gate."""
     asked.rows([*ROWS, *({"id": f"bad{at}", "answer": ["no", "text"]} for at in range(4))])

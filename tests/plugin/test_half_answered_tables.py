@@ -110,6 +110,7 @@ CELLS: dict[str, tuple[Callable[[int], Cell | str], list[str]]] = {
 """What the judge fails at, and which metrics of the row need it."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("where", CELLS)
 def test_what_needs_a_failed_cell_is_an_error_and_the_rest_is_scored(
     judged: JudgedProject, judge_server: SupportJudge, where: str
@@ -163,6 +164,7 @@ PRICE = {"price": {"input": 1_000_000, "output": 0}, "concurrency": 1}
 """A dollar for each token of a prompt."""
 
 
+@pytest.mark.full
 def test_a_budget_that_ends_in_a_table_leaves_no_low_score(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -231,6 +233,7 @@ def test_a_repeat_that_fails_is_left_out_and_told(
     assert judge_server.counts == {"claims": 6, "cells": 12}
 
 
+@pytest.mark.full
 def test_a_table_that_changes_between_repeats_says_how_sure_its_gates_are(
     judged: JudgedProject, judge_server: SupportJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

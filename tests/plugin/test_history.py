@@ -71,6 +71,7 @@ def test_a_history_that_cannot_be_kept_is_a_remark(scenario: Project, run: Run) 
     assert path.read_bytes() == content
 
 
+@pytest.mark.full
 def test_older_runs_that_are_removed_stay_in_the_file(scenario: Project) -> None:
     """``--rag-keep`` shortens the list, not the chart."""
     for _ in range(3):
@@ -82,6 +83,7 @@ def test_older_runs_that_are_removed_stay_in_the_file(scenario: Project) -> None
 # --rag-history
 
 
+@pytest.mark.full
 def test_it_lists_the_runs_and_runs_no_tests(
     scenario: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +128,7 @@ def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
     assert "Traceback" not in result.stderr.str()
 
 
+@pytest.mark.full
 def test_a_clock_that_was_set_back_is_said(
     scenario: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def compared(search: Project, compare: str, name: str) -> None:
     search.scenario(SCENARIO.replace("    gates: {precision@2: 0.6}\n", gates))
 
 
+@pytest.mark.full
 def test_a_fall_from_a_saved_run_that_they_may_explain_is_undecided(
     search: Project, run: Run
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_fall_from_a_saved_run_that_they_may_explain_is_undecided(
     assert UNDECIDED in " ".join(result.stdout.str().split())
 
 
+@pytest.mark.full
 def test_once_they_are_judged_it_is_decided(search: Project, run: Run) -> None:
     """Against an older TREC run, whose share judged is on no record."""
     search.file("old.txt", OLD)
@@ -105,6 +107,7 @@ def test_once_they_are_judged_it_is_decided(search: Project, run: Run) -> None:
     assert "holes" not in text
 
 
+@pytest.mark.full
 def test_shards_and_evaluate_say_the_same(search: Project) -> None:
     alone: Any = evaluate(search.path / "qa.rageval.yaml")
     assert OPEN in alone.gates[0].message
@@ -116,6 +119,7 @@ def test_shards_and_evaluate_say_the_same(search: Project) -> None:
     assert any(name.endswith("holes.tsv") for name in whole)
 
 
+@pytest.mark.full
 def test_infap_is_refused_without_a_pool(search: Project) -> None:
     search.scenario(SCENARIO.replace("judged@2", "infAP"))
     result = search.pytest()

@@ -116,6 +116,7 @@ def test_an_alias_is_known_wherever_a_metric_is_named(project: Project) -> None:
     assert list(project.results()["comparison"]["metrics"]) == ["politeness"]
 
 
+@pytest.mark.full
 def test_it_is_that_of_the_folder_of_the_scenario(project: Project) -> None:
     """A conftest.py is for its folder: another folder does not know the metric."""
     project.file("one/conftest.py", HOOK)
@@ -136,6 +137,7 @@ def test_several_hooks_add_theirs(project: Project) -> None:
     project.pytest().assert_outcomes(passed=1)
 
 
+@pytest.mark.full
 def test_they_leave_no_trace_in_other_runs_of_the_process(project: Project) -> None:
     project.conftest(HOOK)
     project.scenario(SCENARIO)
@@ -167,6 +169,7 @@ def test_what_goes_wrong_names_the_hook_and_the_conftest(
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
+@pytest.mark.full
 def test_a_plugin_is_called_by_its_name(project: Project) -> None:
     project.file("my_plugin.py", "def pytest_rageval_metrics(config):\n    raise KeyError('x')\n")
     project.scenario(SCENARIO)

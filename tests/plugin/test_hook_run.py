@@ -252,6 +252,7 @@ def pytest_rageval_summary():
     def test_without_workers_it_is_loaded_on_the_way(self, deep: Project) -> None:
         deep.pytest().assert_outcomes(passed=5)
 
+    @pytest.mark.full
     def test_with_workers_it_fails_rather_than_miss_a_gate(self, deep: Project) -> None:
         result = deep.pytest("-n", "1")
         result.assert_outcomes(passed=4, failed=1)

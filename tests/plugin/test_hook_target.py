@@ -99,6 +99,7 @@ class TestKeptAnswers:
             text = SCENARIO.replace("name: qa", f"name: {name}").replace("acme\n", f"{tenant}\n", 1)
             project.scenario(text + f"    target: {{type: hook{target}}}\n", file=name)
 
+    @pytest.mark.full
     def test_they_need_a_version(self, project: Project) -> None:
         """Its objects cannot be told apart: no scenario is given another's answers."""
         self.write(project)

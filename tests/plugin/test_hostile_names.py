@@ -20,6 +20,7 @@ def test_it(rag_sample, rageval):
 """
 
 
+@pytest.mark.full
 def test_a_hostile_name_reaches_no_output_as_it_is(
     project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

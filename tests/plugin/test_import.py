@@ -18,6 +18,7 @@ tests:
 """
 
 
+@pytest.mark.full
 def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester) -> None:
     """[E22] From where the command was typed; nothing is overwritten."""
     pytester.mkdir("evals").joinpath("promptfooconfig.yaml").write_text(CONFIG, encoding="utf-8")
@@ -55,6 +56,7 @@ tests:
 """
 
 
+@pytest.mark.full
 def test_an_assert_in_javascript_is_an_error_until_it_is_written(
     pytester: pytest.Pytester,
 ) -> None:
@@ -108,6 +110,7 @@ def test_an_import_says_what_its_scenario_needs(scenario: dict[str, Any], needs:
     assert needed_by(scenario) == needs
 
 
+@pytest.mark.full
 def test_a_configuration_named_as_a_scenario_says_what_to_do(pytester: pytest.Pytester) -> None:
     """[E22]"""
     pytester.path.joinpath("p.yaml").write_text(CONFIG, encoding="utf-8")

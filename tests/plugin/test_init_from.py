@@ -16,6 +16,7 @@ Who pays?,the shop,the shop,parcels.md
 """
 
 
+@pytest.mark.full
 def test_from_a_csv_to_a_gate(project: Project) -> None:
     """What was found, a scenario and a workflow; pytest is green, for bad answers red."""
     data = project.file("answers.csv", CSV)
@@ -58,6 +59,7 @@ def test_a_gate_that_will_fail_is_announced(project: Project) -> None:
     )
 
 
+@pytest.mark.full
 def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> None:
     """Other tests run, what to do is said once; a function that there is already needs no edit."""
     project.file("data/gold.csv", CSV.replace("answer,", "category,"))
@@ -121,6 +123,7 @@ def test_a_workflow_can_be_added_later(project: Project) -> None:
     assert "requirements.txt" in (project.path / ".github/workflows/rageval.yml").read_text()
 
 
+@pytest.mark.full
 def test_a_function_that_there_is_needs_no_other(project: Project) -> None:
     """[E22] The scenario names it, and CI needs no option; data with answers ask nobody."""
     project.file("gold.csv", CSV.replace("answer,", "category,"))

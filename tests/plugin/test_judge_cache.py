@@ -52,6 +52,7 @@ def _scores(judged: JudgedProject) -> list[dict[str, float | None]]:
     return [sample["scores"] for sample in judged.project.results()["samples"]]
 
 
+@pytest.mark.full
 def test_a_second_run_asks_nobody(recorded: JudgedProject) -> None:
     """[E9] The same to the last byte, but for the run itself; what it used says so."""
     result = recorded.pytest()
@@ -63,6 +64,7 @@ def test_a_second_run_asks_nobody(recorded: JudgedProject) -> None:
     result.stdout.fnmatch_lines(["models: 0 calls, 15 answers from the cache, 0 tokens*"])
 
 
+@pytest.mark.full
 def test_only_what_is_new_is_asked(recorded: JudgedProject) -> None:
     """[E9] Of four samples one, of two metrics both."""
     recorded.scenario([*ANSWERS, "0.4"], metrics=["graded", "fourfold"])
@@ -82,6 +84,7 @@ def test_equal_questions_are_asked_once(judged: JudgedProject) -> None:
     assert (judged.usage["calls"], judged.usage["cached"]) == (1, 5)
 
 
+@pytest.mark.full
 def test_another_way_to_ask_is_asked_anew(recorded: JudgedProject) -> None:
     """[E9] No model gets another's answer."""
     for number, change in enumerate(
@@ -99,6 +102,7 @@ def test_another_way_to_ask_is_asked_anew(recorded: JudgedProject) -> None:
         assert len(recorded.asked) == 3 * number, change
 
 
+@pytest.mark.full
 def test_what_changes_no_answer_asks_nobody(recorded: JudgedProject) -> None:
     """[E9] How fast, how stubbornly and for how much money the same is asked."""
     recorded.scenario(
@@ -126,6 +130,7 @@ def test_another_metric_never_gets_this_ones_answer(judged: JudgedProject) -> No
     assert sorted(judged.asked) == ["graded: 0.5", "second: 0.5"]
 
 
+@pytest.mark.full
 def test_off_neither_reads_nor_writes(recorded: JudgedProject) -> None:
     """[E9] ``--rag-cache=off``: asked twice, and nothing is left."""
     for _ in range(2):
@@ -134,6 +139,7 @@ def test_off_neither_reads_nor_writes(recorded: JudgedProject) -> None:
     assert not (recorded.path / "none").exists()
 
 
+@pytest.mark.full
 def test_read_reads_and_does_not_write(recorded: JudgedProject) -> None:
     """[E9] ``--rag-cache=read``: the new sample is asked about each time."""
     recorded.scenario([*ANSWERS, "0.4"])
@@ -142,6 +148,7 @@ def test_read_reads_and_does_not_write(recorded: JudgedProject) -> None:
     assert recorded.asked == ["graded: 0.4"] * 2
 
 
+@pytest.mark.full
 def test_refresh_asks_everything_anew_and_keeps_it(recorded: JudgedProject) -> None:
     """[E9] ``--rag-cache=refresh``: the judge has changed its mind by then."""
     recorded.server.options.answer = lambda body: "0.9"
@@ -196,6 +203,7 @@ def test_replay_opens_no_socket_in_workers_either(recorded: JudgedProject) -> No
     assert (recorded.path / "opened.txt").exists()
 
 
+@pytest.mark.full
 def test_a_miss_in_replay_is_an_error_that_says_what_and_why(
     recorded: JudgedProject, no_sockets: None
 ) -> None:
@@ -214,6 +222,7 @@ def test_a_miss_in_replay_is_an_error_that_says_what_and_why(
     assert recorded.project.outcomes() == {"s0": "passed", "s1": "error", "s2": "passed"}
 
 
+@pytest.mark.full
 def test_a_miss_names_the_setting_that_differs(recorded: JudgedProject, no_sockets: None) -> None:
     """[E9] Of the judge that was recorded and the one that is asked for."""
     changes: list[tuple[dict[str, object], str]] = [
@@ -238,6 +247,7 @@ def test_replay_from_an_empty_cache_says_so(judged: JudgedProject, no_sockets: N
     assert "holds no replies" in judged.errors["s0"]
 
 
+@pytest.mark.full
 def test_the_folder_and_the_mode_have_their_options(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,6 +293,7 @@ def _damage(judged: JudgedProject) -> None:
         path.write_bytes(raw.replace(b'"text": "', b'"text": \xff\x00{'))
 
 
+@pytest.mark.full
 def test_a_damaged_cache_is_asked_again_and_mended(recorded: JudgedProject) -> None:
     """[E9] Never a wrong score, never a traceback."""
     _damage(recorded)
@@ -293,6 +304,7 @@ def test_a_damaged_cache_is_asked_again_and_mended(recorded: JudgedProject) -> N
     assert recorded.asked == []
 
 
+@pytest.mark.full
 def test_a_damaged_cache_in_replay_is_an_error(recorded: JudgedProject, no_sockets: None) -> None:
     """[E9] Not a score, and not a traceback."""
     _damage(recorded)
@@ -310,6 +322,7 @@ def test_a_cache_that_cannot_be_written_costs_no_score(judged: JudgedProject) ->
     result.stdout.fnmatch_lines(["models: *not kept*taken*"])
 
 
+@pytest.mark.full
 def test_what_failed_is_not_kept(judged: JudgedProject) -> None:
     """[E9] Neither an error nor a reply that could not be used."""
     judged.scenario(["once 400|0.1", "once prose|0.2"], judge={"reasks": 0})
@@ -320,6 +333,7 @@ def test_what_failed_is_not_kept(judged: JudgedProject) -> None:
     assert len(judged.asked) == 2
 
 
+@pytest.mark.full
 def test_a_cache_of_other_samples_is_no_obstacle(recorded: JudgedProject) -> None:
     """[E9] Two scenarios share one folder, and their answers where they ask the same."""
     recorded.scenario(["0.1", "0.7"], file="other")

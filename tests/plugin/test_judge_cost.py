@@ -136,6 +136,7 @@ def test_a_budget_that_is_large_enough_changes_nothing(judged: JudgedProject) ->
     assert judged.usage["cost_usd"] == 30.0
 
 
+@pytest.mark.full
 def test_answers_from_the_cache_are_within_any_budget(judged: JudgedProject) -> None:
     """[E10] The run that ran out of money goes on, with more of it, where it stopped."""
     judged.scenario(ANSWERS, judge={"price": DOLLAR_A_TOKEN, "concurrency": 1})

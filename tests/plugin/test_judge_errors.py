@@ -65,6 +65,7 @@ PASSING += ["no_choices", "empty_choices", "error_in_200", "prose", "null", "len
 PATIENT = {"retries": 1, "reasks": 1, "max_wait_s": 3, "timeout_s": 3}
 
 
+@pytest.mark.full
 def test_every_fault_is_an_error_of_its_sample_only(judged: JudgedProject) -> None:
     """[A20, E10] Samples that meet a fault at every attempt, at the first one, and not at all."""
     answers = [f"{fault}|0.5" for fault in LASTING]

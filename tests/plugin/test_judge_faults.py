@@ -217,6 +217,7 @@ def test_ctrl_c_ends_a_run_whose_workers_wait_for_hanging_judges(judged: JudgedP
     assert set(judged.project.gates().values()) == {"skipped"}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_a_run_that_is_killed_has_kept_every_reply(judged: JudgedProject) -> None:
     """[E9] In the middle of calls; started again it asks for the rest."""
@@ -284,6 +285,7 @@ def pytest_runtest_protocol():
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
 def test_a_disk_that_fills_up_costs_no_score_and_leaves_no_half_entry(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch

@@ -88,6 +88,7 @@ def test_any_setting_of_the_judge_can_be_set(judged: JudgedProject) -> None:
     assert _asked(judged) == [("/v1", "m", 0.5)]
 
 
+@pytest.mark.full
 def test_profiles_are_not_in_the_snapshot_but_what_was_used_is(judged: JudgedProject) -> None:
     """[A16] Another profile changes nothing of this run, nor its hash."""
     hashes = set()

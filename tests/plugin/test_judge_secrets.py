@@ -200,6 +200,7 @@ def test_an_option_that_is_taken_is_not_written_down(keyed: JudgedProject) -> No
     assert _leaks(keyed, result) == []
 
 
+@pytest.mark.full
 def test_a_miss_in_replay_shows_no_secret(keyed: JudgedProject) -> None:
     """[E9, E10] It says that the endpoint differs, of both without the query."""
     keyed.scenario(["0.5"])

@@ -47,6 +47,7 @@ def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
     assert judged.server.connections > 0
 
 
+@pytest.mark.full
 def test_a_run_without_calls_leaves_nothing_behind(judged: JudgedProject) -> None:
     """[E8] Nothing is begun before it is needed."""
     judged.scenario(["0.5"])
@@ -94,6 +95,7 @@ def test_ctrl_c_in_a_case_writes_the_files_and_asks_no_more(judged: JudgedProjec
     result.stdout.fnmatch_lines(["==* rageval: qa *==", "models: * calls*"])
 
 
+@pytest.mark.full
 def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +159,7 @@ def test_a_killed_run_pays_only_for_what_is_missing(judged: JudgedProject) -> No
         folder.rename(judged.path / folder.name)
 
 
+@pytest.mark.full
 def test_the_processes_of_a_run_share_a_folder_of_its_own(judged: JudgedProject) -> None:
     """[E10] In the system's folder for temporary files, for the time of the run."""
     judged.with_conftest(

@@ -32,6 +32,7 @@ def two(judged: JudgedProject, **keys: Any) -> Path:
     )
 
 
+@pytest.mark.full
 def test_equal_questions_are_asked_once(judged: JudgedProject) -> None:
     """Of 36 samples in three variants 16 have an answer of their own."""
     two(judged)
@@ -79,6 +80,7 @@ def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedPro
     assert found["variants"]["dead"]["mean"] is None
 
 
+@pytest.mark.full
 def test_other_judges_are_other_yardsticks(judged: JudgedProject) -> None:
     """Scores of two judges are not compared, unless it is asked for."""
     keys: dict[str, Any] = {

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
 
+@pytest.mark.full
 def test_older_runs_go_once_the_new_one_is_written(
     project: Project, run: Run, plain: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_trec_files_give_the_figures_that_0_1_0_gave(kept: Project) -> None:
     assert list(differences(before, now)) == []
 
 
+@pytest.mark.full
 def test_answers_verdicts_and_vectors_come_from_the_cache_of_0_1_0(kept: Project) -> None:
     """Nobody listens where the scenario's models are; labels and their agreement are the same."""
     before, now = run_of(kept, "judged", *REPLAY)

@@ -71,6 +71,7 @@ def _begun(judged: JudgedProject) -> int:
     return count
 
 
+@pytest.mark.full
 def test_scores_are_found_without_their_replies(keeping: JudgedProject) -> None:
     """The bytes are equal, nobody is asked, and the summary counts the replies behind them."""
     keeping.loop_back().assert_outcomes(passed=3)
@@ -88,6 +89,7 @@ def test_scores_are_found_without_their_replies(keeping: JudgedProject) -> None:
     result.stdout.fnmatch_lines(["models: 0 calls, 3 answers from the cache, 0 tokens*"])
 
 
+@pytest.mark.full
 def test_only_the_score_that_is_missing_is_made(keeping: JudgedProject) -> None:
     keeping.pytest()
     keeping.server.forget()
@@ -96,6 +98,7 @@ def test_only_the_score_that_is_missing_is_made(keeping: JudgedProject) -> None:
     assert keeping.asked == ["keeping: 0.4"]
 
 
+@pytest.mark.full
 def test_a_reply_that_changed_is_not_hidden_by_the_score_of_the_old_one(
     keeping: JudgedProject,
 ) -> None:
@@ -110,6 +113,7 @@ def test_a_reply_that_changed_is_not_hidden_by_the_score_of_the_old_one(
     assert scores == [0.9] * 3
 
 
+@pytest.mark.full
 def test_replay_makes_from_replies_what_is_not_kept(keeping: JudgedProject) -> None:
     keeping.pytest().assert_outcomes(passed=3)
     for path in keeping.cache.glob("*.score.jsonl"):
@@ -121,6 +125,7 @@ def test_replay_makes_from_replies_what_is_not_kept(keeping: JudgedProject) -> N
     assert keeping.without_run(first) == keeping.without_run(second)
 
 
+@pytest.mark.full
 def test_an_error_of_the_judge_is_asked_about_again(keeping: JudgedProject) -> None:
     keeping.scenario(["0.1", "400|0.2"], metrics=["keeping"])
     for _ in range(2):

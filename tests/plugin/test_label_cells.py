@@ -144,6 +144,7 @@ def test_cells_are_drawn_blind_and_their_labels_judge_the_judge(bot: Bot) -> Non
     assert "by the judge" not in summary
 
 
+@pytest.mark.full
 def test_another_answer_makes_its_labels_stale_and_they_are_counted(bot: Bot) -> None:
     """Of the 5 cells of a row only that of the claim that stays, against the reference, counts."""
     assert bot.run().ret == 0
@@ -160,6 +161,7 @@ def test_another_answer_makes_its_labels_stale_and_they_are_counted(bot: Bot) ->
     assert {row["id"].rpartition("/")[2] for row in bot.drawn(10)} == {"answer"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shards", [("1/2", "2/2")])
 def test_labels_of_cells_judge_merged_shards(bot: Bot, shards: tuple[str, ...]) -> None:
     assert bot.run().ret == 0

@@ -23,6 +23,7 @@ def sheets(base: Path) -> list[Path]:
     return sorted(base.glob("*/labels/*.csv"))
 
 
+@pytest.mark.full
 def test_it_runs_no_test_and_asks_nobody(judged: JudgedProject) -> None:
     """Also with xdist's options in addopts, without starting a worker; two draws, two sheets.
 
@@ -61,6 +62,7 @@ def test_it_runs_no_test_and_asks_nobody(judged: JudgedProject) -> None:
         assert [(row["metric"], row["label"]) for row in found] == [("graded", "")] * 3
 
 
+@pytest.mark.full
 def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
     """One that never ran keeps the others from being written, and is told what to run.
 
@@ -126,6 +128,7 @@ def test_wrong_use_says_what_to_write(project: Project, args: list[str], message
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 def test_a_scenario_with_mistakes_ends_it(project: Project) -> None:
     """As always with exit status 2, and without a sheet for the others."""
     project.file("a.rageval.yaml", SCENARIO.format("one"))

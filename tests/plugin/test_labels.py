@@ -44,6 +44,7 @@ ANSWERS = "x" * 12 + "y" * 8 + "x" * 12 + "y" * 8
 SAID = "1" * 10 + "00" + "0" * 6 + "11" + "-" * 20
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
 def test_a_run_is_held_against_people(project: Any, workers: tuple[str, ...]) -> None:
     """F3, F4: the same in every way of running; kappa (0.8 - 0.52)/0.48."""
@@ -80,6 +81,7 @@ def test_a_run_is_held_against_people(project: Any, workers: tuple[str, ...]) ->
     assert "em on q10: judge 1, people 0" in summary
 
 
+@pytest.mark.full
 def test_changed_answers_fail_a_corrected_gate(project: Any) -> None:
     """F4: against the saved run, whose answers are on record, half have changed."""
     project.scenario(SCENARIO)

@@ -90,6 +90,7 @@ def test_a_green_run_ends_as_the_hook_says(project: Project, way: str) -> None:
     assert project.pytest().ret == 7
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "hook",
     ["pytest_sessionfinish", pytest.param("pytest_terminal_summary", marks=pytest.mark.full)],
@@ -136,6 +137,7 @@ def test_other_tests_end_as_the_hook_says(project: Project) -> None:
     assert project.pytest().ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_a_hook_that_exits_python_leaves_the_status_red(project: Project) -> None:
     """V2: ``sys.exit(0)``; a process of its own, which it would end."""
     project.scenario(RED)

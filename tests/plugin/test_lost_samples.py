@@ -38,6 +38,7 @@ def test_a_crashed_worker_fails_the_gates_and_names_what_was_lost(
     assert sorted(project.outcomes()) == ["a", "b", "d", "e", "f"]
 
 
+@pytest.mark.full
 def test_a_run_that_only_crashes_is_red(project: Project) -> None:
     """[E4] Nothing came back from any worker."""
     project.with_broken_metrics()
@@ -107,6 +108,7 @@ def test_ctrl_c_writes_the_files_and_passes_no_gate(project: Project, workers: R
     assert not any("::gate:" in line and "PASSED" in line for line in result.outlines)
 
 
+@pytest.mark.full
 def test_ctrl_c_in_the_third_case_keeps_the_two_before(project: Project) -> None:
     """[E4] In one process it is known which."""
     project.conftest(INTERRUPT)
@@ -115,6 +117,7 @@ def test_ctrl_c_in_the_third_case_keeps_the_two_before(project: Project) -> None
     assert project.outcomes() == {"a": "passed", "b": "passed"}
 
 
+@pytest.mark.full
 def test_ctrl_c_while_a_metric_scores_passes_no_gate(project: Project) -> None:
     """[E4] It is no error of the metric's; the two samples before are on record, in whole files."""
     project.with_broken_metrics()
@@ -134,6 +137,7 @@ def test_ctrl_c_while_a_metric_scores_passes_no_gate(project: Project) -> None:
     }
 
 
+@pytest.mark.full
 def test_ctrl_c_before_any_case_writes_nothing(project: Project) -> None:
     """[E4] There is nothing to say."""
     project.conftest(INTERRUPT.replace('"c"', '"a"'))
@@ -143,6 +147,7 @@ def test_ctrl_c_before_any_case_writes_nothing(project: Project) -> None:
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 def test_pytest_exit_passes_no_gate(project: Project) -> None:
     """[E4] ``pytest.exit`` in the third case."""
     project.conftest(INTERRUPT.replace("raise KeyboardInterrupt", "pytest.exit('enough')"))
@@ -153,6 +158,7 @@ def test_pytest_exit_passes_no_gate(project: Project) -> None:
     assert project.outcomes() == {"a": "passed", "b": "passed"}
 
 
+@pytest.mark.full
 def test_pytest_exit_with_status_0_is_not_green_where_a_gate_failed(project: Project) -> None:
     """[E4] pytest takes the status that it is given, whatever failed before."""
     ended = "pytest.exit('enough', returncode=0)"

@@ -110,6 +110,7 @@ def test_what_another_command_wrote_meanwhile_is_not_written_again(
     assert (project.path / "questions.jsonl").read_text("utf-8") == written
 
 
+@pytest.mark.full
 def test_replies_that_are_not_kept_are_said_to_be_lost(
     project: Project, server: FakeOpenAI
 ) -> None:

@@ -141,6 +141,7 @@ def test_rows_with_references_get_lists_and_a_scenario_that_joins_them(nuggets: 
     )
 
 
+@pytest.mark.full
 def test_the_scenario_reads_the_lists_and_asks_the_target(nuggets: Nuggets) -> None:
     nuggets.make()
     nuggets.project.file("rows_target.py", 'def answer(question):\n    return "30 days"\n')
@@ -156,6 +157,7 @@ def test_the_scenario_reads_the_lists_and_asks_the_target(nuggets: Nuggets) -> N
     assert [one["answer"] for one in samples] == ["30 days"] * 3
 
 
+@pytest.mark.full
 def test_a_run_says_that_a_list_is_of_other_texts(nuggets: Nuggets) -> None:
     nuggets.questions(2, "--rag-nuggets")
     nuggets.project.file(
@@ -355,6 +357,7 @@ def test_a_full_cache_gives_the_same_file_to_the_byte(nuggets: Nuggets) -> None:
     assert len(nuggets.asked()) == asked
 
 
+@pytest.mark.full
 def test_a_dry_run_says_the_calls_and_asks_nobody(nuggets: Nuggets) -> None:
     result = nuggets.make("--rag-dry-run", NO_CONTROLS, "--rag-set=judge.price.input=1")
     assert result.ret == 0
@@ -387,6 +390,7 @@ def test_an_unanswerable_question_gets_no_list(nuggets: Nuggets) -> None:
     assert not any(map(is_listing, nuggets.asked()))
 
 
+@pytest.mark.full
 def test_questions_of_before_keep_none_and_the_way_to_lists_works(nuggets: Nuggets) -> None:
     nuggets.questions(2)
     before = nuggets.rows("questions.jsonl")
@@ -404,6 +408,7 @@ def test_questions_of_before_keep_none_and_the_way_to_lists_works(nuggets: Nugge
     assert [row["id"] for row in lists] == [row["id"] for row in rows]
 
 
+@pytest.mark.full
 def test_a_dry_run_counts_the_lists_of_questions(nuggets: Nuggets) -> None:
     shares = "--rag-set=questions.types={single: 1}"
     without = calls_in(nuggets.questions(3, "--rag-dry-run", NO_CONTROLS, shares))
@@ -437,6 +442,7 @@ def test_what_cannot_be_is_a_usage_error(nuggets: Nuggets, args: list[str], said
     assert nuggets.asked() == []
 
 
+@pytest.mark.full
 def test_it_needs_a_model_and_ids(nuggets: Nuggets) -> None:
     named = ["--rag-init", "--rag-from=rows.jsonl", "--rag-nuggets"]
     result = nuggets.project.pytest(*named)

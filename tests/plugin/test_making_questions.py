@@ -108,6 +108,7 @@ def documents(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doc
     )
 
 
+@pytest.mark.full
 def test_a_folder_becomes_rows_a_scenario_and_a_target(documents: Documents) -> None:
     result = documents.make(10)
     assert result.ret == 0
@@ -126,6 +127,7 @@ def test_a_folder_becomes_rows_a_scenario_and_a_target(documents: Documents) -> 
     result.stdout.fnmatch_lines(["docs: 2 documents (2 Markdown)*", "drawn: 10 questions*"])
 
 
+@pytest.mark.full
 def test_the_scenario_runs_as_it_is_written(documents: Documents) -> None:
     documents.make(10)
     documents.project.file(
@@ -151,6 +153,7 @@ def test_the_scenario_names_the_judge_and_no_secret(documents: Documents) -> Non
     assert "api_key_env: QUESTIONS_KEY" in text
 
 
+@pytest.mark.full
 def test_the_same_command_makes_nothing_twice_and_more_go_on(documents: Documents) -> None:
     documents.make(4)
     before, asked = documents.texts(), len(documents.asked())
@@ -177,6 +180,7 @@ def test_a_question_whose_id_is_taken_is_not_dropped_in_silence(documents: Docum
     assert said in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_full_cache_gives_the_same_files_to_the_byte(documents: Documents) -> None:
     documents.make(9)
     first, asked = documents.texts(), len(documents.asked())
@@ -187,6 +191,7 @@ def test_a_full_cache_gives_the_same_files_to_the_byte(documents: Documents) -> 
     assert len(documents.asked()) == asked
 
 
+@pytest.mark.full
 def test_fifty_are_the_first_fifty_of_a_hundred(documents: Documents) -> None:
     documents.make(5)
     few = documents.texts()
@@ -196,6 +201,7 @@ def test_fifty_are_the_first_fifty_of_a_hundred(documents: Documents) -> None:
     assert documents.texts()["questions.jsonl"].startswith(few["questions.jsonl"])
 
 
+@pytest.mark.full
 def test_another_seed_draws_others_first(documents: Documents) -> None:
     documents.make(2)
     first = [row["id"] for row in documents.rows()]
@@ -373,6 +379,7 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
     result.stdout.fnmatch_lines(["DRY RUN: nothing was asked*"])
 
 
+@pytest.mark.full
 def test_a_dry_run_of_what_the_cache_has_is_free(documents: Documents) -> None:
     documents.make(6)
     for name in ("questions.jsonl", "rejected.jsonl"):
@@ -410,6 +417,7 @@ def test_a_comparison_is_no_repetition_of_one_half_of_it(documents: Documents) -
     assert [row["question_type"] for row in documents.rows()] == ["single", "comparison"]
 
 
+@pytest.mark.full
 def test_a_new_document_leaves_what_was_made(documents: Documents) -> None:
     documents.make(6)
     before, asked = documents.texts()["questions.jsonl"], len(documents.asked())
@@ -421,6 +429,7 @@ def test_a_new_document_leaves_what_was_made(documents: Documents) -> None:
     assert documents.texts()["questions.jsonl"].startswith(before)
 
 
+@pytest.mark.full
 def test_a_search_that_finds_letters_is_red(documents: Documents) -> None:
     """The quote must stand in a result; that a result stands in the quote is no find."""
     documents.make(6)
@@ -433,6 +442,7 @@ def test_a_search_that_finds_letters_is_red(documents: Documents) -> None:
     assert documents.project.results("questions")["metrics"]["recall@5"]["mean"] == 0.0
 
 
+@pytest.mark.full
 def test_quotes_that_the_documents_lost_are_said(documents: Documents) -> None:
     documents.make(4, "--rag-set=questions.types={single: 1}")
     path = documents.path / "docs" / "returns.md"
@@ -483,6 +493,7 @@ def test_it_goes_with_documents(project: Project) -> None:
     result.stderr.fnmatch_lines(["*no document could be read*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill -9"])
 def test_a_run_that_is_cut_off_loses_no_reply(documents: Documents, stop: signal.Signals) -> None:
     documents.server.options.latency_s = 0.15

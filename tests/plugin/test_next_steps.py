@@ -31,6 +31,7 @@ def last_lines(result: pytest.RunResult) -> list[str]:
     return [line[6:] for line in lines]
 
 
+@pytest.mark.full
 def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -> None:
     """[E22] Changed as the line says, it runs the two samples."""
     result = run("my bot.yaml", "--rag-strict")
@@ -51,6 +52,7 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
     assert len(last_lines(plain("my bot.yaml", "-p", "no:cacheprovider"))) == 1
 
 
+@pytest.mark.full
 def test_after_a_failed_gate_alone_the_page_helps(
     scenario: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

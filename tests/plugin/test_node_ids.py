@@ -109,6 +109,7 @@ def test_odd_ids_make_distinct_cases(project: Project, args: tuple[str, ...]) ->
     assert [sample["id"] for sample in project.results()["samples"]] == ODD
 
 
+@pytest.mark.full
 def test_cases_with_odd_ids_can_be_selected(project: Project) -> None:
     """[A2] By the node ids of their own reports, which are the same in every run, and by --lf."""
     project.scenario(SCENARIO)

@@ -63,6 +63,7 @@ def written(project: Project, server: FakeOpenAI, more: str = "", **answers: str
     project.rows([{**row, "answer": answers.get(row["id"], row["answer"])} for row in rows])
 
 
+@pytest.mark.full
 def test_what_is_missing_is_named_with_its_cause(
     project: Project, workers: Run, plain: Run, server: FakeOpenAI
 ) -> None:
@@ -90,6 +91,7 @@ def test_what_is_missing_is_named_with_its_cause(
     assert len(server.chats) == 8
 
 
+@pytest.mark.full
 def test_another_answer_asks_no_more_of_the_contexts_and_another_list_is_not_compared(
     project: Project, plain: Run, server: FakeOpenAI
 ) -> None:

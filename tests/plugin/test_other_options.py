@@ -137,6 +137,7 @@ def test_help_lists_the_options(project: Project) -> None:
         assert option in text
 
 
+@pytest.mark.full
 def test_stepwise_goes_on_at_the_case_that_failed(project: Project) -> None:
     """[A2, E4] b fails; with a better answer the next run begins there, and decides no gate."""
     text = """

@@ -116,6 +116,7 @@ def test_strict_makes_undecided_gates_fail(project: Project, run: Run) -> None:
     result.stdout.fnmatch_lines(["FAILED *gate:em.mean*2 of 4 samples ran*strict*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("last", "args", "status"),
     [

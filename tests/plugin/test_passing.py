@@ -81,6 +81,7 @@ def test_false_fails_the_case_without_a_threshold(project: Project, run: Run, na
     assert project.results()["samples"][1]["details"][name] == {"passing": False}
 
 
+@pytest.mark.full
 def test_thresholds_decide_as_well(project: Project, run: Run, name: str) -> None:
     """[F7] One that is missed is missed, whatever the metric says; one that is met saves none."""
     scenario(project, name, f"thresholds: {{{name}: 0.6}}")

@@ -185,6 +185,7 @@ def every(rows: Iterable[PlannedRow]) -> Counter[Call]:
     return sum(map(calls, rows), Counter[Call]())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("count", ROWS)
 def test_the_figures_are_those_that_follow_from_the_faults(

@@ -102,6 +102,7 @@ def literal_or_variable(names: Any) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 def test_what_a_judge_repeats_gets_nowhere(planted: JudgedProject) -> None:
     """[R5] Key, headers, query and body; replies, errors, content types and redirects."""
     planted.with_conftest(
@@ -140,6 +141,7 @@ METRIC_REGISTRY.add(
     assert leaks(planted) == []
 
 
+@pytest.mark.full
 def test_what_a_service_repeats_gets_nowhere(planted: JudgedProject) -> None:
     """[R5] User, password, headers, query and body of an HTTP target."""
     with RepeatingApp() as app:

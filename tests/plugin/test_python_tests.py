@@ -376,6 +376,7 @@ def test_a_target_of_the_scenario_is_not_asked(bot: Project) -> None:
     bot.pytest("test_bot.py").assert_outcomes(passed=5, failed=1)
 
 
+@pytest.mark.full
 def test_a_saved_run_is_compared_with(bot: Project, run: Run) -> None:
     """[E15] A baseline of a test function; one that is missing is wrong use (exit 4)."""
     bot.pytest("test_bot.py", "--rag-save-failed", "main")
@@ -423,6 +424,7 @@ def test_async_tests(bot: Project, plugin: str, mark: str, run: Run) -> None:
     run("test_bot.py", *options).assert_outcomes(passed=10, failed=2)
 
 
+@pytest.mark.full
 def test_a_plain_run_of_tests_without_the_marker_imports_nothing(project: Project) -> None:
     """[E13] The hook looks at the marker alone."""
     python_file(

@@ -79,6 +79,7 @@ def test_two_workers_give_the_same_to_the_last_byte(
     assert busy.results()["counts"]["ran"] == 40
 
 
+@pytest.mark.full
 def test_results_that_loop_back_are_those_of_a_worker(busy: Project, plain: Run, run: Run) -> None:
     """[E2] What most tests of this folder run: one process, and one worker in the account."""
     plain()
@@ -88,6 +89,7 @@ def test_results_that_loop_back_are_those_of_a_worker(busy: Project, plain: Run,
     assert busy.without_run(0) == busy.without_run(1)
 
 
+@pytest.mark.full
 def test_the_order_of_scoring_does_not_matter(
     busy: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

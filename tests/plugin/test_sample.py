@@ -46,6 +46,7 @@ def saved(judged: JudgedProject) -> JudgedProject:
     return judged
 
 
+@pytest.mark.full
 def test_only_the_drawn_rows_are_asked(saved: JudgedProject) -> None:
     """20 calls, for the answers are new; the mean is that of all, within its interval."""
     scenario(saved, answers(ROWS), sample=20)
@@ -70,6 +71,7 @@ def test_only_the_drawn_rows_are_asked(saved: JudgedProject) -> None:
     assert found["gates"][1]["message"].endswith("of the 20 of 60 rows asked")
 
 
+@pytest.mark.full
 def test_answers_that_are_as_before_leave_no_chance_to_the_estimate(saved: JudgedProject) -> None:
     scenario(saved, answers())
     saved.pytest("--rag-sample=20").assert_outcomes(passed=22, skipped=40)
@@ -92,6 +94,7 @@ def test_workers_draw_the_same(saved: JudgedProject) -> None:
     assert len(saved.asked) == calls == 5  # the cache had what is as before, then all of them
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("keys", "options", "said"),
     [
@@ -119,6 +122,7 @@ def test_what_a_sample_cannot_go_with_is_refused(
     assert saved.asked == []
 
 
+@pytest.mark.full
 def test_scores_of_another_definition_stand_for_no_rows(project: Project) -> None:
     """Nor where 'compare' names other metrics."""
     head = "name: qa\ndataset: qa.jsonl\nmetrics: [em, "
@@ -130,6 +134,7 @@ def test_scores_of_another_definition_stand_for_no_rows(project: Project) -> Non
     assert project.pytest("--rag-sample=20").ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.full
 def test_a_sampled_run_is_never_a_baseline(saved: JudgedProject) -> None:
     """Neither saved, failed or not, nor compared with by the path of its file, nor drawn from."""
     scenario(saved, answers(), sample=20)
@@ -146,6 +151,7 @@ def test_a_sampled_run_is_never_a_baseline(saved: JudgedProject) -> None:
     assert "it asked a sample of 20 of 60 rows" in result.stdout.str() + result.stderr.str()
 
 
+@pytest.mark.full
 def test_rows_that_the_older_run_does_not_know_are_all_asked(saved: JudgedProject) -> None:
     """Three new ones: they are among the 20, and no others stand for them."""
     scenario(saved, [*answers(), "0.1", "0.2", "0.3"], sample=20)
@@ -158,6 +164,7 @@ def test_rows_that_the_older_run_does_not_know_are_all_asked(saved: JudgedProjec
     assert found["estimates"]["graded"]["mean"] == pytest.approx(whole, abs=1e-5)
 
 
+@pytest.mark.full
 def test_rows_that_vanished_are_lost_all_the_same(saved: JudgedProject) -> None:
     """12 of 60 rows are gone: fewer than nine tenths of the baseline's can be compared."""
     gates = {"no_regression": {"metrics": ["graded"]}}
@@ -168,6 +175,7 @@ def test_rows_that_vanished_are_lost_all_the_same(saved: JudgedProject) -> None:
     assert "min_pairs: 0.9 asks for 29" in gate["message"]  # of 60 - 28 rows that were not drawn
 
 
+@pytest.mark.full
 def test_a_value_of_which_no_row_is_asked_is_not_passed_over(project: Project) -> None:
     """Twelve topics of five rows, 20 of the 60 rows are asked: none of three topics."""
     rows = [
@@ -187,6 +195,7 @@ def test_a_value_of_which_no_row_is_asked_is_not_passed_over(project: Project) -
     assert gate["message"].startswith(f"cannot be decided: {said}")
 
 
+@pytest.mark.full
 def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> None:
     """Other weights decide no gate again: the page has only the scores of the asked rows."""
     scenario(saved, answers(ROWS), sample=20)
@@ -201,6 +210,7 @@ def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> Non
     assert f"weighted score {estimate:.4f}, sampled 20 of 60" in badge
 
 
+@pytest.mark.full
 def test_a_part_of_a_sample_is_a_partial_run_without_estimates(saved: JudgedProject) -> None:
     scenario(saved, answers(), sample=20)
     result = saved.pytest("-k", "1 or 2")
@@ -219,6 +229,7 @@ def test_a_row_that_skips_itself_in_these_words_is_a_skipped_row(project: Projec
     project.pytest().stdout.fnmatch_lines(["*1 of 12 samples is skipped and in no figure*"])
 
 
+@pytest.mark.full
 def test_invalid_rows_are_counted_among_all_rows(project: Project) -> None:
     """One of 61; whether a row is invalid shows without asking."""
     rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(ROWS)]
@@ -231,6 +242,7 @@ def test_invalid_rows_are_counted_among_all_rows(project: Project) -> None:
     assert (gate["outcome"], gate["message"]) == ("passed", "0.0164 <= 0.0200 (1 of 61 rows)")
 
 
+@pytest.mark.full
 def test_more_rows_than_there_are_is_no_sample(saved: JudgedProject) -> None:
     scenario(saved, answers(), sample=ROWS)
     result = saved.pytest()
@@ -260,6 +272,7 @@ def test_a_worse_answer_never_makes_it_green(project: Project) -> None:
     assert means[0] > means[-1]
 
 
+@pytest.mark.full
 def test_evaluate_and_engines_draw_the_same(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def means(project: Project) -> Any:
     return found["metrics"], found["weighted_score"], found["counts"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
 def test_the_file_gives_the_same_scores_without_the_target(
     online: Project, run: Run, suffix: str

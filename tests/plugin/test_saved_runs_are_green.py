@@ -69,6 +69,7 @@ def test_another_name_for_the_same_file_does_not_help(saved: Project, name: str)
     assert mean(saved) == 1.0
 
 
+@pytest.mark.full
 def test_a_run_without_one_of_its_gates_is_no_baseline(saved: Project) -> None:
     """[G4, G6] The gate that failed was deselected; strict, that is a failure."""
     saved.rows(WRONG)
@@ -159,6 +160,7 @@ def test_a_file_that_is_no_saved_run_is_not_replaced(saved: Project, text: str) 
     )
 
 
+@pytest.mark.full
 def test_a_saved_run_is_replaced_at_its_path(saved: Project) -> None:
     """[R6] Also one that a newer version wrote."""
     assert saved.pytest("--rag-save=kept.json").ret == pytest.ExitCode.OK

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
 
+@pytest.mark.full
 def test_what_it_wrote_is_green(project: Project, run: Run) -> None:
     """[E14] Three cases and some gates, without a warning; to write them, no test is run."""
     project.pytester.makepyfile("def test_fails(): assert 0")

@@ -153,6 +153,7 @@ def test_conftest_files_of_a_pattern_are_loaded(project: Project) -> None:
     project.pytest("--rag-scenario=eval/**/b.yaml", "--of-the-folder=1").assert_outcomes(passed=2)
 
 
+@pytest.mark.full
 def test_a_scenario_of_any_name_runs_when_pytest_names_it(project: Project, run: Run) -> None:
     """[U3] ``pytest eval/a.yaml``: both cases, or one, or all for a gate; not with its folder."""
     _three(project)
@@ -164,6 +165,7 @@ def test_a_scenario_of_any_name_runs_when_pytest_names_it(project: Project, run:
     run("eval/a.yaml::gate:unscored").assert_outcomes(passed=2)
 
 
+@pytest.mark.full
 def test_a_broken_scenario_says_what_is_wrong_with_it(project: Project) -> None:
     """[U3] It is recognised without being read: its line, and not "not found"."""
     project.file("bot.yaml", "name: qa\nmetrics: [emm]\ndataset: qa.jsonl\n")

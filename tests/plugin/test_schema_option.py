@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Project
 
 
+@pytest.mark.full
 def test_it_prints_the_schema_and_runs_no_tests(project: Project) -> None:
     """[E14] A schema and nothing else."""
     project.pytester.makepyfile("def test_fails(): assert 0")

@@ -83,6 +83,7 @@ def refused(project: Project, *args: str) -> str:
 # The verdict
 
 
+@pytest.mark.full
 def test_a_slow_fall_is_red_against_the_pinned_run_alone(fallen: Project, run: Run) -> None:
     """One gate and one table for each, with the alpha of one look."""
     result = run("-v")
@@ -107,12 +108,14 @@ def test_a_slow_fall_is_red_against_the_pinned_run_alone(fallen: Project, run: R
     assert (by_name[OF_RELEASE]["baseline"], by_name[OF_RELEASE]["metric"]) == ("release-1.4", "em")
 
 
+@pytest.mark.full
 def test_one_entry_keeps_its_gate_names(fallen: Project) -> None:
     fallen.scenario(f"{PLAIN}    compare: [{PINNED}]\n{GATES}")
     assert fallen.pytest().ret == pytest.ExitCode.TESTS_FAILED
     assert fallen.gates() == {"no_regression": "failed", "unscored": "passed"}
 
 
+@pytest.mark.full
 def test_a_gate_may_name_the_one_that_it_is_for(fallen: Project) -> None:
     gates = "    gates: {no_regression: {baseline: main, metrics: [em], max_drop: 0.02}}\n"
     fallen.scenario(f"{PLAIN}    compare: [main, {PINNED}]\n{gates}")
@@ -121,6 +124,7 @@ def test_a_gate_may_name_the_one_that_it_is_for(fallen: Project) -> None:
     assert len(fallen.results()["comparisons"]) == 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", ["typed", "variable", "addopts and typed"])
 def test_the_option_may_be_given_twice(
     fallen: Project, way: str, monkeypatch: pytest.MonkeyPatch
@@ -144,6 +148,7 @@ def test_the_option_may_be_given_twice(
     assert [one["baseline"] for one in fallen.results()["comparisons"]] == ["main", "release-1.4"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("args", [("main",), ("main", "main"), ("main", "release-1.4")])
 def test_an_option_takes_no_pinned_run_away(fallen: Project, args: tuple[str, ...]) -> None:
     """Nor its looks, whichever runs it names, and how often."""
@@ -153,6 +158,7 @@ def test_an_option_takes_no_pinned_run_away(fallen: Project, args: tuple[str, ..
     assert [one.get("looks") for one in fallen.results()["comparisons"]] == [None, 50]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", ["gate", "entry", "option"])
 def test_the_file_of_a_pinned_run_has_no_second_name(fallen: Project, way: str) -> None:
     """Under it the gate would test at the whole alpha, and mode any would be allowed."""
@@ -169,6 +175,7 @@ def test_the_file_of_a_pinned_run_has_no_second_name(fallen: Project, way: str) 
     assert said in text
 
 
+@pytest.mark.full
 def test_absurd_looks_are_a_problem_of_their_line(fallen: Project) -> None:
     many = f"{{baseline: release-1.4, test: t, looks: 1{'0' * 400}}}"
     fallen.scenario(f"{PLAIN}    compare: [main, {many}]\n{GATES}")
@@ -179,6 +186,7 @@ def test_absurd_looks_are_a_problem_of_their_line(fallen: Project) -> None:
     assert "Error: " not in text
 
 
+@pytest.mark.full
 def test_slices_have_a_gate_for_each_run(fallen: Project) -> None:
     gates = "    gates: {by: {topic: {no_regression: {metrics: [em], max_drop: 0.02}}}}\n"
     fallen.scenario(f"{PLAIN}    compare: [main, release-1.4]\n{gates}")
@@ -193,6 +201,7 @@ def test_slices_have_a_gate_for_each_run(fallen: Project) -> None:
 # Missing, damaged, incomparable
 
 
+@pytest.mark.full
 def test_a_first_run_needs_the_pinned_one_first(project: Project) -> None:
     """Neither is there: the message says which commands lead on, and they do."""
     project.scenario(BOTH)
@@ -211,6 +220,7 @@ def test_a_first_run_needs_the_pinned_one_first(project: Project) -> None:
     assert len(project.results()["comparisons"]) == 2
 
 
+@pytest.mark.full
 def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
     """Not when ``main`` is saved, either: only who names it saves it anew, and that is said."""
     (fallen.path / RELEASE).unlink()
@@ -227,6 +237,7 @@ def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_pinned_run_of_an_earlier_version_is_not_moved(project: Project) -> None:
     """It is in a folder of another name: a file in today's folder would be read before it."""
     project.scenario(PLAIN.replace("name: qa", 'name: "q: a"'))
@@ -242,6 +253,7 @@ def test_a_pinned_run_of_an_earlier_version_is_not_moved(project: Project) -> No
     assert earlier.exists()
 
 
+@pytest.mark.full
 def test_a_pinned_run_beside_its_scenario_is_not_moved(project: Project) -> None:
     """The same path below the root is read before it."""
     project.scenario(PLAIN)
@@ -258,6 +270,7 @@ def test_a_pinned_run_beside_its_scenario_is_not_moved(project: Project) -> None
     assert not (project.path / "pinned").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("content", "said"),
     [("{", "cannot be read"), ('{"schema": 99, "samples": []}', "newer version")],
@@ -270,6 +283,7 @@ def test_one_damaged_run_stops_all(fallen: Project, content: str, said: str) -> 
     assert said in refused(fallen, "--rag-compare=main")
 
 
+@pytest.mark.full
 def test_one_run_that_measured_something_else_stops_all(fallen: Project) -> None:
     """The message has the place of its own entry."""
     fallen.rows(rows(20, question="Which one?"))
@@ -278,6 +292,7 @@ def test_one_run_that_measured_something_else_stops_all(fallen: Project) -> None
     assert "compare[1].anyway: true" in text
 
 
+@pytest.mark.full
 def test_only_the_entry_that_allows_it_is_compared_anyway(fallen: Project) -> None:
     fallen.rows(rows(20, question="Which one?"))
     fallen.scenario(
@@ -310,6 +325,7 @@ def test_an_engine_gives_the_same_verdict(fallen: Project) -> None:
     assert fallen.without_run(-2) == fallen.without_run(-1)
 
 
+@pytest.mark.full
 def test_shards_give_the_same_verdict(fallen: Project) -> None:
     """The merge compares, by the option of the merge too."""
     fallen.pytester.makeini("[pytest]\nrageval_baselines = kept")
@@ -323,6 +339,7 @@ def test_shards_give_the_same_verdict(fallen: Project) -> None:
     assert files(fallen.path / "merged") == files(fallen.path / "whole")
 
 
+@pytest.mark.full
 def test_each_variant_has_its_own_baselines(fallen: Project, run: Run) -> None:
     """Only one of them fell."""
     fallen.scenario(f"{PLAIN}    variants: {{a: {{}}, b: {{dataset: b.jsonl}}}}\n")
@@ -351,6 +368,7 @@ def test_evaluate_compares_with_both(fallen: Project, monkeypatch: pytest.Monkey
     }
 
 
+@pytest.mark.full
 def test_a_test_function_is_compared_with_both(project: Project) -> None:
     """Its gates have the same names, and the pinned run stays."""
     project.file(
@@ -379,6 +397,7 @@ def test_a_test_function_is_compared_with_both(project: Project) -> None:
     again.stdout.fnmatch_lines(["baseline release-1.4 NOT saved: it is pinned*"])
 
 
+@pytest.mark.full
 def test_a_dry_run_names_both(fallen: Project) -> None:
     result = fallen.pytest("--rag-dry-run")
     assert result.ret == pytest.ExitCode.OK
@@ -389,6 +408,7 @@ def test_a_dry_run_names_both(fallen: Project) -> None:
     assert "no saved run 'release-1.4'" in refused(fallen, "--rag-dry-run")
 
 
+@pytest.mark.full
 def test_the_gate_of_one_run_alone(fallen: Project) -> None:
     """By its node id; then what failed last, and what is first to fail."""
     gate = f"qa.rageval.yaml::gate:{OF_RELEASE}"
@@ -405,6 +425,7 @@ def test_the_gate_of_one_run_alone(fallen: Project) -> None:
     first.stdout.fnmatch_lines([f"*gate:{OF_MAIN} PASSED*", f"*gate:{OF_RELEASE} FAILED*"])
 
 
+@pytest.mark.full
 def test_a_run_of_version_0_1_0_can_be_pinned(fallen: Project) -> None:
     """Its file knows neither ``comparisons`` nor ``looks``."""
     samples = [
@@ -428,6 +449,7 @@ def test_a_run_of_version_0_1_0_can_be_pinned(fallen: Project) -> None:
     same_verdict(fallen, fallen.pytest())
 
 
+@pytest.mark.full
 def test_the_history_names_both(fallen: Project) -> None:
     """And how the gates of each ended; the runs before were compared with nothing."""
     fallen.pytest()
@@ -436,6 +458,7 @@ def test_the_history_names_both(fallen: Project) -> None:
     assert result.stdout.str().count("(pinned)") == 1
 
 
+@pytest.mark.full
 def test_agents_get_each_comparison_under_its_name(fallen: Project) -> None:
     """Read from ``results.json``, with the words of the table."""
     fallen.pytest()
@@ -477,6 +500,7 @@ def test_a_pinned_run_is_not_replaced(
     assert (fallen.gates()[OF_MAIN], fallen.gates()[OF_RELEASE]) == ("passed", "passed")
 
 
+@pytest.mark.full
 def test_a_pinned_run_is_replaced_on_purpose(fallen: Project) -> None:
     """By a green run; a red one was compared with it, and must have another name."""
     result = fallen.pytest("--rag-save-failed=release-1.4")
@@ -487,6 +511,7 @@ def test_a_pinned_run_is_replaced_on_purpose(fallen: Project) -> None:
     assert mean(fallen, RELEASE) == pytest.approx(39 / 40)
 
 
+@pytest.mark.full
 def test_main_moves_only_while_the_release_holds(fallen: Project) -> None:
     """A run that is red against the pinned one is not saved as ``main`` either."""
     result = fallen.pytest("--rag-save=main")
@@ -497,6 +522,7 @@ def test_main_moves_only_while_the_release_holds(fallen: Project) -> None:
     assert mean(fallen, MAIN) == pytest.approx(39 / 40)
 
 
+@pytest.mark.full
 def test_a_path_beside_the_scenario_is_pinned_too(project: Project) -> None:
     """F7: ``./baselines/x.json`` in ``eval/``, saved from the rootdir by its other spelling."""
     project.scenario(PLAIN)

@@ -89,6 +89,7 @@ def busy(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_everything_at_once_is_the_same_to_the_last_byte(busy: Project) -> None:
     """Slices, weights, groups, people, hooks, a comparison; invalid, skipped, expected, ERRORs."""
     # The saved run stays where both find it.
@@ -142,6 +143,7 @@ def test_a_thousand_real_rows_are_the_same_to_the_last_byte(
     assert files(project.path / "merged") == files(project.path / "whole")
 
 
+@pytest.mark.full
 def test_variants_are_compared_once_all_shards_are_there(project: Project) -> None:
     """[E20] The gate over variants, their letters, and a folder for each."""
     rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(14)]
@@ -189,6 +191,7 @@ ASKED = """
 """
 
 
+@pytest.mark.full
 def test_targets_and_test_functions_run_in_shards(project: Project) -> None:
     """Answers are saved at the merge, in the order of the data."""
     project.rows(
@@ -236,6 +239,7 @@ def ten(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_a_merge_keeps_history_and_saves_a_baseline(ten: Project) -> None:
     """And ``--lf`` after it runs what was red in any shard."""
     ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
@@ -247,6 +251,7 @@ def test_a_merge_keeps_history_and_saves_a_baseline(ten: Project) -> None:
     again.assert_outcomes(failed=1, skipped=2)  # q9 alone; the gates are undecided
 
 
+@pytest.mark.full
 def test_the_parts_do_not_depend_on_the_order_of_the_session(ten: Project) -> None:
     """A plugin may shuffle differently in each shard."""
     ten.conftest(
@@ -262,6 +267,7 @@ def test_the_parts_do_not_depend_on_the_order_of_the_session(ten: Project) -> No
     assert [one["id"] for one in ten.results()["samples"]] == [f"q{at}" for at in range(10)]
 
 
+@pytest.mark.full
 def test_selection_comes_before_the_parts(ten: Project) -> None:
     """-k, --deselect and --lf choose from all cases; the gates stay undecided, or fail (strict)."""
     chosen = ("-k", "not q3", "--deselect=qa.rageval.yaml::q0")
@@ -290,6 +296,7 @@ def test_what_a_wrapper_leaves_out_is_in_no_part(ten: Project) -> None:
     assert [len(path.read_text().splitlines()) - 2 for path in shard_files(*parts)] == [2, 2]
 
 
+@pytest.mark.full
 def test_last_failed_chooses_before_the_parts(ten: Project) -> None:
     ten.scenario(PLAIN.replace("0.5", "0.1") + "    thresholds: {em: 0.5}\n")
     ten.pytest("-q")
@@ -308,6 +315,7 @@ def test_more_shards_than_cases_are_green(ten: Project, workers: tuple[str, ...]
     result.stdout.fnmatch_lines(["qa: 0 of 10 cases ran", "written  .rageval/qa/*/shard.jsonl"])
 
 
+@pytest.mark.full
 def test_a_shard_decides_no_gate_and_asks_all(ten: Project) -> None:
     """``stop`` would need the cases of the other shards; --rag-strict is for the merge."""
     text = PLAIN.replace("gates: {em: 0.5}", "gates: {em: 0.99}\n    stop: decided")
@@ -322,6 +330,7 @@ def test_a_shard_decides_no_gate_and_asks_all(ten: Project) -> None:
     assert ten.results()["counts"]["ran"] == 10
 
 
+@pytest.mark.full
 def test_gates_given_to_the_merge_are_those_of_a_whole_run(busy: Project) -> None:
     """By short names too; a score that such a gate lacks makes its case an ERROR, as in a run."""
     busy.scenario(
@@ -339,6 +348,7 @@ def test_gates_given_to_the_merge_are_those_of_a_whole_run(busy: Project) -> Non
 
 
 class TestBesideTheCases:
+    @pytest.mark.full
     def test_a_failing_teardown_and_other_tests_are_red_in_the_merge(self, ten: Project) -> None:
         """As in a whole run; each once, though every shard runs what is no case."""
         ten.scenario(PLAIN + "    target: {type: fixture, fixture: bot}\n")
@@ -369,6 +379,7 @@ class TestBesideTheCases:
             (one[1], [part[0] for part in one[3]]) for one in junit_cases(ten.path / "whole.xml")
         )
 
+    @pytest.mark.full
     def test_a_file_that_cannot_be_collected_is_red_in_the_merge(self, ten: Project) -> None:
         """Else a scenario that no shard could read would be forgotten."""
         ten.file("broken.rageval.yaml", "name: [\n")
@@ -465,6 +476,7 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 1/2 is unfinished, 1 of 5 ran*"])
 
+    @pytest.mark.full
     def test_one_was_interrupted(self, ten: Project) -> None:
         ten.with_broken_metrics()
         ten.scenario(PLAIN.replace("[em]", "[em, interrupted]"))
@@ -513,6 +525,7 @@ def test_what_runs_no_case_writes_no_shard(ten: Project, args: list[str]) -> Non
     assert not shard_files(ten.path / ".rageval")
 
 
+@pytest.mark.full
 def test_a_scenario_of_which_nothing_was_selected_stays_undecided(ten: Project) -> None:
     """As in a whole run, and with --rag-strict it fails."""
     ten.scenario(PLAIN.replace("name: qa", "name: other"), "other")
@@ -542,6 +555,7 @@ def test_a_session_that_went_wrong_is_red_in_the_merge(ten: Project) -> None:
     found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 3*"])
 
 
+@pytest.mark.full
 def test_shards_of_which_none_is_whole_are_red(ten: Project) -> None:
     ten.scenario(PLAIN.replace("gates: {em: 0.5}", ""))
     parts = run_shards(ten, ["1/2", "2/2"])

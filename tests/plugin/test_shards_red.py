@@ -61,6 +61,7 @@ class TestFailuresBesideTheOutcome:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::b - *"])
 
+    @pytest.mark.full
     def test_a_subtest_of_a_case_that_is_skipped(self, four: Project) -> None:
         pytest.importorskip("_pytest.subtests", reason="pytest 9 brings subtests")
         four.file(
@@ -80,6 +81,7 @@ class TestFailuresBesideTheOutcome:
         assert "ended with exit status" not in found.stdout.str()
 
 
+@pytest.mark.full
 def test_a_test_whose_case_is_an_error_failed_at_its_call(four: Project) -> None:
     """As in a whole run; and one that hides the failure of its check is red in its shard, too."""
     four.scenario(SCENARIO.replace("[em]", "[em, raises]") + "    thresholds: {em: 1}\n")
@@ -123,6 +125,7 @@ PARAMETRISED = (
 class TestFunctionsWithOtherParameters:
     """Their cases' node ids do not begin with that of their scenario."""
 
+    @pytest.mark.full
     def test_what_failed_keeps_its_name(self, four: Project) -> None:
         four.scenario(SCENARIO + "    thresholds: {em: 1}\n")
         four.file("test_bot.py", MARKED + PARAMETRISED)
@@ -136,6 +139,7 @@ class TestFunctionsWithOtherParameters:
         assert "test_bot[q2-gpt]" in line
         assert line in found.outlines
 
+    @pytest.mark.full
     def test_a_red_run_is_not_saved(self, four: Project) -> None:
         torn = "    yield\n    assert request.node.name != 'test_bot[q3-gpt]'\n"
         torn = f"@pytest.fixture(autouse=True)\ndef torn(request):\n{torn}\n\n"
@@ -145,6 +149,7 @@ class TestFunctionsWithOtherParameters:
         found = merge(four, parts, "--rag-save=main")
         found.stdout.fnmatch_lines(["*NOT saved*gate teardown*"])
 
+    @pytest.mark.full
     @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
     def test_one_that_did_not_run_is_missed(self, four: Project, workers: tuple[str, ...]) -> None:
         """Also where gates stay undecided, because a part of the cases was selected."""
@@ -183,6 +188,7 @@ class TestOtherCases:
         found.stderr.fnmatch_lines(["*another selection of cases*hook that draws*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
 def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[str, ...]) -> None:
     """Which takes the place of an older one, of the same run of CI as well."""
@@ -209,6 +215,7 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "more", ["", "    variants: {a: {}, b: {top_k: 3}}\n"], ids=["", "variants"]
 )
@@ -234,6 +241,7 @@ def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(
     found.stdout.fnmatch_lines(["*shard 2/2 is cut off (*"])
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("steady_clock")
 @pytest.mark.parametrize("way", ["refused", pytest.param("crashed", marks=pytest.mark.full)])
 def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way: str) -> None:
@@ -260,6 +268,7 @@ def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way:
     assert merge(four, parts).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
     """Not the first line of the traceback, in the short summary and in JUnit XML."""
     four.file(
@@ -282,6 +291,7 @@ def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
     assert reasons[0] == reasons[1]
 
 
+@pytest.mark.full
 def test_a_case_whose_worker_crashed_before_its_last_report_keeps_its_scores(four: Project) -> None:
     """In JUnit XML, which pytest writes with the report of the teardown."""
     four.scenario(SCENARIO + "    thresholds: {em: 1}\n")
@@ -299,6 +309,7 @@ def test_a_case_whose_worker_crashed_before_its_last_report_keeps_its_scores(fou
 class TestTheExitStatusOfAShard:
     """It is the only trace of what a plugin found wrong."""
 
+    @pytest.mark.full
     def test_no_tests_collected_after_cases(self, four: Project) -> None:
         four.conftest(
             """
@@ -335,6 +346,7 @@ class TestTheExitStatusOfAShard:
 
 
 class TestGatesThatOnlyTheMergeHas:
+    @pytest.mark.full
     def test_an_invalid_row_that_is_expected(self, four: Project) -> None:
         four.scenario(
             "name: qa\ndataset: {path: qa.jsonl, on_invalid: xfail}\nmetrics: [em]\n",

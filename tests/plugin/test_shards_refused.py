@@ -60,6 +60,7 @@ def test_what_belongs_to_the_merge_is_refused_on_a_shard(four: Project, option: 
     assert four.wrote_nothing
 
 
+@pytest.mark.full
 def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
     parts = run_shards(four, ["1/2", "2/2"])
     for option in (
@@ -78,6 +79,7 @@ def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_variable_that_the_shards_had_not_is_refused(
     four: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, plac
     assert four.pytest(given).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_a_whole_run_is_no_shard(four: Project) -> None:
     """Nor is what a merge wrote."""
     four.pytest("-q")
@@ -152,6 +155,7 @@ def test_a_whole_run_is_no_shard(four: Project) -> None:
     refused(four.pytest("--rag-merge=merged"), "no shard.jsonl in it")
 
 
+@pytest.mark.full
 def test_a_merge_in_the_folder_of_old_runs(four: Project) -> None:
     """Where whole runs, merged ones and shards of one output folder lie side by side."""
     four.pytest("-q")
@@ -264,6 +268,7 @@ DAMAGED = [
 ]
 
 
+@pytest.mark.full
 def test_damaged_reports(four: Project) -> None:
     """pytest itself would end with an internal error, or show the report of another case."""
     four.scenario(PLAIN + "    thresholds: {em: 0.5}\n")

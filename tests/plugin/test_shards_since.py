@@ -69,6 +69,7 @@ def test_other_keys_are_named(project: Project) -> None:
     assert f"{CHANGED}: dataset, gates, metric_weights; merged" in line
 
 
+@pytest.mark.full
 def test_a_scenario_that_is_broken_now_is_named(project: Project) -> None:
     """V7: it is merged as it ran."""
     run_shards(project, ["1/2", "2/2"])
@@ -78,6 +79,7 @@ def test_a_scenario_that_is_broken_now_is_named(project: Project) -> None:
     assert "the scenario, which cannot be read" in said(project)[0]
 
 
+@pytest.mark.full
 def test_what_is_not_here_is_not_mentioned(project: Project) -> None:
     """V7: shards often ran on other machines."""
     run_shards(project, ["1/2", "2/2"])
@@ -87,6 +89,7 @@ def test_what_is_not_here_is_not_mentioned(project: Project) -> None:
     assert said(project) == []
 
 
+@pytest.mark.full
 def test_variants_are_looked_at_one_by_one(project: Project) -> None:
     """V7: one of two has another gate."""
     project.scenario(VARIANTS)
@@ -96,6 +99,7 @@ def test_variants_are_looked_at_one_by_one(project: Project) -> None:
     assert f"{CHANGED}: gates" in line
 
 
+@pytest.mark.full
 def test_trec_files_and_second_files_are_data_too(project: Project) -> None:
     """V7: the run of a search engine, and answers in a file of their own."""
     project.file("q.txt", "1 0 d1 1\n2 0 d2 1\n")

@@ -28,6 +28,7 @@ def scenario(judged: JudgedProject, answers: Any = GOOD, **keys: Any) -> None:
     judged.scenario(answers, **{**plain, **keys})
 
 
+@pytest.mark.full
 def test_nothing_is_asked_once_the_gates_are_decided(stopping: JudgedProject) -> None:
     """At most the two calls in flight more, and those that were answered meanwhile."""
     scenario(stopping)
@@ -66,6 +67,7 @@ def test_a_run_that_stopped_is_no_baseline(stopping: JudgedProject) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_draw_from_runs_that_stopped_says_how_to_ask_all(stopping: JudgedProject) -> None:
     """The command that it names makes a run to draw from."""
     scenario(stopping)
@@ -94,6 +96,7 @@ def test_workers_stop_on_what_they_scored_together(stopping: JudgedProject) -> N
     assert list(stopping.temporary.iterdir()) == []
 
 
+@pytest.mark.full
 def test_an_error_bound_asks_in_random_order(stopping: JudgedProject) -> None:
     """The files keep the order of the data."""
     scenario(stopping, [f"0.9{at:03}" for at in range(100)], stop=0.05)
@@ -106,6 +109,7 @@ def test_an_error_bound_asks_in_random_order(stopping: JudgedProject) -> None:
     assert set(stopping.project.gates().values()) == {"passed"}
 
 
+@pytest.mark.full
 def test_a_part_of_the_samples_decides_nothing(stopping: JudgedProject) -> None:
     scenario(stopping, GOOD[:8], gates={"graded": 0.1})
     stopping.pytest("--rag-limit=6").assert_outcomes(passed=6, skipped=2)

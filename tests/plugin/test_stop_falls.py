@@ -35,6 +35,7 @@ def saved(judged: JudgedProject, rows: list[str], stop: Any = "decided") -> None
     judged.server.forget()
 
 
+@pytest.mark.full
 def test_a_run_that_fell_is_not_asked_to_the_end(judged: JudgedProject) -> None:
     """0.9 before, 0 now: after 6 of 40 the rest, 1 at best, gains 34 · 0.1 of the 6 · 0.9 lost."""
     saved(judged, answers(0.9, 40))
@@ -79,6 +80,7 @@ def test_a_run_as_good_as_main_passes_before_all_is_asked(judged: JudgedProject)
     assert judged.project.gates() == alone
 
 
+@pytest.mark.full
 def test_a_stopped_run_does_not_replace_its_baseline(judged: JudgedProject) -> None:
     saved(judged, answers(0.9, 40))
     scenario(judged, answers(0.0, 40))
@@ -86,6 +88,7 @@ def test_a_stopped_run_does_not_replace_its_baseline(judged: JudgedProject) -> N
     result.stdout.fnmatch_lines(["baseline main NOT saved: * of 40 samples were not asked; *"])
 
 
+@pytest.mark.full
 def test_other_modes_ask_about_every_sample_and_say_so(judged: JudgedProject) -> None:
     saved(judged, answers(0.5, 8))
     scenario(judged, answers(0.4, 8), mode="significant")
@@ -100,6 +103,7 @@ def test_other_modes_ask_about_every_sample_and_say_so(judged: JudgedProject) ->
     assert len(judged.asked) == 8
 
 
+@pytest.mark.full
 def test_a_lost_pair_forbids_to_pass_early(judged: JudgedProject) -> None:
     """Three of 20 have no score though 18 are needed: the run is asked to the end, and is red."""
     saved(judged, answers(0.0, 20))
@@ -122,6 +126,7 @@ def test_a_lost_pair_forbids_to_pass_early(judged: JudgedProject) -> None:
     assert "cannot be decided: only 17 of the 20 samples of main have a score" in message
 
 
+@pytest.mark.full
 def test_the_short_form_of_the_command_line_stops_too(judged: JudgedProject) -> None:
     """``--rag-compare-fail`` in mode significant does not; ``compare_fail`` may name another."""
     saved(judged, answers(0.9, 40))

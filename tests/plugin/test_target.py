@@ -165,6 +165,7 @@ HTTP_FAULTS = {
 }
 
 
+@pytest.mark.full
 def test_a_fault_over_http_is_the_error_of_its_sample_alone(
     project: Project, scenario: Scenario, run: Run, app: FakeApp
 ) -> None:
@@ -272,6 +273,7 @@ def test_the_first_failure_ends_the_asking(
     assert samples["complete"] is False
 
 
+@pytest.mark.full
 def test_an_interrupt_ends_the_asking(project: Project, scenario: Scenario, app: FakeApp) -> None:
     """[A21] Ctrl-C: what ran is written, connections are closed, nothing hangs."""
     app.latency_s = 0.05
@@ -318,6 +320,7 @@ KEPT: list[Mapping[str, Any]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", KEPT, ids=["python", "http"])
 def test_answers_are_kept_when_that_is_asked_for(
     project: Project, scenario: Scenario, run: Run, app: FakeApp, target: Mapping[str, Any]
@@ -338,6 +341,7 @@ def test_answers_are_kept_when_that_is_asked_for(
     assert project.results()["run"]["answer_latency_s"] == {}
 
 
+@pytest.mark.full
 def test_who_was_never_asked_did_not_answer(project: Project, scenario: Scenario, run: Run) -> None:
     """[E9] A mark of the conftest.py keeps q1 from being run: neither asked, nor from the cache."""
     project.conftest(
@@ -385,6 +389,7 @@ def test_what_a_conftest_skips_is_not_asked(project: Project, scenario: Scenario
     assert sorted(asked(project)) == ["say 2", "say 3", "say 4", "say 5"]
 
 
+@pytest.mark.full
 def test_the_cache_follows_its_mode(project: Project, scenario: Scenario) -> None:
     """[E9] off, read, refresh, replay: as for replies of models."""
     scenario(["say Paris"], KEPT[0])
@@ -402,6 +407,7 @@ def test_one_question_is_asked_once(project: Project, scenario: Scenario, app: F
     assert len(app.seen) == 1
 
 
+@pytest.mark.full
 def test_another_version_or_row_is_asked_anew(
     project: Project, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,6 +423,7 @@ def test_another_version_or_row_is_asked_anew(
     assert len(asked(project)) == 3
 
 
+@pytest.mark.full
 def test_replay_asks_nobody(project: Project, scenario: Scenario, run: Run, app: FakeApp) -> None:
     """[E9] R8: a miss is an ERROR; another sample's answer does not explain it."""
     scenario(["say Paris"], {"url": app.url(), "cache_answers": True})
@@ -568,6 +575,7 @@ def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
     assert "not answered: budget: chat 'm': " in result.stdout.str()
 
 
+@pytest.mark.full
 def test_answers_of_a_model_are_kept_when_that_is_asked_for(
     project: Project, scenario: Scenario, model: FakeOpenAI
 ) -> None:

@@ -199,6 +199,7 @@ def test_an_option_that_is_refused_is_not_repeated(
     assert not any(secret in output for secret in SECRETS)
 
 
+@pytest.mark.full
 def test_a_miss_in_replay_shows_no_secret(
     project: Project, scenario: Callable[..., Path], target: dict[str, Any]
 ) -> None:

@@ -140,6 +140,7 @@ def test_queries_without_results_score_zero_and_are_listed(trec: Project, run: R
     assert trec.results()["metrics"]["mrr"]["mean"] == pytest.approx(1 / 3)
 
 
+@pytest.mark.full
 def test_a_query_with_nothing_but_spam_does_not_end_the_process(trec: Project) -> None:
     """[D5] TREC's web tracks mark it with -2; all other queries have their figures."""
     trec.file("qrels.txt", QRELS + "spam 0 d1 -2\n")

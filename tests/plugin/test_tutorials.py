@@ -83,6 +83,7 @@ def without_chance(text: str) -> str:
     return re.sub(r"^=+ (.+) in [\d.]+s =+$", r"\1", text, flags=re.MULTILINE)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "sample", "shown"), FOLLOWED)
 def test_page_shows_what_pytest_prints(
     name: str, sample: str, shown: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
@@ -110,6 +111,7 @@ def test_page_shows_what_pytest_prints(
     assert (Path(".rageval") / scenario.partition(".")[0] / "latest" / "summary.md").is_file()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", OWN_DATA)
 def test_page_about_own_data_shows_what_is_printed_and_written(
     name: str, pytester: pytest.Pytester

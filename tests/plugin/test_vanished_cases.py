@@ -103,6 +103,7 @@ def test_some_that_vanish_are_lost(project: Project, run: Run) -> None:
     result.stdout.fnmatch_lines(["FAILED *::gate:em.mean*1 of 3 samples ran*2 lost*: a, b*"])
 
 
+@pytest.mark.full
 def test_selected_ones_that_vanish_are_lost(project: Project, run: Run) -> None:
     """V3: a partial run decides nothing, but it must have run what was selected."""
     project.conftest(SOME)

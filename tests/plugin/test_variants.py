@@ -154,6 +154,7 @@ def test_one_sample_of_one_variant_runs(three: Project, plain: Run) -> None:
         assert "::q4" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_failed_gate_runs_all_variants_again(three: Project, plain: Run) -> None:
     """``--lf`` after a failed ``best``: a comparison needs every sample."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
@@ -163,6 +164,7 @@ def test_a_failed_gate_runs_all_variants_again(three: Project, plain: Run) -> No
     result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::gate:best*"])
 
 
+@pytest.mark.full
 def test_an_unknown_variant_is_refused(three: Project, plain: Run) -> None:
     """On the command line, and under ``best``; a scenario without variants has none to run."""
     three.scenario(BEST)
@@ -192,6 +194,7 @@ def test_all_problems_of_all_variants_are_one_error(three: Project, plain: Run) 
     }
 
 
+@pytest.mark.full
 def test_lost_samples_never_pass_in_silence(three: Project, run: Run) -> None:
     """Rows that only some variants have are no common samples; too many, and ``best`` fails."""
     three.rows(_rows(20)[:15], "dense.jsonl")
@@ -204,6 +207,7 @@ def test_lost_samples_never_pass_in_silence(three: Project, run: Run) -> None:
     assert {one["letters"] for one in found["variants"].values()} == {""}
 
 
+@pytest.mark.full
 def test_other_questions_under_the_same_ids_are_not_compared(three: Project, run: Run) -> None:
     """Two files in another order, with ids by position: the scores are of other questions."""
     rows = _rows(20)
@@ -215,6 +219,7 @@ def test_other_questions_under_the_same_ids_are_not_compared(three: Project, run
     result.stdout.fnmatch_lines(["*gate best * FAILED *question*"])
 
 
+@pytest.mark.full
 def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> None:
     """``--rag-save`` writes one for each; a later fall is found in the variant that fell."""
     three.scenario(SCENARIO + "compare: {baseline: main}\n")
@@ -315,6 +320,7 @@ def test_answers_of_each_variant_are_saved(three: Project, plain: Run) -> None:
         assert {json.loads(line)["answer"] for line in lines} == {answer}
 
 
+@pytest.mark.full
 def test_a_test_function_runs_over_a_variant(three: Project, plain: Run) -> None:
     """It names the one; without a name it is told which there are."""
     three.scenario(SCENARIO)
@@ -331,6 +337,7 @@ def test_a_test_function_runs_over_a_variant(three: Project, plain: Run) -> None
     result.stdout.fnmatch_lines(["*variants: name one of its variants: bm25, dense, twin*"])
 
 
+@pytest.mark.full
 def test_a_fixture_answers_for_a_variant(three: Project, plain: Run) -> None:
     """Fixtures of the module reach the cases below a variant."""
     three.conftest("import pytest\n\n@pytest.fixture\ndef bot():\n    return lambda q: 'yes'\n")
@@ -340,6 +347,7 @@ def test_a_fixture_answers_for_a_variant(three: Project, plain: Run) -> None:
     assert ranking(three)["variants"]["live"]["mean"] == 1.0
 
 
+@pytest.mark.full
 def test_nothing_stops_early_where_variants_are_judged_together(three: Project, plain: Run) -> None:
     """[F6] Each variant would stop at other samples; a comparison needs all of them."""
     three.file("bot.py", "def one(question): return 'yes'\n")
@@ -364,6 +372,7 @@ def test_github_has_the_comparison_first(
     result.stdout.fnmatch_lines(["::error file=qa.rageval.yaml,line=9,title=qa%3A gate best::*"])
 
 
+@pytest.mark.full
 def test_the_page_is_written_on_request(three: Project, plain: Run) -> None:
     """A later run without it takes the old one away: it would show other answers."""
     three.scenario(BEST)
@@ -375,6 +384,7 @@ def test_the_page_is_written_on_request(three: Project, plain: Run) -> None:
     assert not page.exists()
 
 
+@pytest.mark.full
 def test_the_last_line_of_a_red_run_leads_to_all_variants(three: Project, plain: Run) -> None:
     """Not to the first red one alone; where only one ran there is nothing beside it."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
@@ -384,6 +394,7 @@ def test_the_last_line_of_a_red_run_leads_to_all_variants(three: Project, plain:
     alone.stdout.fnmatch_lines(["page  .rageval/qa/twin/*/report.html"])
 
 
+@pytest.mark.full
 def test_variants_are_not_saved_where_another_one_is_better(three: Project, plain: Run) -> None:
     """The gate is the scenario's, so the run of each variant is red; one alone may be saved."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
@@ -394,6 +405,7 @@ def test_variants_are_not_saved_where_another_one_is_better(three: Project, plai
     assert [path.parent.parent.name for path in three.path.rglob("main.json")] == ["twin"]
 
 
+@pytest.mark.full
 def test_test_functions_leave_the_gate_undecided(three: Project, plain: Run) -> None:
     """One function for each variant is no comparison: said, and red if strict."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
@@ -408,6 +420,7 @@ def test_test_functions_leave_the_gate_undecided(three: Project, plain: Run) -> 
     assert plain("test_bot.py", "--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_two_files_of_one_name_are_refused_whatever_their_variants(
     three: Project, plain: Run
 ) -> None:
@@ -419,6 +432,7 @@ def test_two_files_of_one_name_are_refused_whatever_their_variants(
     result.stdout.fnmatch_lines(["*name: 'qa' is also the name of*"])
 
 
+@pytest.mark.full
 def test_variants_are_chosen_by_pattern_or_with_commas(three: Project, plain: Run) -> None:
     """As reports are; a pattern that no variant matches is an error."""
     three.scenario(SCENARIO)
@@ -438,6 +452,7 @@ def test_one_value_of_a_variant_is_changed_on_the_command_line(three: Project, p
     assert three.results("qa/bm25")["counts"]["ran"] == 20
 
 
+@pytest.mark.full
 def test_a_run_in_part_leaves_the_page(three: Project, plain: Run) -> None:
     """To try one sample must not cost the page of all of them."""
     three.scenario(SCENARIO)

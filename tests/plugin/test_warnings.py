@@ -37,6 +37,7 @@ def test_warnings_are_in_pytests_summary_and_on_record(
     assert "f1" in text
 
 
+@pytest.mark.full
 def test_a_warning_can_be_an_error(project: Project) -> None:
     """[E12, A5] A collection error without a traceback; without weights there is none."""
     project.pytester.makeini("[pytest]\nfilterwarnings = error")

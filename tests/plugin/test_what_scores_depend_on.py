@@ -33,6 +33,7 @@ def rows(*retrieved: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.full
 def test_another_top_k_hides_no_fall(project: Project, run: Run) -> None:
     """[V6] The finding: what was found first is found second, and top_k goes from 1 to 2."""
     project.scenario(SCENARIO)
@@ -57,6 +58,7 @@ def write_metric(project: Project, module: str, score: float) -> None:
 ANSWERS = [{"id": f"s{at}", "question": "?", "answer": "please"} for at in range(4)]
 
 
+@pytest.mark.full
 def test_changed_code_of_a_metric_is_compared_and_said(project: Project, run: Run) -> None:
     """[V6] In yellow below the table, in summary.md and on the page; once for the metric."""
     project.scenario(OWN % "own_polite")
@@ -75,6 +77,7 @@ def test_changed_code_of_a_metric_is_compared_and_said(project: Project, run: Ru
     assert said in (folder / "report.html").read_text("utf-8")
 
 
+@pytest.mark.full
 def test_a_changed_constant_of_another_module_is_said(project: Project, run: Run) -> None:
     """[V6] A number that is imported does not say where it came from; the import statement does."""
     project.scenario(OWN % "own_bounded")
@@ -91,6 +94,7 @@ def test_a_changed_constant_of_another_module_is_said(project: Project, run: Run
         assert ("the code of polite (own_limits) has changed" in text) == said
 
 
+@pytest.mark.full
 def test_a_baseline_without_the_code_on_record_is_named(project: Project, run: Run) -> None:
     """[V6] An earlier version saved it: whether the code differs is unknown, and said."""
     project.scenario(OWN % "own_early")
@@ -105,6 +109,7 @@ def test_a_baseline_without_the_code_on_record_is_named(project: Project, run: R
     assert "tolerate, the code of polite: whether they differ is unknown" in text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("changed", [False, True])
 def test_shards_scored_by_other_code_do_not_merge(
     project: Project, run: Run, changed: bool

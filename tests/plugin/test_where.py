@@ -25,6 +25,7 @@ def rows(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_only_these_samples_run_under_their_usual_names(rows: Project, run: Run) -> None:
     """A part of the data decides no gate, saves no baseline, and is red if strict."""
     result = run("--rag-where", "topic=lake", "-v")
@@ -37,6 +38,7 @@ def test_only_these_samples_run_under_their_usual_names(rows: Project, run: Run)
     assert saved.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     """Nothing ran, and a line names the values that there are."""
     result = plain("--rag-where", "topic=feels")

@@ -88,6 +88,7 @@ def as_lines(data: list[Any]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in data).encode("utf-8", "surrogatepass")
 
 
+@pytest.mark.full
 @given(data=st.lists(st.one_of(rows, usable_rows, json_values), max_size=5))
 def test_any_rows_of_json(files: Files, data: list[Any]) -> None:
     """A17, A19, A20: as JSON Lines and as a list."""
@@ -96,6 +97,7 @@ def test_any_rows_of_json(files: Files, data: list[Any]) -> None:
     checked(files({"s.yaml": scenario("r.json", on_invalid="xfail"), "r.json": listed}))
 
 
+@pytest.mark.full
 @given(data=st.lists(st.one_of(rows, usable_rows), min_size=1, max_size=5))
 def test_any_rows_inline(files: Files, data: list[Any]) -> None:
     """A18, A20: in the scenario itself."""
@@ -104,6 +106,7 @@ def test_any_rows_inline(files: Files, data: list[Any]) -> None:
     checked(files({"s.yaml": text.encode("utf-8", "replace")}))
 
 
+@pytest.mark.full
 @given(
     data=st.lists(usable_rows, min_size=1, max_size=6),
     keys=st.fixed_dictionaries(
@@ -233,6 +236,7 @@ def test_contexts_of_anything_are_texts_that_are_not_blank(value: Any) -> None:
     assert all(isinstance(text, str) and text == text.strip() != "" for text in found)
 
 
+@pytest.mark.full
 @given(data=st.lists(st.one_of(rows, usable_rows), min_size=1, max_size=4))
 def test_any_result_can_be_written(
     files: Files, tmp_path_factory: pytest.TempPathFactory, data: list[Any]
@@ -252,6 +256,7 @@ def test_any_result_can_be_written(
             (folder / name).read_text("utf-8")
 
 
+@pytest.mark.full
 @given(data=st.lists(usable_rows, min_size=1, max_size=6), seed=st.integers(0, 5))
 def test_ids_are_unique_and_independent_of_the_order(
     files: Files, data: list[Any], seed: int

@@ -164,6 +164,7 @@ def test_each_value_replaced_by_an_odd_one_is_read_or_refused(name: str) -> None
             assert_read_or_refused(data)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FILES)
 def test_any_key_of_any_dialect_with_an_odd_value_beside_it_is_read_or_refused(name: str) -> None:
     for key in EVERY_KEY:

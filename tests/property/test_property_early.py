@@ -134,6 +134,7 @@ def test_what_is_decided_is_the_verdict_of_all_samples(count: int) -> None:
     assert min(early.values()) >= count / 20
 
 
+@pytest.mark.full
 def test_the_samples_asked_have_the_verdict_of_all() -> None:
     """A run that stopped is judged by them; the others are there as not asked about."""
     draw, stopped = random.Random(3), 0
@@ -168,6 +169,7 @@ def not_asked(sample: SampleResult) -> SampleResult:
     )
 
 
+@pytest.mark.full
 def test_a_worse_rest_is_what_the_verdict_is_certain_against() -> None:
     """Where a pass was certain, it is one also if every later answer is the worst possible."""
     draw, turned = random.Random(7), 0

@@ -77,6 +77,7 @@ class Sizes:
         pass
 
 
+@pytest.mark.full
 @given(
     sizes=st.lists(st.integers(1, ROWS), max_size=ROWS),
     order=st.lists(st.integers(0, 99), max_size=ROWS),
@@ -99,6 +100,7 @@ def test_files_are_equal_to_the_byte(
     assert files_of(result, tmp_path_factory.mktemp("sent")) == expected
 
 
+@pytest.mark.full
 @given(lost=st.frozensets(st.integers(0, ROWS), min_size=1))
 def test_whatever_is_lost_no_gate_passes(plan: Plan, lost: frozenset[int]) -> None:
     """A sample is in the figures, or named among the lost."""

@@ -6,6 +6,7 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def changed(draw: st.DrawFn, value: dict[str, Any], depth: int = 0) -> dict[str,
     return fresh or {"kept": 1}
 
 
+@pytest.mark.full
 @given(data=st.data())
 def test_the_file_says_what_was_asked_for(data: st.DataObject) -> None:
     text, said, _ = data.draw(files())

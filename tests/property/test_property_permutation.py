@@ -41,6 +41,7 @@ def split(table: Any) -> Any:
     return [row[0] for row in table], [row[1] for row in table], [row[2] for row in table]
 
 
+@pytest.mark.full
 @given(table=tables)
 def test_p_is_the_share_of_all_sign_patterns(table: Any) -> None:
     a, b, sizes = split(table)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,6 +98,7 @@ lines = st.lists(
 )
 
 
+@pytest.mark.full
 @given(lines, lines, st.sampled_from([" ", "\t", "  "]), st.sampled_from(["\n", "\r\n"]))
 def test_trec_files_are_scored_or_refused_with_their_places(
     files: Files, judged: list[Any], retrieved: list[Any], gap: str, end: str
@@ -165,6 +167,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.full
 @given(rows, st.sampled_from(["normalized", "exact", "contains", "doc_name"]))
 def test_rows_of_any_content_are_scored_unscored_or_refused(
     files: Files, data: list[dict[str, Any]], match: str

@@ -77,6 +77,7 @@ def test_a_score_is_the_same_in_every_form(score: float, form: str, thought: str
     assert read_score(f"<think>{thought} Score: 1</think>\n{reply}", 0, 5) == score
 
 
+@pytest.mark.full
 @given(
     value=st.dictionaries(st.text(max_size=8), values),
     before=plain,

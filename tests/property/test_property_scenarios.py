@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,6 +177,7 @@ def test_any_tree_is_a_plan_or_a_scenario_error(files: Files, tree: Any) -> None
     plan_or_error(files({"s.yaml": dump(tree), "rows.jsonl": ROWS}))
 
 
+@pytest.mark.full
 @given(tree=st.dictionaries(st.sampled_from(sorted(VALID)), trees, max_size=8))
 def test_any_values_under_known_keys_are_a_plan_or_a_scenario_error(
     files: Files, tree: dict[str, Any]
@@ -185,6 +187,7 @@ def test_any_values_under_known_keys_are_a_plan_or_a_scenario_error(
     plan_or_error(files({"s.yaml": dump(base | tree), "rows.jsonl": ROWS}))
 
 
+@pytest.mark.full
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), trees), min_size=1, max_size=3))
 def test_a_valid_scenario_with_a_few_changes_is_a_plan_or_a_scenario_error(
     files: Files, changes: list[tuple[tuple[Any, ...], Any]]
@@ -243,6 +246,7 @@ def test_any_override_is_taken_or_refused(files: Files, override: tuple[str, str
         assert make_plan(path, [made], shown="s.yaml").info.overridden
 
 
+@pytest.mark.full
 @given(place=st.sampled_from(PLACES), value=trees)
 def test_any_override_of_a_known_key_is_taken_or_refused(
     files: Files, place: tuple[Any, ...], value: Any
@@ -267,6 +271,7 @@ def _text_keys(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+@pytest.mark.full
 def test_the_generator_reaches_valid_and_invalid_scenarios(files: Files) -> None:
     """The properties above look at something: one change leaves many scenarios valid."""
     chooser = random.Random(0)

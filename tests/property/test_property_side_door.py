@@ -182,6 +182,7 @@ def judged_by_words(plan: Plan, sample: Sample) -> SampleResult:
     return score_case(plan, sample, Judgement(scores=scores))
 
 
+@pytest.mark.full
 @given(ROWS, st.sampled_from(["", "  ", *REFUSALS]))
 @settings(max_examples=100, deadline=None)
 def test_claiming_nothing_never_helps(claims_door: Plan, row: Sample, way: str) -> None:

@@ -10,6 +10,7 @@ from causes import found_causes, samples_in
 from others_data import others_data
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("file", ["nq-oracle/first_500.jsonl", "clapnq/dev.jsonl"])
 def test_the_cause_that_was_made_is_found(file: str) -> None:
     """E21: short and long references, in 11 ways; never retrieval where a reference stands."""

@@ -9,6 +9,7 @@ import controls
 import pytest
 
 
+@pytest.mark.full
 def test_judges_that_say_yes_or_no_pass_as_often_as_a_binomial_says() -> None:
     """Guessing: (1 + 12 + 66)/2^12 = 79/4096, and (1 + 10)/2^10 with five and five and one slip.
 
@@ -21,6 +22,7 @@ def test_judges_that_say_yes_or_no_pass_as_often_as_a_binomial_says() -> None:
     assert controls.honest(0.9, 1000).share == pytest.approx(0.889, abs=0.03)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", controls.GUESSING)
 def test_judges_that_guess_rarely_pass(name: str) -> None:
     """0.026 + 3 · √(.026 · .974/1000) = 0.041."""

@@ -41,6 +41,7 @@ def test_without_a_change_all_runs_are_equally_good(answers: history.Answers) ->
     assert fallen[0].mean() - fallen[2].mean() == pytest.approx(answers.fall, abs=0.0075)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("draws", [30, full(300)])
 def test_only_a_pinned_baseline_sees_a_slow_fall(answers: history.Answers, draws: int) -> None:
     """At n 200 over 20 changes 62 and 97 of 100 series; three standard errors of each."""
@@ -52,6 +53,7 @@ def test_only_a_pinned_baseline_sees_a_slow_fall(answers: history.Answers, draws
     assert pinned >= 0.97 - 3 * (0.97 * 0.03 / draws) ** 0.5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("draws", [30, full(300)])
 def test_looks_keep_the_promise_of_alpha_over_a_series(
     answers: history.Answers, draws: int

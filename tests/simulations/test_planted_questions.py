@@ -20,6 +20,7 @@ BY_RULES += ["names the passage"]
 BY_JUDGE = [kind for kind, reason in KINDS.items() if reason in ("not_supported", "answerable")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_few_rows_of_each_kind_meet_their_reason(language: Language, kind: str) -> None:

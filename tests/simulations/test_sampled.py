@@ -14,6 +14,7 @@ from sampled import Runs, cells, sampled
 others_data("data/openqa-eval")
 
 
+@pytest.mark.full
 def test_a_sample_with_an_older_run_is_worth_more_rows() -> None:
     """F9: widths within 10 % of 0.174 and 0.114, which others found; 95 % - 3 · √(.05 · .95/80)."""
     runs = Runs.of("f1", "FiD-KD", "FiD")

@@ -49,6 +49,7 @@ def large() -> Pairs:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("weights", [full((1.0,)), WEIGHTS])
 @pytest.mark.parametrize("n", [20, full(100)])
 def test_intervals_hold_the_true_mean(n: int, weights: tuple[float, ...]) -> None:
@@ -81,6 +82,7 @@ def test_flips_by_group_give_no_more_alarms_than_promised() -> None:
     assert grouped_alarms(groups, 30, 200, by_group=False) >= 0.12
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [20, full(50), full(100), full(300)])
 def test_a_fall_of_the_margin_is_hardly_ever_excluded(n: int) -> None:
     """G3: non_inferior at a true fall of exactly max_drop, nothing but losses: at most 8 %."""
@@ -130,6 +132,7 @@ def test_what_is_decided_is_never_wrong(system: str) -> None:
     assert found.saved > 0.05
 
 
+@pytest.mark.full
 def test_an_error_bound_is_kept() -> None:
     """F6: at the bound itself, where it is hardest: 0.05 + 3 · √(0.05 · 0.95/500) = 0.079."""
     scores = populations.accepted("chatgpt")
@@ -213,6 +216,7 @@ def test_every_coefficient_has_an_interval_that_holds_the_truth(n: int) -> None:
             assert found.above <= 0.085, name
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("draw", "n", "held", "width"),
     [
@@ -253,6 +257,7 @@ def test_as_much_is_saved_as_others_found(
     assert in_flight is None or found.in_flight == pytest.approx(in_flight, abs=0.03)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("system", "fall", "draws"),
     [("FiD", 0.05, 100), full("DPR", 0.05, 300), full("FiD", 0.02, 100)],

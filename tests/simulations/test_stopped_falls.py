@@ -13,6 +13,7 @@ SAME = "F1, R2D2 against FiD-KD"
 LARGE = "F1, DPR against FiD-KD"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["any", "exceeds"])
 def test_what_is_decided_is_never_wrong(mode: str) -> None:
     """Also in the hardest case, and where it saves next to nothing."""
@@ -20,6 +21,7 @@ def test_what_is_decided_is_never_wrong(mode: str) -> None:
         assert stopped_falls(kinds()[name], 100, 40, 0.0, mode).wrong == 0.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("draws", [60, pytest.param(600, marks=pytest.mark.full)])
 def test_an_error_bound_is_kept_where_the_fall_is_what_is_allowed(draws: int) -> None:
     """Of 600 at 0.05 + 3 · √(0.05 · 0.95/600) = 0.077 at most; 2,000 draws give 0.02."""
@@ -35,6 +37,7 @@ def test_a_run_as_good_as_the_baseline_is_known_to_be_early() -> None:
     assert found.wrong <= 1 / 30
 
 
+@pytest.mark.full
 def test_a_large_fall_is_known_early_in_mode_any_alone() -> None:
     """0.096 where 0.05 is allowed: whether it is significantly more takes all samples."""
     pairs = kinds()[LARGE]

@@ -226,6 +226,7 @@ def test_who_made_a_question_is_told_in_any_case_of_letters(said: object, is_mad
     assert not is_by_model({})
 
 
+@pytest.mark.full
 def test_pytest_shows_values_that_differ(pytester: pytest.Pytester) -> None:
     """It asks each value for what only dataclasses have before it prints a list of them."""
     pytester.makepyfile(

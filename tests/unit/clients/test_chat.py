@@ -373,6 +373,7 @@ def test_a_run_that_was_stopped_pays_only_for_the_rest(
     assert len(asked) == 20 - finished
 
 
+@pytest.mark.full
 def test_faults_that_clear_leave_the_replies_of_a_run_without_faults(
     server: FakeOpenAI, settings: Settings, within: Within, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ Settings = Callable[..., ClientSettings]
 Within = Callable[..., Any]
 
 
+@pytest.mark.full
 def test_importing_it_all_loads_no_heavy_package_and_no_pytest() -> None:
     code = (
         "import sys\n"
@@ -219,6 +220,7 @@ print("aiohttp" in sys.modules)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("provider", "mode", "is_filled", "is_loaded"),
     [

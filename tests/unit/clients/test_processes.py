@@ -154,6 +154,7 @@ def test_two_processes_keep_one_rate(run: Run, both: Both) -> None:
     assert starts[-1] - starts[0] >= 0.6
 
 
+@pytest.mark.full
 def test_a_process_that_comes_later_gets_its_share(run: Run, two: list[Other]) -> None:
     """The first has 4,000 calls of 50 ms waiting for four slots, which takes 50 s.
 
@@ -195,6 +196,7 @@ def test_a_process_has_all_slots_while_no_other_needs_one(run: Run, two: list[Ot
     assert busy.result() == "met"
 
 
+@pytest.mark.full
 def test_two_busy_processes_leave_no_slot_unused(run: Run, two: list[Other]) -> None:
     """One keeps three of eight; the other has 40 calls, each of which waits until five are had."""
     settings, shared = ClientSettings("m", concurrency=8), run(processes=2)
@@ -208,6 +210,7 @@ def test_two_busy_processes_leave_no_slot_unused(run: Run, two: list[Other]) -> 
     keeps.kill()
 
 
+@pytest.mark.full
 def test_the_slots_of_a_killed_process_are_free_at_once(run: Run, two: list[Other]) -> None:
     settings, shared = ClientSettings("m", concurrency=3), run(processes=2)
     doomed, heir = two
@@ -222,6 +225,7 @@ def test_the_slots_of_a_killed_process_are_free_at_once(run: Run, two: list[Othe
     assert killed <= min(began for began, _ in heir.result())
 
 
+@pytest.mark.full
 def test_a_question_of_a_killed_process_is_asked_by_the_next(
     server: FakeOpenAI, run: Run, two: list[Other]
 ) -> None:
@@ -240,6 +244,7 @@ def test_a_question_of_a_killed_process_is_asked_by_the_next(
     assert len(server.chats) == 2
 
 
+@pytest.mark.full
 def test_many_writers_and_one_killed_leave_whole_entries_only(
     tmp_path: Path, two: list[Other]
 ) -> None:
@@ -322,6 +327,7 @@ def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(
     claims.close()
 
 
+@pytest.mark.full
 def test_a_lock_of_another_process_is_seen(tmp_path: Path, two: list[Other]) -> None:
     """The other process holds byte 1; byte 2 is this one's, byte 3 nobody's."""
     mine = locks.ByteLocks(tmp_path / "locks")

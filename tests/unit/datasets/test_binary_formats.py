@@ -362,6 +362,7 @@ def test_a_cell_may_spell_a_list_and_what_is_left_of_one_is_invalid(load: Load, 
     assert third.references == ("[1] a",)
 
 
+@pytest.mark.full
 def test_no_damage_of_a_parquet_file_ends_the_process(tmp_path: Path) -> None:
     """X7: pyarrow ends it where it is asked for the sizes of a column whose type is damaged."""
     raw = parquet(answer=["x"])

@@ -165,6 +165,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
+@pytest.mark.full
 def test_no_real_text_is_taken_for_a_list() -> None:
     """W1: questions, answers and passages of eight public data sets."""
     files = sorted(others_data("data").glob("*/*.jsonl"))

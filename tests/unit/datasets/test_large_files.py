@@ -59,6 +59,7 @@ def parquet_of_zeros(*, is_one_value: bool) -> bytes:
     return found.getvalue()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     ["r.json.gz", "r.xlsx", "r.parquet", "r.pq", full("r.csv.gz"), "r.jsonl.gz", full("r.tsv.gz")],
@@ -100,6 +101,7 @@ def test_what_is_streamed_may_have_4096_mb_or_what_the_scenario_says(
         load(name, raw)
 
 
+@pytest.mark.full
 def test_more_is_read_where_the_scenario_allows_it(load: Load) -> None:
     """[R3] The way out that the message names."""
     raw = packed(b" " * MB, 65, b'[{"id": "a", "answer": "x"}') + packed(b"]", 1)
@@ -116,6 +118,7 @@ def test_a_corpus_has_the_limit_too(tmp_path: Path) -> None:
         load_corpus(CorpusSpec(path="c.jsonl", max_mb=1), tmp_path, "s.yaml:1")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["r.jsonl.gz", full("r.csv.gz")])
 def test_a_file_of_line_breaks_ends_in_a_message(load: Load, name: str) -> None:
     """[R3] 1 GB of them was read for minutes: a million in a row is no data."""
@@ -125,6 +128,7 @@ def test_a_file_of_line_breaks_ends_in_a_message(load: Load, name: str) -> None:
         load(name, raw)
 
 
+@pytest.mark.full
 def test_a_table_is_read_line_by_line_and_tells_the_place_of_bytes_that_are_no_text(
     load: Load,
 ) -> None:

@@ -257,6 +257,7 @@ def problems_of(scenario: Mapping[str, Any]) -> list[str]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.full)])
 def test_the_schema_agrees_with_the_loader(step: int) -> None:
     """M6: at least on 200 scenarios, and on all of them before a release."""

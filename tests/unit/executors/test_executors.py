@@ -56,6 +56,7 @@ def test_as_many_processes_as_cores_unless_told() -> None:
     workers.close()
 
 
+@pytest.mark.full
 def test_a_pool_is_made_anew_after_a_process_was_lost() -> None:
     """Whoever waited learns of it; what is sent then finds a new process."""
     workers = ProcessWorkers(1)

@@ -85,6 +85,7 @@ def test_lower_is_better_is_turned_for_the_risk_and_not_for_the_mean(result: Res
     assert check(result, {"aurc": 1}, samples, noise).observed == pytest.approx(0.75)
 
 
+@pytest.mark.full
 def test_a_missing_confidence_fails_unless_it_may_be_missing(result: Result) -> None:
     """One of four; what is left has the mean 0.5."""
     samples = samples_of([*THREE, (None, 1.0)])

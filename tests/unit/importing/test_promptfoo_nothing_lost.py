@@ -273,6 +273,7 @@ def test_variables_are_filled_in_for_each_of_their_values(
     assert found.notes == []
 
 
+@pytest.mark.full
 def test_variables_that_grow_without_end_stay_as_they_are(tmp_path: Path) -> None:
     """[E22] They do not fill the memory."""
     grown = {f"v{at}": f"{{{{v{at + 1}}}}}" * 99 for at in range(6)}

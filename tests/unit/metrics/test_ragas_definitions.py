@@ -275,6 +275,7 @@ def test_the_import_blocks_neither_the_loop_nor_those_who_gave_up(
     assert asyncio.run(main()) == ["ragas"] * 3
 
 
+@pytest.mark.full
 def test_a_scenario_without_models_pays_nothing_for_these_modules() -> None:
     """All drop-in modules are imported to find any metric."""
     code = """

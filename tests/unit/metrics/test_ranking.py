@@ -177,6 +177,7 @@ def test_ids_may_be_any_text(ids: tuple[str, str]) -> None:
     assert score("mrr", sample).value == 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "ids", [("x", "\ud800"), ("\ud800", "x"), ("a\0b", "a\0c"), ("a", "a\0")], ids=ascii
 )
@@ -199,6 +200,7 @@ print(mrr.make("mrr", mrr.options()).score(sample, ScoringContext()).value)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0.5\n", "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("judged", [{"x": -2}, {"x": -1, "y": -2}, {"x": -1000}, {"x": -1}])
 def test_grades_that_no_c_array_can_hold(judged: dict[str, int]) -> None:
     """D5: TREC's web tracks mark spam with -2; a query with nothing else ended the process.
@@ -231,6 +233,7 @@ def test_grades_may_be_large(name: str, grade: int) -> None:
     )
 
 
+@pytest.mark.full
 def test_the_order_is_that_of_the_row_and_not_of_the_ids() -> None:
     """D5: no score is made up that could tie, however long the ranking."""
     names = tuple(f"d{number:05d}" for number in range(20_000))

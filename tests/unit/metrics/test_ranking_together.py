@@ -198,6 +198,7 @@ def test_all_metrics_with_all_their_options_in_one_scenario_and_in_any_order() -
         assert_by_formula([one])
 
 
+@pytest.mark.full
 def test_metrics_in_every_order() -> None:
     """D4: one of each kind with each of its parameters, by twos; all orders of those of nDCG."""
     of_gain = [
@@ -218,6 +219,7 @@ def test_metrics_in_every_order() -> None:
         assert_by_formula(chosen)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(4))
 def test_gains_of_one_ndcg_leave_the_other_alone(seed: int) -> None:
     """D4: whatever the order in which Python happens to hold a set.

@@ -166,6 +166,7 @@ def test_after_many_slow_patterns_none_is_tried() -> None:
         search("a", "a")
 
 
+@pytest.mark.full
 def test_the_process_of_the_search_ends_with_python() -> None:
     """[A28] Nothing stays behind, and nothing is written."""
     code = (

@@ -85,6 +85,7 @@ def test_values_of_numpy_become_those_of_json() -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_single_column_is_no_table(library: str) -> None:
     pytest.importorskip("pyarrow")

@@ -45,6 +45,7 @@ def test_a_number_that_an_id_has_already_is_not_given_again() -> None:
     assert given == ["a~2", "a", "a~3", "a~2~2", "a~4"]
 
 
+@pytest.mark.full
 def test_ids_that_share_their_beginning_take_no_longer_the_more_there_are() -> None:
     """A name is cut; a step for each one before it took 8 s for 8,000 of them, minutes here."""
     names, shared = Names(), "x" * 200

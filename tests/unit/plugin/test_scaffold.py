@@ -91,6 +91,7 @@ def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path: Path) -> None:
         write_scaffold(tmp_path / "taken" / "here")
 
 
+@pytest.mark.full
 def test_any_terminal_can_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """[E14] One that knows ASCII only, of a folder with a Chinese name; the schema stays JSON."""
     for write in (print_schema, lambda: write_scaffold(tmp_path / "评测")):
@@ -106,6 +107,7 @@ def test_any_terminal_can_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert names(tmp_path / "评测") == NAMES
 
 
+@pytest.mark.full
 def test_the_schema_is_of_the_keys_of_a_scenario() -> None:
     """[E14] Draft 2020-12; also keys of other systems, none of them required; no dead link."""
     schema = json.loads(schema_text())

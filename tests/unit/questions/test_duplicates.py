@@ -116,6 +116,7 @@ def _cmrc() -> Iterator[tuple[str, str, str]]:
             yield paragraph["context"], row["question"], row["answers"][0]["text"]
 
 
+@pytest.mark.full
 def test_no_pair_is_passed_over_that_is_alike() -> None:
     """The bound by which candidates are found is not below chrF."""
     questions = [_Text(question) for _, question, _ in _cmrc()][:150]
@@ -134,6 +135,7 @@ def test_no_pair_is_passed_over_that_is_alike() -> None:
     assert alike > 20
 
 
+@pytest.mark.full
 def test_people_who_ask_about_one_passage_ask_no_duplicates() -> None:
     """All 3,219 questions of CMRC 2018: one pair has the same wording, about two rivers."""
     asked, found = AskedBefore(), []

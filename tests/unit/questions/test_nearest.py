@@ -80,6 +80,7 @@ def test_few_or_empty_passages_are_no_error(texts: list[str]) -> None:
     assert [passage.text for passage in nearest.find("word", 3)] == [text for text in texts if text]
 
 
+@pytest.mark.full
 def test_an_index_of_passages_is_small() -> None:
     """With the vocabulary of real ones; 10,000 are to take less than 200 MB."""
     lines = others_data("data/clapnq/dev.jsonl").read_text("utf-8").splitlines()

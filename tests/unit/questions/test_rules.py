@@ -89,6 +89,7 @@ def test_long_texts_and_odd_ones_take_no_time() -> None:
         assert why_not_alone(text) == ""
 
 
+@pytest.mark.full
 def test_the_evidence_of_people_is_found() -> None:
     """Each sentence that annotators of ClapNQ marked; none with another letter."""
     lines = others_data("data/clapnq/dev.jsonl").read_text("utf-8").splitlines()

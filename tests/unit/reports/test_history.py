@@ -445,6 +445,7 @@ for number in range(10):
 """
 
 
+@pytest.mark.full
 def test_two_processes_at_once_lose_nothing(base: Path) -> None:
     """They begin with no file at all, so that both want to make it."""
     writers = [

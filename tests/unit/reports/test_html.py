@@ -207,6 +207,7 @@ def ordinary(n: int) -> list[SampleResult]:
 COLUMNS = tuple(MetricColumn(name) for name in "abcdef")
 
 
+@pytest.mark.full
 def test_1000_samples_stay_below_a_megabyte(result: Result, tmp_path: Path) -> None:
     ran = result(ordinary(1000), *COLUMNS, metadata_columns=("level", "path"))
     page = page_of(decided(ran), tmp_path)

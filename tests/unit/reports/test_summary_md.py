@@ -309,6 +309,7 @@ def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
 
 
 # The second one grows most when it is escaped: each character becomes six.
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("long", "runs"),
     [

@@ -411,6 +411,7 @@ def test_a_write_that_fails_leaves_the_file_and_nothing_else(
     assert "cannot be written: No space left on device" in refusal(path, {"name": "other"})
 
 
+@pytest.mark.full
 def test_two_processes_do_not_undo_each_others_patches(scenario: Any) -> None:
     """A15: twice eight weights, written at the same time, are all there in the end."""
     path = scenario()

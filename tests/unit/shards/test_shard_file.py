@@ -56,6 +56,7 @@ REPORTS = st.dictionaries(TEXTS, PLAIN, max_size=3)
 HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.yaml",), "ab", INFO)
 
 
+@pytest.mark.full
 @given(
     st.lists(
         st.builds(CaseRow, TEXTS, RESULTS, st.lists(REPORTS, max_size=2).map(tuple)),

@@ -75,6 +75,7 @@ def test_it_is_true_once_the_rest_may_be_slips_and_false_once_no_rest_helps() ->
     assert RULE.tells_apart([1, 1], [0.8, 0.8, 0.8], left=(4, 3)) is False
 
 
+@pytest.mark.full
 def test_what_is_decided_early_is_what_all_rows_say() -> None:
     """Every course of three and three rows with a slip, at three levels and without a score."""
     for found in product((0.0, 0.5, 1.0, None), repeat=6):

@@ -74,6 +74,7 @@ def test_the_populations_are_as_described() -> None:
         assert 0.0 <= population(name).min() <= population(name).max() <= 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [20, pytest.param(50, marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     "name", ["good", "answers", pytest.param("overlap", marks=pytest.mark.full)]
@@ -85,6 +86,7 @@ def test_an_interval_of_95_percent_holds_the_mean(name: str, n: int) -> None:
     assert above <= 0.04
 
 
+@pytest.mark.full
 def test_the_bootstrap_would_let_small_sets_pass() -> None:
     """Why it is not used: 20 scores of which most are 1 may show no bad one to resample."""
     held, above = simulate("good", 20, percentile_bootstrap)
@@ -92,11 +94,13 @@ def test_the_bootstrap_would_let_small_sets_pass() -> None:
     assert above > 0.10
 
 
+@pytest.mark.full
 def test_an_interval_of_95_percent_is_not_uselessly_wide() -> None:
     """It holds the mean of right-or-wrong scores in at most 99 % of draws."""
     assert simulate("answers", 50, ours)[0] <= 0.99
 
 
+@pytest.mark.full
 def test_the_interval_of_a_difference_holds_the_true_one() -> None:
     """Two systems, B weaker than A by about 0.05: the t interval over 50 paired samples."""
     random = np.random.default_rng(12)
@@ -113,6 +117,7 @@ def test_the_interval_of_a_difference_holds_the_true_one() -> None:
     assert abs(held / DRAWS - 0.95) < 4 * math.sqrt(0.95 * 0.05 / DRAWS)
 
 
+@pytest.mark.full
 def test_the_smallest_detectable_difference_is_found_four_times_in_five() -> None:
     """A difference as large as a run of the same spread says it could show: power 80 %."""
     pytest.importorskip("scipy")
@@ -130,6 +135,7 @@ def test_the_smallest_detectable_difference_is_found_four_times_in_five() -> Non
     assert abs(power - 0.8) < 4 * math.sqrt(0.8 * 0.2 / len(found)) + 0.01
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("test", ["permutation", "t", "wilcoxon", "bootstrap"])
 def test_without_a_difference_alarms_are_false_at_the_rate_alpha(test: str) -> None:
     """Differences of random sign, weights of documents: 5 % of 300 runs, to 4 standard errors."""

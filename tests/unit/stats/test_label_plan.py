@@ -28,6 +28,7 @@ def smallest(variance: float, rho: float, size: int, half_width: float) -> int:
     return size
 
 
+@pytest.mark.full
 def test_the_range_is_that_of_the_judges_correlation() -> None:
     """50 labels, 4 misjudged in each class of 25: rho 42/50; Fisher's half width 1.96/√47."""
     found = labels_needed(pilot(50, 2000, 8), 0.05)
@@ -73,6 +74,7 @@ def test_labels_that_are_all_the_same_have_some_variance() -> None:
     assert needed > 40
 
 
+@pytest.mark.full
 def test_labels_of_a_group_say_less() -> None:
     """Two equal labels a group: the variance is that of 20 groups, 2 · 10/40 · 20/19."""
     run = [

@@ -663,6 +663,7 @@ def test_without_scipy_the_message_is_the_pip_command(monkeypatch: pytest.Monkey
     assert compare([1.0, 2.0, 4.0], [0.0] * 3, test="bootstrap").p_value is not None
 
 
+@pytest.mark.full
 def test_neither_numpy_nor_scipy_is_loaded_before_it_is_needed() -> None:
     """Start-up is measured; the permutation test needs numpy only."""
     program = (

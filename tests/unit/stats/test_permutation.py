@@ -314,6 +314,7 @@ def test_no_sampled_p_is_below_one_in_all_resamples_and_one() -> None:
     assert found == PermutationResult(1 / 200, "sampled", 100, 100, 1 / 200, 199)
 
 
+@pytest.mark.full
 def test_without_a_difference_alarms_are_false_at_the_rate_alpha() -> None:
     """2,000 tests of 10 differences of random sign: p <= 0.05 is p <= 50/1024, 0.0488 of them."""
     random = np.random.default_rng(1)

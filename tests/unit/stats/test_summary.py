@@ -63,6 +63,7 @@ def test_binary_scores_have_clopper_and_pearsons_interval() -> None:
     assert high == pytest.approx(0.975**0.25, abs=1e-12)
 
 
+@pytest.mark.full
 def test_intervals_of_binary_scores_are_scipys_exact_ones() -> None:
     stats = pytest.importorskip("scipy.stats")
     for hits, n in ((3, 4), (9, 10), (50, 80), (1, 30), (0, 7), (299, 300), (4990, 5000)):

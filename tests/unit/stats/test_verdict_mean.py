@@ -148,6 +148,7 @@ classes = st.lists(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=150, deadline=None)
 @given(st.lists(classes, min_size=1, max_size=2), st.data())
 def test_a_lower_label_never_raises_anything(
@@ -184,6 +185,7 @@ def test_a_lower_label_never_raises_anything(
         assert ends(after)[1] <= ends(before)[1] + 1e-6
 
 
+@pytest.mark.full
 @settings(max_examples=100, deadline=None)
 @given(classes, st.integers(1, 5))
 def test_a_judge_that_rejects_more_raises_no_mean(

@@ -50,6 +50,7 @@ def test_nothing_has_no_lines() -> None:
     assert wrapped("  ", 10) == []
 
 
+@pytest.mark.full
 def test_a_long_word_is_broken_into_lines_one_after_another() -> None:
     """Half a million characters of two cells: 20 to a line of 40, without reading the rest."""
     with within_a_minute():

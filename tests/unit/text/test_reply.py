@@ -128,6 +128,7 @@ _PIECES = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("piece", _PIECES)
 def test_a_hostile_reply_takes_no_long_time(piece: str) -> None:
     """Patterns that are quadratic take minutes for it."""

@@ -62,6 +62,7 @@ def test_replies_have_ten_to_a_thousand_tokens_until_five_of_their_kind_are_know
     assert (least, most) == pytest.approx((1810, 3200))
 
 
+@pytest.mark.full
 def test_the_range_of_replies_holds_in_nine_of_ten_runs() -> None:
     """[R15] Of replies with 60 to 800 tokens: before any is known, and after five of them."""
     draw = random.Random(15)

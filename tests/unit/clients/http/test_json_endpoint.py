@@ -321,6 +321,7 @@ def test_no_credential_goes_to_another_host(server: FakeOpenAI, ask: Ask) -> Non
         assert other.connections == 0
 
 
+@pytest.mark.full
 def test_a_proxy_of_the_environment_never_sees_a_key_in_the_clear(
     server: FakeOpenAI, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -248,6 +248,7 @@ def test_gzip_is_unpacked(qrels: ReadQrels, run: ReadRun, refused_run: Refused) 
     assert problem.startswith("r.gz: a damaged or truncated gzip file: ")
 
 
+@pytest.mark.full
 def test_a_file_of_many_blocks_is_read_whole(tmp_path: Path) -> None:
     """Against a bare loop; 60,000 lines are 1.5 MB, many blocks, with odd ones among them."""
     chance = random.Random(5)

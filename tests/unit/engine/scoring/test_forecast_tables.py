@@ -212,6 +212,7 @@ def ends(use: ModelUse) -> tuple[int, int, int]:
     return fewest.calls, use.calls, most.calls
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(40))
 def test_the_real_number_lies_between_the_ends(tmp_path: Path, seed: int) -> None:
     """Whatever is in the cache; once all of it is there, nothing is asked, and that is known."""
@@ -269,6 +270,7 @@ def test_after_20_rows_the_forecast_is_within_10_percent(tmp_path: Path) -> None
     assert fewest < rest < most
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("each", "first", "later"), [(6, 3, 4), (1, 3, 3)])
 def test_claims_of_a_text_are_those_of_texts_about_as_long(
     tmp_path: Path, each: int, first: int, later: int
@@ -387,6 +389,7 @@ def test_other_metrics_are_counted_as_if_no_answer_refused(tmp_path: Path) -> No
     assert (use.calls, use.fewest, use.most) == (2, None, None)
 
 
+@pytest.mark.full
 def test_answers_that_are_not_known_have_no_ends(tmp_path: Path) -> None:
     """They may be empty, or longer than any. What others have answered tells how long they are."""
     target = {"url": "http://127.0.0.1:9/ask", "cache_answers": True}

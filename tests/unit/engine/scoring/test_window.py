@@ -283,6 +283,7 @@ def test_waiting_for_what_was_cancelled_does_not_hang(
         ahead.wait(SAMPLES[at], after(20, AssertionError("waited for ever")))
 
 
+@pytest.mark.full
 def test_a_judgement_is_not_kept_once_it_was_given_out(
     ahead: SampleWindow, runner: EventLoop
 ) -> None:

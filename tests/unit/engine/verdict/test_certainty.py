@@ -188,6 +188,7 @@ def test_samples_not_asked_are_neither_pairs_nor_lost(
     assert "only 7 of the 10 samples of main are in this run" in gone
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("falls", "passes"), [(5, True), (6, False)])
 def test_where_falls_stand_in_the_data_does_not_matter_at_an_error_bound(
     info: Info, falls: int, passes: bool

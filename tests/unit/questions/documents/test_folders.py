@@ -182,6 +182,7 @@ def test_what_cannot_be_read_is_named_with_its_reason(read: Read, case: str) -> 
     assert left_out(found)[name].startswith(reason)
 
 
+@pytest.mark.full
 def test_a_long_line_and_deep_html_are_read(read: Read) -> None:
     """3 MB in a line; 100,000 elements that are open."""
     found = read({"a.txt": TEXT * 40_000, "b.html": "<div>" * 100_000 + TEXT})
@@ -189,6 +190,7 @@ def test_a_long_line_and_deep_html_are_read(read: Read) -> None:
     assert found.passages[-1].text == TEXT
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("unit", ["<", "<!", "<a ", "</", '<a b="', "<!--", "<![CDATA[", "<?"])
 def test_broken_html_takes_no_time(read: Read, unit: str) -> None:
     """200,000 tags that never end took minutes."""
@@ -210,6 +212,7 @@ class Name(str):
         return super().__lt__(other)
 
 
+@pytest.mark.full
 def test_many_links_are_compared_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores of large files put a link in place of each; all were sorted again for each.
 
@@ -223,6 +226,7 @@ def test_many_links_are_compared_seldom(tmp_path: Path, monkeypatch: pytest.Monk
     assert 2_000 < Name.times < 2_000 * 11 * 2
 
 
+@pytest.mark.full
 def test_a_table_with_many_columns_takes_little_time(tmp_path: Path) -> None:
     """Each name was looked for among all names before it: 20,000 columns took seven seconds."""
     names = ",".join(f"c{number}" for number in range(100_000))

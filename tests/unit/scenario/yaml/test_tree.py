@@ -97,6 +97,7 @@ def test_aliases_are_copies() -> None:
     assert data["b"] == [1, 2]
 
 
+@pytest.mark.full
 def test_an_alias_bomb_is_refused() -> None:
     """Nine levels of nine: 387 million values from 40 lines."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
@@ -116,6 +117,7 @@ def test_an_alias_that_contains_itself_is_refused(text: str) -> None:
     assert "contains itself" in refused(text)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "text",
     [

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_rageval import evaluate_variants
 from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.run_paths import RunPaths
@@ -73,6 +75,7 @@ def test_questions_that_are_made_are_said_once(tmp_path: Path) -> None:
     assert re.fullmatch(apart, alone["apart"][0])
 
 
+@pytest.mark.full
 def test_many_variants_fit_into_an_answer(tmp_path: Path) -> None:
     """[E20, E25] Twenty, with long names and ids: what is left out is counted."""
     names = [f"variant {at} {'x' * 90}"[:100] for at in range(20)]
