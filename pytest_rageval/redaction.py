@@ -125,14 +125,18 @@ class Redactor:
     A secret is found verbatim and in any chain of a few encodings: JSON, percent-encoding, HTML, a
     Python repr, blanks as ``+``, line breaks as blanks, in whatever case. Secret and text are
     compared in a normal form, in which all of these are decoded: what was encoded how, and in which
-    order, does not matter. So are its letters in base64, as in ``Authorization: Basic``. Texts
-    shorter than ``SHORTEST_SECRET`` are not removed.
+    order, does not matter. So are its letters in base64, as in ``Authorization: Basic``. One
+    that is shorter than ``SHORTEST_SECRET`` is removed behind ``Bearer`` and the like alone:
+    elsewhere it may be a word.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
         bare = {_bare(secret) for secret in secrets}
         plain = [secret for secret in bare if len(secret) >= SHORTEST_SECRET]
         self._count = len(plain)
+        short = "|".join(re.escape(one) for one in sorted(bare) if 0 < len(one) < SHORTEST_SECRET)
+        self._short = re.compile(rf"(?i)\b((?:bearer|basic|token)\s+)(?:{short})(?!\w)")
+        self._has_short = bool(short)
         known = {*plain, *(coded for secret in plain for coded in _in_base64(secret))}
         # The longest first: one may contain another.
         long = (secret for secret in known if len(secret) >= SHORTEST_SECRET)
@@ -145,6 +149,8 @@ class Redactor:
         >>> Redactor(["open sesame"])("?key=open%2520sesame, {'key': 'open sesame'}")
         "?key=***, {'key': '***'}"
         """
+        if self._has_short:
+            text = self._short.sub(rf"\g<1>{HIDDEN}", text)
         for secret, _, _ in self._secrets:
             if secret in text:
                 text = text.replace(secret, HIDDEN)

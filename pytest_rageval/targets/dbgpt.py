@@ -25,7 +25,8 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     answer_of,
 )
-from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check, events_of, json_of
+from pytest_rageval.targets.http_replies import events_of, json_of, refuse_error
+from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.json_value import LostPathError, parse_path
 
@@ -207,6 +208,7 @@ def read_answer(reply: HttpReply) -> Answer:
         return answer_of(_picked("choices[0].message.content", _checked(reply)))
     view: Any = None
     for event in events_of(reply.text):
+        refuse_error(event)
         with suppress(LostPathError):
             view = _DELTA.pick(event) or view
     if not isinstance(view, str) or not view.strip():

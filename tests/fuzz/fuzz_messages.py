@@ -33,7 +33,7 @@ from pytest_rageval.serving.web.refusals import AccessPolicy
 from pytest_rageval.serving.web.routes import make_app
 from pytest_rageval.targets.base import TargetError, answer_of
 from pytest_rageval.targets.dbgpt import read_answer, read_chunks, read_spaces
-from pytest_rageval.targets.http_service import ReplyReader
+from pytest_rageval.targets.http_replies import ReplyReader
 from pytest_rageval.text.json_value import parse_path
 
 # Requests to the app

@@ -162,6 +162,14 @@ def test_what_is_around_a_secret_and_what_is_short_stays() -> None:
     assert json.loads(redacted(text)) == {"said": "your *** is 1234567 characters"}
 
 
+def test_a_short_secret_is_taken_out_behind_its_scheme() -> None:
+    """[R5] ``--api-key abc123`` of a server on one's own machine; elsewhere it may be a word."""
+    redacted = Redactor(["abc123", "true"])
+    text = "Authorization: Bearer abc123, bearer TRUE; abc123 is true; Bearer abc1234"
+    wanted = "Authorization: Bearer ***, bearer ***; abc123 is true; Bearer abc1234"
+    assert redacted(text) == wanted
+
+
 def test_of_two_secrets_the_longer_one_is_taken_first() -> None:
     assert Redactor(["planted-key", "planted-key-2"])("planted-key-2 planted-key") == "*** ***"
 

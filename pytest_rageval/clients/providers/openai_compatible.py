@@ -132,7 +132,9 @@ class OpenAIChat:
             raise self._endpoint.odd_answer(
                 "a chat completion without choices[0].message"
             ) from None
-        if reason in _BROKEN_OFF:
+        if not text and message.get("tool_calls"):
+            raise self._endpoint.odd_answer("calls of tools, and no text")
+        if reason in _BROKEN_OFF or choice.get("error"):
             raise self._endpoint.odd_answer(f"a reply that was broken off (finish_reason {reason})")
         counts = stated_tokens(answer, "prompt_tokens", "completion_tokens")
         return Reply(

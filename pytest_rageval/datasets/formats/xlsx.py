@@ -110,8 +110,10 @@ def _number(letters: str) -> int:
 
 
 def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | BrokenRow]:
-    records = sheet.iter_rows(values_only=True)
-    head, records = _header(file, records, gaps)
+    width = sheet.max_column or 0
+    # Some programs write too small a size: rows beyond it would be lost.
+    sheet.reset_dimensions()
+    head, records = _header(file, sheet.iter_rows(values_only=True), width, gaps)
     header = head.names
     gaps = _in_table(file, head, gaps)
     number, at, open_gaps = 0, 0, list[_Gap]()
@@ -133,10 +135,10 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
 
 
 def _header(
-    file: DataFile, records: Iterator[Any], gaps: list[_Gap]
+    file: DataFile, records: Iterator[Any], width: int, gaps: list[_Gap]
 ) -> tuple[Header, Iterator[Any]]:
-    """Return the header, and the records after it."""
-    names = _texts(next(records, ()))
+    """Return the header, of ``width`` columns at least, and the records after it."""
+    names = _texts(next(records, ()), width)
     if gaps and gaps[0].top == 1 and gaps[0].repair == _SAVE:
         # Its column would have no name, and be no part of the table.
         raise file.refuse(f"the header's {gaps[0].what}; {_SAVE}")

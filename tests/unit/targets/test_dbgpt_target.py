@@ -91,6 +91,17 @@ def failure(ask: Ask, **options: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "last", ['{"error": {"message": "busy"}}', "[SERVER_ERROR] busy", '{"choices": [{"del']
+)
+def test_a_view_before_an_error_is_no_answer(app: FakeApp, ask: Ask, last: str) -> None:
+    """[B12] The app failed in the middle of it."""
+    kind, events = stream("Refunds take five days")
+    broken = events.replace(b"data: [DONE]", f"data: {last}".encode())
+    app.answer = lambda _: (kind, broken)
+    assert "stream" in failure(ask, app="a", model="m")
+
+
 def test_a_reply_of_more_than_8_megabytes_is_an_error(app: FakeApp, ask: Ask) -> None:
     app.answer = lambda _: envelope([{**CHUNK, "content": "x" * 2**23}])
     assert "the reply is larger than 8 MB" in failure(ask, space=147)

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.targets.base import Answer, TargetError
-from pytest_rageval.targets.http_service import ReplyReader
+from pytest_rageval.targets.http_replies import ReplyReader
 from pytest_rageval.text.json_value import parse_path
 
 
@@ -102,6 +102,16 @@ def test_a_path_of_ones_own_replaces_the_names() -> None:
     events = [{"token": "a", "contexts": ["no"], "hits": [{"t": "1"}, {"t": "2"}]}]
     found = read("application/jsonl", "\n".join(map(json.dumps, events)), contexts="hits[*].t")
     assert found.contexts == ("1", "2")
+
+
+@pytest.mark.parametrize("error", ["retrieval failed", {"code": 7}])
+def test_an_answer_beside_an_error_is_none(error: object) -> None:
+    """[A21] Some services reply with status 200 whatever happened; an error of null is none."""
+    with pytest.raises(TargetError, match="^replied an error: .*(failed|7)"):
+        read("application/json", json.dumps({"answer": "Paris", "error": error}))
+    for none in (None, "", False):
+        text = json.dumps({"answer": "Paris", "error": none})
+        assert read("application/json", text).text == "Paris"
 
 
 def test_an_answer_in_several_parts_is_one_text() -> None:

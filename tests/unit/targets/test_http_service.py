@@ -222,7 +222,7 @@ def test_failures_say_whether_asking_again_may_help(
         ("list", "returned ['Paris'] (list)"),
         ("number", "returned 42 (int)"),
         ("nothing", "replied nothing"),
-        ("other", "returned a mapping with 'error'"),
+        ("other", "replied an error: the index is not loaded"),
         ("other", 'the reply begins \'{"error": "the index is not loaded"}\''),
         ("broken", "replied broken JSON"),
         ("html", "replied a page of HTML"),

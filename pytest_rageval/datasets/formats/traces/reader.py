@@ -169,19 +169,51 @@ def _numbered(
 
 
 def _collected(file: DataFile) -> tuple[Collected, list[BrokenRow]]:
-    collected, broken = Collected(), []
+    collected, broken, pages = Collected(), [], _Pages()
     for found in _values(file):
         if isinstance(found, BrokenRow):
             broken.append(found)
             continue
         value, line = found
         collected.line = line
+        pages.note(value)
         for record in records_in(value):
             reason = _read(record, collected)
             if reason:
                 broken.append(BrokenRow(0, line, reason, shorten(str(record), 500)))
+    broken += [BrokenRow(0, 1, reason, "") for reason in pages.lost()]
     tools.finish(collected)
     return collected, broken
+
+
+class _Pages:
+    """What the documents of a file say of the export that they are parts of."""
+
+    def __init__(self) -> None:
+        self._seen: set[object] = set()
+        self._pages = 0
+        self._goes_on = False
+        self._errors: list[str] = []
+
+    def note(self, document: Any) -> None:
+        """Note what a document says of itself."""
+        if not isinstance(document, Mapping):
+            return
+        meta, errors = document.get("meta"), document.get("errors")
+        if isinstance(meta, Mapping) and isinstance(meta.get("totalPages"), int):
+            self._pages = max(self._pages, meta["totalPages"])
+            self._seen.add(str(meta.get("page")))
+        self._goes_on = bool(document.get("next_cursor"))
+        self._errors += map(str, errors) if isinstance(errors, list) else []
+
+    def lost(self) -> Iterator[str]:
+        """Yield why traces are missing: a part of an export is as a file that is cut off."""
+        if self._pages > len(self._seen):
+            yield f"it has {len(self._seen)} of {self._pages} pages: add the others to the file"
+        if self._goes_on:
+            yield "it ends with a next_cursor: add the pages that follow to the file"
+        if self._errors:
+            yield f"the export says that something went wrong: {shorten(self._errors[0])}"
 
 
 def _read(record: Any, into: Collected) -> str:

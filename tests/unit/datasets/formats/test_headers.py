@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import zipfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,6 +84,20 @@ def test_a_second_line_that_may_be_names_is_refused(refused: Refused, name: str)
     assert problem.startswith(
         f"{name}:1: line 1 may be a title, and line 2 the names of the columns"
     )
+
+
+@pytest.mark.parametrize("size", ["A1:C2", "A1", "A1:Z90", ""])
+def test_rows_beyond_the_size_that_a_sheet_states_are_rows(samples: Samples, size: str) -> None:
+    """[K21] Some programs write it wrong, and some write none."""
+    rows = [["id", "question", "answer"], *([str(n), "q", f"a{n}"] for n in range(5))]
+    whole, changed = zipfile.ZipFile(io.BytesIO(book(rows))), io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as made:
+        for name in whole.namelist():
+            said = f'<dimension ref="{size}"/>' if size else ""
+            sheet = re.sub(rb"<dimension [^>]*/>", said.encode(), whole.read(name))
+            made.writestr(name, sheet)
+    found = samples("r.xlsx", changed.getvalue())
+    assert [one.answer for one in found] == ["a0", "a1", "a2", "a3", "a4"]
 
 
 def test_a_column_without_a_name_is_still_left_out(samples: Samples) -> None:

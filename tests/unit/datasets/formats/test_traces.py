@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -648,6 +649,34 @@ def test_a_parent_in_another_service_makes_a_root(fields: Fields) -> None:
 def test_a_file_that_is_cut_off_says_so(load: Load) -> None:
     reason = _reason(load, chain(), content=json.dumps(chain(trace="t2"))[:80])
     assert "is it cut off? Traces after it are missing" in reason
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"meta": {"page": 1, "totalPages": 60}}, "it has 1 of 60 pages: add the others"),
+        ({"next_cursor": "abc"}, "it ends with a next_cursor: add the pages that follow"),
+        ({"errors": [{"msg": "partial"}]}, "the export says that something went wrong: .*partial"),
+    ],
+)
+def test_an_export_that_says_it_is_a_part_is_as_one_that_is_cut_off(
+    load: Load, said: Mapping[str, Any], reason: str
+) -> None:
+    """[A30] Its other pages are rows that nobody judges."""
+    one, two = {"data": [chain()]}, {"data": [chain(trace="t2")]}
+    last = "next_cursor" in said  # one in the middle is followed by the next page
+    found = load("s.jsonl", lines(one, {**two, **said}) if last else lines({**one, **said}, two))
+    assert [isinstance(case, InvalidRow) for case in found.cases] == [False, False, True]
+    assert re.search(reason, found.cases[-1].reason)
+
+
+def test_an_export_of_several_pages_is_whole_with_all_of_them(load: Load) -> None:
+    """[A30] A document on each line."""
+    pages = [
+        {"data": [chain(trace=f"t{n}")], "meta": {"page": n, "totalPages": 2}, "next_cursor": more}
+        for n, more in ((1, "abc"), (2, None))
+    ]
+    assert [case.id for case in load("s.jsonl", lines(*pages)).cases] == ["t1", "t2"]
 
 
 def test_a_broken_line_is_an_invalid_row_and_reading_goes_on(load: Load) -> None:
