@@ -10,7 +10,12 @@ from functools import cache
 
 from pytest_rageval.extras import loading
 from pytest_rageval.text.phrases import phrases_in
-from pytest_rageval.text.reply_text import DECLINES, UnreadableReplyError, to_lines
+from pytest_rageval.text.reply_text import (
+    DECLINES,
+    UnreadableReplyError,
+    strip_thinking,
+    to_lines,
+)
 
 _ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _TO_DIGITS = str.maketrans("零〇一二两三四五六七八九点", "001223456789.")
@@ -26,7 +31,7 @@ def read_score(text: str, low: float, high: float) -> float:
     >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
     (4.0, 3.5)
     """
-    if re.search(_CUT_OFF, text):
+    if re.search(_CUT_OFF, strip_thinking(text)):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
     lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
     claims = _strongest(list(_claims(lines)), lines, low, high)

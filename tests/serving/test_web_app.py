@@ -230,6 +230,8 @@ def test_weights_are_written_into_the_file(app: WebClient, folder: Path) -> None
         assert "{em: 1, f1: 4.5}" in text
         assert "doc_weights: {b.md: 3}" in text
         assert app.send("POST", f"/api/scenarios/{scenario}/settings", body).status == 409
+        stale = app.send("POST", f"/api/scenarios/{scenario}/runs", body)
+        assert (stale.status, "has changed since" in str(stale.body)) == (409, True)
         assert path.read_text("utf-8") == text
     finally:
         path.write_text(before, "utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -195,9 +195,15 @@ class AppService:
     # Running and writing
 
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Start a run with other settings, of some variants; refused while there is one."""
+        """Start a run with other settings, of some variants; refused while there is one.
+
+        And refused where the file has changed since what was edited was read: an edited end of a
+        threshold comes with the other end as it was.
+        """
         await self._found(fresh=self._is_outdated())
         entry, figures = await self._outline(scenario)
+        if "digest" in body:
+            _refuse_stale(entry, body)
         variants = read_variants(body, entry.variants)
         settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
         job = self._job(entry, variants, settings.run_options())
@@ -241,9 +247,7 @@ class AppService:
         entry, figures = await self._outline(scenario)
         settings = await asyncio.to_thread(_read_whole, body, figures, entry.path)
         async with self._writing:
-            if body.get("digest") != _digest(entry.path):
-                message = f"{entry.shown} has changed since the page was loaded; load it anew"
-                raise Refused(409, message)
+            _refuse_stale(entry, body)
             try:
                 changed = await asyncio.to_thread(patch_scenario, entry.path, settings.nested)
             except ScenarioError as error:
@@ -356,6 +360,11 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def _refuse_stale(entry: ScenarioEntry, body: Mapping[str, Any]) -> None:
+    if body.get("digest") != _digest(entry.path):
+        raise Refused(409, f"{entry.shown} has changed since the page was loaded; load it anew")
 
 
 def _digest(path: Path) -> str:

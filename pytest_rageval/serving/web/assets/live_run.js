@@ -82,7 +82,8 @@ async function startRun(app, scenario = app.chosen) {
   updateRunButtons(app);
   try {
     const wanted = isChosen ? pickedVariants(app) : [];
-    const changed = isChosen ? changedSettings(app) : {};
+    const isEdited = isChosen && hasChanges(app);
+    const changed = isEdited ? { digest: app.detail.digest, ...changedSettings(app) } : {};
     const body = { ...changed, ...(wanted.length ? { variants: wanted } : {}) };
     const { run } = await ask(api("scenarios", scenario, "runs"), { method: "POST", body });
     remember(`began ${run}`, Date.now());
