@@ -31,7 +31,7 @@ def read_score(text: str, low: float, high: float) -> float:
     >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
     (4.0, 3.5)
     """
-    if re.search(_CUT_OFF, strip_thinking(text)):
+    if not text[-1:].isspace() and re.search(_CUT_OFF, strip_thinking(text)):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
     lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
     claims = _strongest(list(_claims(lines)), lines, low, high)
