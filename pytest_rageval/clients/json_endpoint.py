@@ -199,9 +199,14 @@ class JsonEndpoint:
         )
 
 
-def check_endpoint(settings: ClientSettings) -> list[str]:
-    """Return what is wrong with a base URL, or missing for HTTP at all, without a request."""
+def check_endpoint(settings: ClientSettings, *, has_default: bool = False) -> list[str]:
+    """Return what is wrong with a base URL, or missing for HTTP at all, without a request.
+
+    ``has_default``: without one, requests may go to OpenAI. Those of another API never shall.
+    """
     problems = missing_package("aiohttp", "judge", settings)
+    if settings.base_url is None and not has_default:
+        return [*problems, f"base_url: provider {settings.provider!r} needs the URL of a server"]
     url = settings.url
     if url.scheme not in ("http", "https") or not url.hostname:
         problems.append(f"base_url: {settings.endpoint!r} is no http or https URL")

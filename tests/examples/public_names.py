@@ -23,11 +23,13 @@ import pytest
 
 import pytest_rageval
 from pytest_rageval import evaluate
+from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.executors.base import EXECUTOR_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.plugin import hookspecs
+from pytest_rageval.questions.documents.base import FORMAT_REGISTRY
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.targets.base import TARGET_REGISTRY
 
@@ -42,6 +44,9 @@ SUBMODULES: Final = {
 """What is public besides the names of the package itself."""
 
 REGISTRIES: Final = {
+    "document format": FORMAT_REGISTRY,
+    "embedding provider": EMBEDDING_REGISTRY,
+    "judge provider": CHAT_REGISTRY,
     "engine": EXECUTOR_REGISTRY,
     "format": READER_REGISTRY,
     "gate": GATE_REGISTRY,

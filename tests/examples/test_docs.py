@@ -215,15 +215,15 @@ def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
 )
 def test_a_key_that_takes_a_registered_name_lists_them(registry: Any, field: Any) -> None:
     lost = {*registry.names()} - {*re.findall(r"\w+", field.description)}
-    assert lost == set(), f"name it in the description of the key: {field.description!r}"
+    specs = "pytest_rageval/scenario/{data_specs,schema,model_specs}.py"
+    assert lost == set(), f"name it in the description of the key: {field.description!r} ({specs})"
 
 
 @pytest.mark.parametrize(
     ("place", "listed"),
     [
         ("docs/how-to/data-formats.md", r"suffix says how to read it: (.*?)\. "),
-        ("pytest_rageval/serving/web/data_files.py", r"FORMATS: Final = \((.*?)\n\)"),
-        ("pytest_rageval/serving/web/assets/new_scenario.js", r'accept: "(.*?)"'),
+        (".pre-commit-hooks.yaml", r"files: \\.\((.*?)\)\("),
     ],
 )
 def test_every_suffix_of_data_is_named_and_can_be_uploaded(place: str, listed: str) -> None:
@@ -240,7 +240,8 @@ def test_scenario_page_names_every_provider_of_models() -> None:
     providers = [*CHAT_REGISTRY, *EMBEDDING_REGISTRY]
     names = [name for provider in providers for name in (provider.name, *provider.aliases)]
     assert {"openai", "sbert"} < set(names)
-    assert undocumented("scenario-file.md", names) == []
+    lost = undocumented("scenario-file.md", names)
+    assert lost == [], "name it under the key `provider` in docs/reference/scenario-file.md"
 
 
 def test_command_line_page_names_every_mode_of_the_cache() -> None:

@@ -204,7 +204,7 @@ def _text(content: Any) -> str:
 
 def check(settings: ClientSettings) -> list[str]:
     """Return what is wrong with ``settings`` for a server with OpenAI's API."""
-    return [*check_endpoint(settings), *missing_credentials(settings)]
+    return [*check_endpoint(settings, has_default=True), *missing_credentials(settings)]
 
 
 _ALIASES = ("openai_compatible", "openai-compatible")

@@ -24,7 +24,8 @@ from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, title_of
 from pytest_rageval.plugin.collect import RagevalWarning
 from pytest_rageval.plugin.names import Names, tag_name
-from pytest_rageval.plugin.options import VARIANT
+from pytest_rageval.plugin.option_values import Overriding
+from pytest_rageval.plugin.options import SHARD, VARIANT, touching
 from pytest_rageval.plugin.run.items import ENGINE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_hooks import (
     GATES,
@@ -358,12 +359,12 @@ def _plan(
 
 def _refuse_parts(plan: Plan, config: pytest.Config) -> None:
     """Raise BaselineError for options that leave out rows of a sample."""
-    settings = config.stash[SETTINGS]
-    parts = {"--rag-where": bool(settings.conditions), "--rag-shard": settings.shard is not None}
-    for option, is_given in parts.items():
-        if is_given:
-            message = f"sample: asks some of all rows, and {option} leaves rows out; give one of"
-            raise BaselineError([Problem(plan.info.path, f"{message} the two")])
+    # What overrides is a part of the scenario; a variant is a scenario of its own.
+    choosing = {SHARD, *touching("samples")} - {VARIANT}
+    for option in choosing:
+        if option.is_given(config) and not isinstance(option, Overriding):
+            message = f"sample: asks some of all rows, and {option.flag} leaves rows out; give one"
+            raise BaselineError([Problem(plan.info.path, f"{message} of the two")])
 
 
 def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) -> Plan:

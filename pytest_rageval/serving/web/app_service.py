@@ -18,7 +18,7 @@ from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.verdicts import merged
-from pytest_rageval.serving.web.data_files import MOST_MB, DataFiles
+from pytest_rageval.serving.web.data_files import MOST_MB, DataFiles, suffixes
 from pytest_rageval.serving.web.first_scenarios import (
     propose_in_child,
     read_asked,
@@ -161,7 +161,12 @@ class AppService:
         """Return the data files of the project, and where one that is uploaded will be."""
         await self._found()
         files = await asyncio.to_thread(self._files.listed)
-        return {"files": files, "folder": self._files.shown_folder(self._home), "most_mb": MOST_MB}
+        return {
+            "files": files,
+            "folder": self._files.shown_folder(self._home),
+            "most_mb": MOST_MB,
+            "suffixes": [f".{suffix}" for suffix in (*suffixes(), "gz")],
+        }
 
     async def upload(self, name: str, parts: AsyncIterator[bytes]) -> dict[str, Any]:
         """Keep a file that is sent, and return its name."""

@@ -8,9 +8,11 @@ import os
 import secrets
 import unicodedata
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.errors import shorten
 from pytest_rageval.run_paths import folder_name
 from pytest_rageval.scenario.recognise import SUFFIXES, is_scenario, names_promptfoo
@@ -21,12 +23,6 @@ FOLDER: Final = "rageval_data"
 """Where uploaded files go, and the scenarios that are made of them."""
 
 MOST_MB: Final = 50
-FORMATS: Final = (
-    *("csv", "tsv", "tab", "xlsx", "xlsm", "parquet", "pq"),
-    *("jsonl", "ndjson", "json", "yaml", "yml"),
-)
-"""The suffixes of data, tables first; any may be followed by ``.gz``."""
-
 NO_GLOB: Final = str.maketrans("[]", "()")
 """What becomes of brackets in names of files: pytest cannot run a file that has them."""
 
@@ -35,6 +31,14 @@ _MOST_SEEN = 20_000
 _DEEPEST = 8
 _MOST_BYTES: Final = 60
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+
+@cache
+def suffixes() -> tuple[str, ...]:
+    """Return the suffixes of data, tables before formats with keys; ``.gz`` may follow any."""
+    readers = [reader for reader in READER_REGISTRY if reader.name != "traces"]  # by what is in it
+    readers.sort(key=lambda reader: reader.places is not None)
+    return tuple(suffix for reader in readers for suffix in (reader.name, *reader.aliases))
 
 
 class DataFiles:
@@ -47,7 +51,7 @@ class DataFiles:
     def listed(self) -> list[str]:
         """Return the names of the files, tables first: paths below the root, with slashes."""
         found = [path for path in _walk(self._root) if _format_of(path.name) is not None]
-        found.sort(key=lambda path: (FORMATS.index(_format_of(path.name) or ""), path))
+        found.sort(key=lambda path: (suffixes().index(_format_of(path.name) or ""), path))
         for path in found[:_MOST_LISTED]:
             self._add(path)
         return [self._name(path) for path in found[:_MOST_LISTED]]
@@ -131,7 +135,7 @@ def _format_of(name: str) -> str | None:
     """Return the format that a file's name says, None for one that is no data."""
     suffix = name.lower().removesuffix(".gz").rpartition(".")[2]
     is_ours = name.lower().endswith((".rageval.yaml", ".rageval.yml"))
-    return suffix if suffix in FORMATS and not is_ours and "." in name.lower() else None
+    return suffix if suffix in suffixes() and not is_ours and "." in name.lower() else None
 
 
 def _safe(name: str) -> tuple[str, str]:
@@ -145,7 +149,7 @@ def _safe(name: str) -> tuple[str, str]:
     plain = plain.translate(NO_GLOB)
     form = _format_of(plain.replace(".rageval.", "-rageval."))
     if form is None:
-        known = ", ".join(FORMATS)
+        known = ", ".join(suffixes())
         raise Refused(400, f"{shorten(plain)}: expected a file of a known format: {known}")
     packed = ".gz" if plain.lower().endswith(".gz") else ""
     stem = plain[: len(plain) - len(form) - 1 - len(packed)].replace(".", "-").strip(" -")

@@ -41,7 +41,7 @@ def test_importing_it_all_loads_no_heavy_package_and_no_pytest() -> None:
 
 
 def test_providers_are_found_by_name_and_alias() -> None:
-    assert CHAT_REGISTRY.names() == ["openai"]
+    assert "openai" in CHAT_REGISTRY.names()
     assert EMBEDDING_REGISTRY.names() == ["fastembed", "openai", "python", "sentence-transformers"]
     assert CHAT_REGISTRY.get("openai_compatible").name == "openai"
     with pytest.raises(UnknownNameError, match="Did you mean 'openai'"):

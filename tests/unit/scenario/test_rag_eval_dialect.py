@@ -77,12 +77,12 @@ def test_what_rag_eval_takes_for_no_limit_is_none(
 
 def test_further_keys_are_taken_with_a_warning(load: Callable[[str], LoadedScenario]) -> None:
     """F6: in this dialect alone, and nothing that looks like a key of ours."""
-    loaded = load(BASE + "owner: me\nnotes: {a: 1}\nx-mine: 1\n")
-    assert [warning.partition(":")[0] for warning in loaded.warnings] == ["owner", "notes"]
+    loaded = load(BASE + "no_key_of_ours: me\nnotes: {a: 1}\nx-mine: 1\n")
+    assert [warning.partition(":")[0] for warning in loaded.warnings] == ["no_key_of_ours", "notes"]
     (problem,) = refused(load, BASE + "treshholds: {em: 1}\n")
     assert "unknown key 'treshholds'. Did you mean 'thresholds'?" in problem
-    (problem,) = refused(load, "name: s\ndataset: x\nmetrics: [em]\nowner: me\n")
-    assert "unknown key 'owner'" in problem
+    (problem,) = refused(load, "name: s\ndataset: x\nmetrics: [em]\nno_key_of_ours: me\n")
+    assert "unknown key 'no_key_of_ours'" in problem
 
 
 def test_a_metric_that_is_listed_twice_counts_once(load: Callable[[str], LoadedScenario]) -> None:

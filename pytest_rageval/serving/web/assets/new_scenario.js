@@ -6,7 +6,7 @@ const FIELDS = [
 ];
 
 function emptyDraft() {
-  return { files: null, folder: "", mostMb: 0, file: "", name: "", given: noneGiven(), found: null, problem: null, isBusy: false, doing: "reading_file" };
+  return { files: null, folder: "", mostMb: 0, suffixes: [], file: "", name: "", given: noneGiven(), found: null, problem: null, isBusy: false, doing: "reading_file" };
 }
 
 function noneGiven() {
@@ -30,8 +30,8 @@ function newView(app) {
 async function loadFiles(app) {
   app.draft.files = [];
   try {
-    const { files, folder, most_mb: mostMb } = await ask(api("files"));
-    Object.assign(app.draft, { files, folder, mostMb });
+    const { files, folder, suffixes, most_mb: mostMb } = await ask(api("files"));
+    Object.assign(app.draft, { files, folder, suffixes, mostMb });
     redrawFiles(app);
   } catch (refusal) {
     if (!isForAll(app, refusal)) app.warn(serverSaid(refusal.message));
@@ -43,11 +43,11 @@ function redrawFiles(app) {
 }
 
 function fileChoice(app) {
-  const { files, file, folder, mostMb } = app.draft;
+  const { files, file, folder, suffixes, mostMb } = app.draft;
   const own = el("input", {
     type: "file",
     id: "upload",
-    accept: ".csv,.tsv,.tab,.xlsx,.xlsm,.parquet,.pq,.jsonl,.ndjson,.json,.yaml,.yml,.gz",
+    accept: suffixes.join(","),
     change: (event) => event.target.files.length && uploadFile(app, event.target.files[0]),
   });
   const options = [
