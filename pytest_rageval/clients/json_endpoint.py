@@ -219,12 +219,12 @@ def check_endpoint(settings: ClientSettings, *, has_default: bool = False) -> li
 
 
 def usage_of(counts: Sequence[int | None], texts: Sequence[str], reply: str) -> Usage:
-    """Return the usage by what ``stated_tokens`` found; an estimate, not zero, where that is None.
+    """Return the usage by what ``stated_tokens`` found; an estimate where that is None, or zero.
 
     ``counts`` are the tokens of the prompt, which has ``texts``, and those of the reply.
     """
     prompt, completion = (
-        math.ceil(sum(map(estimate_tokens, parts))) if count is None else count
+        count or math.ceil(sum(map(estimate_tokens, parts)))
         for count, parts in zip(counts, (texts, [reply]), strict=True)
     )
     return Usage(prompt, completion, calls=1)
@@ -233,13 +233,14 @@ def usage_of(counts: Sequence[int | None], texts: Sequence[str], reply: str) -> 
 def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
     """Return these counts in the ``usage`` of an answer.
 
-    None for one that is missing, or that no call can use.
+    None for one that is missing, or that no call can use: some gateways say 0 for all.
     """
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
-    return [
+    said = [
         count if type(count) is int and 0 <= count <= _MOST_TOKENS else None for count in counts
     ]
+    return said if said[0] != 0 else [None] * len(said)  # a prompt has tokens
 
 
 def _server_says(raw: bytes) -> str:

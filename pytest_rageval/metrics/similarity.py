@@ -43,6 +43,9 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
     return max(-1.0, min(1.0, float(first @ second) / lengths))
 
 
+_NO_DIRECTION = "an embedding is all zeros, or not finite: the model has failed"
+
+
 class SemanticOptions(NoOptions):
     """Whether the score is the cosine, or 1.0 from a threshold upwards."""
 
@@ -69,7 +72,7 @@ class SemanticSimilarity:
         found = [cosine(first, other) for other in others]
         cosines = [value for value in found if value is not None]
         if not cosines:
-            return Score(self._name, None, reason="an embedding is all zeros, or not finite")
+            return Score(self._name, None, error=_NO_DIRECTION)
         best = max(cosines)
         value = best if self._threshold is None else float(best >= self._threshold)
         number = found.index(best) + 1
@@ -116,7 +119,7 @@ class ContextSimilarity:
         found = [self._of_one(vector, expected) for vector in retrieved]
         known = [value for value in found if value is not None]
         if len(known) < len(found):
-            return Score(self._name, None, reason="an embedding is all zeros, or not finite")
+            return Score(self._name, None, error=_NO_DIRECTION)
         listed = shorten(", ".join(f"{value:.2f}" for value in known))
         reason = f"similarities by rank: {listed}"
         return Score(self._name, math.fsum(known) / len(known), reason, {"similarities": known})

@@ -56,6 +56,7 @@ FAULTS = {
     "max_tokens": "the content cut in half, finish_reason max_tokens",
     "broken_off": "the content cut in half, finish_reason error",
     "no_usage": "no usage figures",
+    "zero_usage": "0 tokens, as gateways say that do not count",
     "redirect": "307 to another host",
     "quota": "429, no credit left",
     "filter_400": "400 by a content filter",
@@ -95,6 +96,7 @@ class Options:
     slots: int = 0
     dimensions: int = 16
     takes_base64: bool = True
+    index: Callable[[int], object] = int
     takes_max_tokens: bool = True
 
 
@@ -231,9 +233,14 @@ class FakeOpenAI(FakeServer):
         if any(text.startswith("too long") for text in texts):
             return 400, [], _error(seen, "the input is longer than 8192 tokens")
         vectors = [vector_of(text, self.options.dimensions) for text in texts]
+        number = self.options.index
         data = [
-            {"object": "embedding", "index": index, "embedding": _packed(one) if packed else one}
-            for index, one in enumerate(vectors)
+            {
+                "object": "embedding",
+                "index": number(at),
+                "embedding": _packed(one) if packed else one,
+            }
+            for at, one in enumerate(vectors)
         ]
         data.reverse()  # the order is in the index
         tokens = sum(map(len, texts)) // 4
@@ -303,6 +310,9 @@ _REPLY_FAULTS: Mapping[str, Callable[[dict[str, Any], dict[str, Any], str], obje
     "no_choices": lambda answer, choice, content: answer.pop("choices"),
     "empty_choices": lambda answer, choice, content: answer["choices"].clear(),
     "no_usage": lambda answer, choice, content: answer.pop("usage"),
+    "zero_usage": lambda answer, choice, content: answer.update(
+        usage={"prompt_tokens": 0, "completion_tokens": 0}
+    ),
     "null": lambda answer, choice, content: choice["message"].update(content=None),
     "prose": lambda answer, choice, content: choice["message"].update(content="It looks fine."),
     "missing": lambda answer, choice, content: choice["message"].update(

@@ -181,7 +181,9 @@ class OpenAIEmbeddings:
 
     def _vectors(self, answer: Mapping[str, Any], count: int) -> list[Vector]:
         try:
-            parts = sorted(answer["data"], key=lambda part: part["index"])
+            parts = sorted(answer["data"], key=lambda part: int(part["index"]))
+            if [int(part["index"]) for part in parts] != list(range(len(parts))):
+                raise ValueError
             found = (part["embedding"] for part in parts)
             vectors = [vector_in(one) if isinstance(one, str) else array("f", one) for one in found]
         except (KeyError, TypeError, ValueError, OverflowError):

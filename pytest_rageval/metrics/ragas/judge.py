@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_rageval.clients.accounting import asking, current_purpose
 from pytest_rageval.clients.base import ChatClient, EmbeddingClient, ReplySchema, ask
-from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.clients.errors import ClientError, LocalModelError
 from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import declared
 from pytest_rageval.metrics.similarity import cosine
@@ -289,7 +289,8 @@ class Embedder:
     async def fetch(self, texts: Sequence[str]) -> None:
         """Embed the ``texts`` that are not embedded yet, together.
 
-        Raises ClientError, and Unscorable for a vector that has no direction.
+        Raises ClientError, also for a vector that has no direction: a model that has failed is no
+        text that a metric does not apply to.
         """
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if not missing:
@@ -297,7 +298,7 @@ class Embedder:
         for text, vector in zip(missing, await self._client.embed(missing), strict=True):
             if cosine(vector, vector) is None:
                 what = shorten(text, 40)
-                raise Unscorable(f"the embedding of {what!r} is all zeros, or not finite")
+                raise LocalModelError(f"the embedding of {what!r} is all zeros, or not finite")
             self._vectors[text] = vector
 
     async def aembed_text(self, text: str, **_: Any) -> Sequence[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,12 @@ from judged_scoring import CLAIMS, NLI, SAMPLE, STATEMENTS, input_of, score
 from scripted_models import ScriptedJudge, nli
 
 from pytest_rageval.clients.base import Reply
-from pytest_rageval.clients.errors import CallTimeoutError, InvalidOutputError, RateLimitError
+from pytest_rageval.clients.errors import (
+    CallTimeoutError,
+    InvalidOutputError,
+    LocalModelError,
+    RateLimitError,
+)
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.judge import Finding, Request
@@ -97,18 +103,16 @@ def test_replies_that_hold_nothing_are_unscored(
 
 
 @pytest.mark.parametrize("vector", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
-def test_a_vector_without_a_direction_is_unscored(vector: list[float]) -> None:
+def test_a_vector_without_a_direction_is_a_failure_of_its_model(vector: list[float]) -> None:
     """ragas gives NaN for answer_relevancy and 0 for the similarity of answer_correctness."""
     classified = {"TP": [{"statement": "a", "reason": ""}], "FP": [], "FN": []}
-    found = score(
-        "answer_correctness",
-        {STATEMENTS: [{"statements": ["a"]}], "ClassificationWithReason": [classified]},
-        {SAMPLE.answer: vector, "30 days.": [1, 0]},
-    )
-    assert found.value is None
-    assert (
-        found.reason == "the embedding of '60 days. Bring the receipt.' is all zeros, or not finite"
-    )
+    why = "the embedding of '60 days. Bring the receipt.' is all zeros, or not finite"
+    with pytest.raises(LocalModelError, match=re.escape(why)):
+        score(
+            "answer_correctness",
+            {STATEMENTS: [{"statements": ["a"]}], "ClassificationWithReason": [classified]},
+            {SAMPLE.answer: vector, "30 days.": [1, 0]},
+        )
 
 
 def test_a_reply_that_cannot_be_right_is_asked_for_again() -> None:

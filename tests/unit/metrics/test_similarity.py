@@ -97,15 +97,21 @@ def test_a_threshold_makes_it_all_or_nothing() -> None:
     [
         (" ", ("east",), "the answer is empty"),
         ("east", ("", " "), "the reference is empty"),
-        ("nowhere", ("east",), "an embedding is all zeros, or not finite"),
-        ("east", ("undefined",), "an embedding is all zeros, or not finite"),
     ],
 )
-def test_what_has_no_direction_has_no_similarity(
+def test_what_is_empty_has_no_similarity(
     answer: str, references: tuple[str, ...], reason: str
 ) -> None:
     found = semantic(answer, *references)
-    assert (found.value, found.reason) == (None, reason)
+    assert (found.value, found.reason, found.error) == (None, reason, None)
+
+
+@pytest.mark.parametrize(("answer", "reference"), [("nowhere", "east"), ("east", "undefined")])
+def test_a_model_without_a_direction_has_failed(answer: str, reference: str) -> None:
+    """A metric that does not apply to any row would leave the verdict to the others."""
+    found = semantic(answer, reference)
+    assert (found.value, found.reason) == (None, None)
+    assert found.error == "an embedding is all zeros, or not finite: the model has failed"
 
 
 def test_references_without_a_direction_are_passed_over() -> None:

@@ -94,12 +94,13 @@ def test_a_reply_that_another_word_ends_is_cut_off_all_the_same(
     assert len(server.chats) == 4
 
 
+@pytest.mark.parametrize("fault", ["no_usage", "zero_usage"])
 def test_without_usage_figures_tokens_are_estimated_not_zero(
-    server: FakeOpenAI, ask: Callable[..., Reply]
+    fault: str, server: FakeOpenAI, ask: Callable[..., Reply]
 ) -> None:
-    """24 characters, a quarter of a token each; the reply has 8."""
+    """24 characters, a quarter of a token each; the reply has 8. A budget must bind."""
     server.options.answer = lambda body: "12345678"
-    server.then("no_usage")
+    server.then(fault)
     assert ask("x" * 24).usage == Usage(6, 2, calls=1)
 
 
@@ -207,6 +208,18 @@ def test_usage_that_is_no_count_is_estimated(
     assert ask("How good is it??").usage == Usage(4, 2, calls=1)
 
 
+def test_an_index_may_be_text(server: FakeOpenAI, settings: Settings, within: Within) -> None:
+    """As text, "10" comes before "2": the vectors would be those of other texts."""
+    server.options.index = str
+    texts = [f"text {number}" for number in range(12)]
+
+    async def work(clients: Clients) -> Any:
+        return await clients.embedding(settings()).embed(texts)
+
+    for text, vector in zip(texts, within(work, RunSettings()), strict=True):
+        assert list(vector) == pytest.approx(vector_of(text), abs=1e-7)
+
+
 @pytest.mark.parametrize("takes_base64", [True, False])
 def test_vectors_come_in_the_order_of_the_texts(
     takes_base64: bool, server: FakeOpenAI, settings: Settings, within: Within
@@ -238,6 +251,7 @@ def test_vectors_come_in_the_order_of_the_texts(
         [{"index": 0, "embedding": "***"}],
         [{"index": 0, "embedding": [0.1, "x"]}],
         [{"index": 0, "embedding": [float("nan")]}],
+        [{"index": 1, "embedding": [0.1]}],
         [{"index": 0, "embedding": [0.1]}, {"index": 1, "embedding": [0.1]}],
     ],
 )
