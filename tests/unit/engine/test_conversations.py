@@ -64,6 +64,27 @@ def test_what_came_before_is_read_from_messages(plan: MakePlan, row: Mapping[str
     assert (sample.question, sample.answer) == ("When?", "1889")
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**ROW, "question": "When was it built?", "messages": [FIRST, SECOND, ASKED, SAID]},
+        {**ROW, "messages": [FIRST, SECOND, ASKED, SAID, {"role": "user", "content": "Thanks"}]},
+    ],
+)
+def test_a_reply_that_is_the_answer_did_not_come_before(
+    plan: MakePlan, row: Mapping[str, Any]
+) -> None:
+    """[G3] The question is written anew, or thanks follow: the answer is no evidence for itself."""
+    found = only(plan(rows(row)))
+    assert [dict(message) for message in found.history or ()] == [FIRST, SECOND]
+
+
+def test_a_history_that_ends_with_another_reply_stays(plan: MakePlan) -> None:
+    """[G3] What was said before a new question."""
+    found = only(plan(rows({**ROW, "question": "When was it built?", "history": [FIRST, SECOND]})))
+    assert [dict(message) for message in found.history or ()] == [FIRST, SECOND]
+
+
 def test_without_the_section_a_history_stays_metadata(plan: MakePlan) -> None:
     found = plan(rows({**ROW, "history": [FIRST, SECOND]}, extra=""))
     sample = only(found)
@@ -334,11 +355,14 @@ def test_a_judge_is_sent_the_earlier_turns(
     assert [sample.question for sample in result.samples] == ["Who built it?", "When?"]
 
 
-def test_a_target_is_never_sent_what_follows_the_question(plan: Callable[..., Plan]) -> None:
-    """It may be the gold answer."""
+@pytest.mark.parametrize(("question", "gold"), [("When?", "x"), ("When was it?", "gold")])
+def test_a_target_is_never_sent_what_follows_the_question(
+    plan: Callable[..., Plan], question: str, gold: str
+) -> None:
+    """It may be the gold answer, also where the question was written anew."""
     made = plan(
         "name: s\nconversation: true\nmetrics: [f1]\ndataset:\n"
-        "  - question: When?\n    answer: x\n    references: [x]\n    messages:\n"
+        f"  - question: {question}\n    answer: x\n    references: [{gold}]\n    messages:\n"
         "      - {role: user, content: Hello}\n      - {role: assistant, content: Hi}\n"
         "      - {role: user, content: When?}\n      - {role: assistant, content: gold}\n"
     )
