@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import BadValueError, is_missing, list_in_text, value_in_text
+from pytest_rageval.datasets.turns import answers_of, before_question, place_of_question
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
 from pytest_rageval.scenario.fields import SAYS_NO
@@ -34,10 +35,14 @@ LAST_TURN: Final = "last_turn"
 
 
 def read_answer_fields(
-    values: Mapping[str, Any], names: frozenset[str], columns: Mapping[str, str]
+    values: Mapping[str, Any],
+    names: frozenset[str],
+    columns: Mapping[str, str],
+    doubts: Counter[str] | None = None,
 ) -> dict[str, Any]:
     """Return the values of a row with the fields ``names`` read; ``columns`` say from where.
 
+    ``doubts`` counts, by column, the rows whose last turn may be the answer.
     Raises BadValueError for a value that is none of the field.
     """
     found = dict(values)
@@ -49,7 +54,9 @@ def read_answer_fields(
     if not names.isdisjoint({"citations", "nuggets"}):
         _read_structured(found)
     if "history" in names:
-        _divide_messages(found)
+        column = columns.get("history", "")
+        if _divide_messages(found, column) and doubts is not None:
+            doubts[column] += 1
     return found
 
 
@@ -223,8 +230,11 @@ def _read_structured(values: dict[str, Any]) -> None:
         values["cited_sentences"] = parts
 
 
-def _divide_messages(values: dict[str, Any]) -> None:
-    """Divide messages into what came before, the question, and perhaps the answer."""
+def _divide_messages(values: dict[str, Any], column: str) -> bool:
+    """Divide messages into what came before, the question, and perhaps the answer.
+
+    Returns whether it cannot be told if the last turn is the answer.
+    """
     question = values.get("question")
     if isinstance(question, list | tuple):
         messages = read_messages(question, "question")
@@ -232,19 +242,19 @@ def _divide_messages(values: dict[str, Any]) -> None:
     elif question is None or is_missing(question):
         messages = values.pop("history", ())
     else:
-        _drop_question(values)
-        return
-    asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
-    if not asked:
-        return
-    last = asked[-1]
-    values["question"] = messages[last]["content"]
-    values["history"] = (*values.get("history", ()), *messages[:last])
-    replies = [m["content"] for m in messages[last + 1 :] if m["role"] == "assistant"]
+        return _drop_question(values, column)
+    at = place_of_question(messages, answers_of(values))
+    if at is None:
+        return False
+    values["question"] = messages[at]["content"]
+    values["history"] = (*values.get("history", ()), *messages[:at])
+    replies = [m["content"] for m in messages[at + 1 :] if m["role"] == "assistant"]
     if replies and "answer" not in values:
         values["answer"] = replies[-1]
+    return False
 
 
+<<<<<<< HEAD
 def _drop_question(values: dict[str, Any]) -> None:
     """Keep the messages before the question: what follows it may be the gold answer.
 
@@ -269,6 +279,16 @@ def _answers_of(values: Mapping[str, Any]) -> set[str]:
     given = [values.get("answer"), values.get("references")]
     flat = [one for part in given for one in (part if isinstance(part, list | tuple) else [part])]
     return {one.strip() for one in flat if isinstance(one, str) and one.strip()}
+=======
+def _drop_question(values: dict[str, Any], column: str) -> bool:
+    """Keep the messages before the question; return whether that cannot be told."""
+    history = values.get("history")
+    if not history:
+        return False
+    turns = before_question(history, str(values["question"]), answers_of(values), column)
+    values["history"] = tuple(turns.history)
+    return turns.is_in_doubt
+>>>>>>> f79301cb (The answer of a row is none of its earlier turns)
 
 
 def with_made_columns(

@@ -93,6 +93,7 @@ class KeyMap:
         """The paths of the ``key_map`` that led nowhere in all rows, and what was found instead."""
         self.clashes: Counter[tuple[str, str, str]] = Counter()
         """How many rows have different values in two columns of a field: field, used, unused."""
+        self.turns_in_doubt: Counter[str] = Counter()
         self._metadata_columns: dict[str, None] = {}
         self._emptied: set[str] = set()
         self._kept: set[str] = set()
@@ -134,13 +135,13 @@ class KeyMap:
     def _with_answer_fields(
         self, values: dict[str, Any], layout: _Layout, row: Row
     ) -> dict[str, Any]:
-        names = self._of_answers
-        if not names:
+        if not (names := self._of_answers):
             return values
         # Not at the top: most scenarios do not say how answers cite, refuse or follow.
         from pytest_rageval.datasets.answer_fields import read_answer_fields
 
-        return read_answer_fields(values, names, layout.columns_of(names, row.fields))
+        columns = layout.columns_of(names, row.fields)
+        return read_answer_fields(values, names, columns, self.turns_in_doubt)
 
     def _values(self, layout: _Layout, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the fields that are neither absent, null nor NaN.
@@ -151,8 +152,7 @@ class KeyMap:
         """
         values = {}
         for name, column in layout.plain:
-            value = fields[column]
-            if not is_missing(value):
+            if not is_missing(value := fields[column]):
                 values[name] = value
         if self.lost:
             for _, column in layout.plain:

@@ -142,6 +142,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         warnings=(
             *source.notes,
             *_of_two_names(key_map, shown),
+            *_of_turns(key_map, shown),
             *unread_grades(seen, is_merged=is_merged),
         ),
         left_out=left_out,
@@ -308,6 +309,17 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
             f"{shown}: {rows} different values in {column!r} and {other!r}, both names of "
             f"{name!r}; {column!r} counts. To choose, write key_map: {{{name}: {column}}} or "
             f"{{{name}: {other}}}"
+        )
+
+
+def _of_turns(key_map: KeyMap, shown: str) -> Iterator[str]:
+    """Yield a warning where the last of the messages may be the answer."""
+    for column, count in key_map.turns_in_doubt.items():
+        rows = "in 1 row" if count == 1 else f"in {count} rows"
+        yield (
+            f"{shown}: {rows} {column!r} ends with a turn of the assistant, and the question is no "
+            "message in it: that turn counts as an earlier one. If it is the answer, take it out; "
+            "if it is not, and the column has only what came before, name it 'history'"
         )
 
 

@@ -369,3 +369,44 @@ def test_a_target_is_never_sent_what_follows_the_question(
     (sample,) = made.cases
     assert isinstance(sample, Sample)
     assert [turn["content"] for turn in sample.history or ()] == ["Hello", "Hi"]
+
+
+LONG = {"role": "assistant", "content": "The moon pays for it."}
+THANKS = {"role": "user", "content": "Thanks"}
+REWRITTEN = {"question": "When was it built?", "references": ["The moon pays for it."]}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": [FIRST, SECOND, ASKED, LONG]},
+        {"messages": [FIRST, SECOND, ASKED, LONG, THANKS]},
+        {"history": [FIRST, SECOND, ASKED, LONG]},
+        {"messages": [FIRST, SECOND, ASKED, LONG], "answer": "The moon pays for it. "},
+        {"question": "When?", "messages": [FIRST, SECOND, ASKED, LONG, THANKS]},
+        {"question": "When?", "history": [FIRST, SECOND, ASKED, LONG, THANKS]},
+        {"messages": [FIRST, SECOND, ASKED, SAID], "references": ["1889"]},
+        {"question": None, "messages": [FIRST, SECOND, ASKED, LONG, THANKS]},
+    ],
+)
+def test_the_answer_is_no_earlier_turn(plan: MakePlan, row: Mapping[str, Any]) -> None:
+    """It would support itself, and a target would be sent the gold answer."""
+    found = plan(rows({"answer": "x", **REWRITTEN, **row}))
+    assert only(found).history == (FIRST, SECOND)
+    assert not [one for one in found.info.warnings if "earlier one" in one]
+
+
+@pytest.mark.parametrize(
+    ("row", "is_said"),
+    [
+        ({"messages": [FIRST, SECOND]}, True),  # nothing says whether it is the answer
+        ({"history": [FIRST, SECOND]}, False),
+        ({"history": [FIRST, SAID], "answer": "1889"}, True),  # as short as "Yes."
+    ],
+)
+def test_a_turn_that_may_be_the_answer_is_said(
+    plan: MakePlan, row: Mapping[str, Any], is_said: bool
+) -> None:
+    found = plan(rows({"answer": "x", **REWRITTEN, **row}))
+    assert len(only(found).history or ()) == 2
+    assert any("counts as an earlier one" in one for one in found.info.warnings) is is_said
