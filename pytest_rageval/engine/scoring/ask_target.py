@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import ValidationError, convert
 
 from pytest_rageval.clients.cache import Cache, Key, answer_key
+from pytest_rageval.clients.deadline import OverdueError, within
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
 from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.limits.limits import Limits
@@ -122,11 +122,10 @@ class TargetClient:
     async def _in_time(self, target: Target, sample: Sample) -> Answer:
         timeout_s = self._plan.settings.timeout_s
         try:
-            async with asyncio.timeout(timeout_s) as limit:
-                return await target.answer(sample)
-        except TimeoutError as error:
-            if not limit.expired():  # the target's own
-                raise TargetError(describe_exception(error)) from error
+            return await within(target.answer(sample), timeout_s)
+        except TimeoutError as error:  # the target's own
+            raise TargetError(describe_exception(error)) from error
+        except OverdueError:
             message = f"did not answer within {timeout_s:g} s (timeout_s)"
             raise TargetError(message) from None
 

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from contextvars import Context, ContextVar
 from functools import partial
 from importlib import import_module
@@ -21,11 +22,12 @@ from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.limits.limits import Limits, open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan, TargetPlan
-from pytest_rageval.engine.scoring.ask_target import TargetClient
+from pytest_rageval.engine.scoring.ask_target import TargetClient, TargetReply
 from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.window import (
     WINDOW_PER_CALL,
+    BlockedError,
     EventLoop,
     Judgement,
     SampleWindow,
@@ -33,7 +35,7 @@ from pytest_rageval.engine.scoring.window import (
 )
 from pytest_rageval.extras import loading, timed_from
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import FAILED_CONTROLS, NOTHING, ControlVerdict, Sample
+from pytest_rageval.model import FAILED_CONTROLS, NOTHING, ControlVerdict, Sample, Score
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
@@ -209,7 +211,7 @@ class LiveScenario:
 
     def restart(self) -> None:
         """Forget what belonged to an event loop that is closed; a fixture's value stays."""
-        self.window = SampleWindow(self._run.loop, self._ask_ahead, self._size)
+        self.window = SampleWindow(self._run.loop, self._ask_ahead, self._size, self._failed)
         self._target_client: TargetClient | None = None
         self._judges: tuple[Models, ScoreReuse | None] | None = None
         self._testing: asyncio.Task[Mapping[str, ControlVerdict]] | None = None
@@ -252,7 +254,18 @@ class LiveScenario:
 
     def now(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
         """Judge a sample now, before all others; see ``SampleWindow.wait``."""
-        return waited_for(self._run.loop.submit(self._timed(sample)), meanwhile)
+        loop = self._run.loop
+        try:
+            return waited_for(loop.submit(self._timed(sample)), meanwhile, loop)
+        except BlockedError as error:
+            return self._failed(sample, str(error))
+
+    def _failed(self, sample: Sample, why: str) -> Judgement:
+        """Return the judgement of a sample that could not be asked about."""
+        if self._target is not None:
+            return Judgement(answered=TargetReply(sample, why))
+        names = [metric.column.name for metric in self._plan.judged]
+        return Judgement({name: Score(name, None, error=why) for name in names})
 
     async def close_target(self) -> tuple[str, ...]:
         """Close the target; return what went wrong without failing a sample."""
@@ -290,7 +303,9 @@ class LiveScenario:
     def settle(self, meanwhile: Callable[[], None]) -> None:
         """Wait for the control rows, if a judge was asked anything."""
         if self.is_judged and self._plan.models.controls and not self._is_settled:
-            waited_for(self._run.loop.submit(self._control_verdicts()), meanwhile)
+            loop = self._run.loop
+            with suppress(BlockedError):  # its samples have failed, and say why
+                waited_for(loop.submit(self._control_verdicts()), meanwhile, loop)
             self._is_settled = True
 
     async def _refused(self) -> Mapping[str, str]:

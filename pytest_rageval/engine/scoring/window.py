@@ -6,12 +6,14 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_rageval.clients.deadline import GRACE_S, blocking
 from pytest_rageval.clients.limits.limits import FIRST_SLOT
 from pytest_rageval.extras import timed_from
 from pytest_rageval.model import Sample, Score
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 WINDOW_PER_CALL = 4
 _POLL_S = 0.5
 _STOP_TIMEOUT_S = 10.0
+_LEFT: list[asyncio.Task[Any]] = []
+"""Tasks that go on when they are cancelled; one that is collected would be complained about."""
 
 T = TypeVar("T")
 
@@ -40,6 +44,9 @@ class EventLoop:
         self._closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._stoppers: list[Callable[[], None]] = []
         self._is_closed = False
+        self._beat_at: float | None = None
+        self.is_blocked = False
+        """What ``blocked`` found last, until the loop goes on."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -62,6 +69,25 @@ class EventLoop:
         """Have ``function`` called in the loop's thread, soon."""
         self.loop.call_soon_threadsafe(function)
 
+    def blocked(self) -> str:
+        """Return what function blocks the loop for longer than it may; "" where none does.
+
+        Call it every now and then, in one thread: it measures from call to call.
+        """
+        loop, thread, now = self._loop, self._thread, time.perf_counter()
+        if self._is_closed or loop is None or thread is None or thread.ident is None:
+            return ""
+        if self._beat_at is None:
+            self._beat_at = now
+            loop.call_soon_threadsafe(self._beat)
+            return ""
+        found = blocking(thread.ident, now - self._beat_at)
+        self.is_blocked = bool(found)
+        return found
+
+    def _beat(self) -> None:
+        self._beat_at, self.is_blocked = None, False
+
     def on_stop(self, stopper: Callable[[], None]) -> None:
         """Have ``stopper`` called in the loop's thread first of all when the loop closes."""
         self._stoppers.append(stopper)
@@ -78,8 +104,11 @@ class EventLoop:
         self._is_closed = True
         if loop is None or thread is None:
             return
+        if not _turns(loop):
+            return  # its thread is a daemon: it ends with the process
         try:
-            asyncio.run_coroutine_threadsafe(self._drain(), loop).result(_STOP_TIMEOUT_S)
+            with suppress(NotYetError):
+                asyncio.run_coroutine_threadsafe(self._drain(), loop).result(_STOP_TIMEOUT_S)
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(_STOP_TIMEOUT_S)
@@ -92,14 +121,30 @@ class EventLoop:
         running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await _ended(running)
         closed = await asyncio.gather(
             *(closer() for closer in self._closers), return_exceptions=True
         )
-        await asyncio.get_running_loop().shutdown_asyncgens()
+        await _ended([asyncio.ensure_future(asyncio.get_running_loop().shutdown_asyncgens())])
         for error in closed:
             if isinstance(error, BaseException):
                 raise error
+
+
+def _turns(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the loop does what it is told to: no function blocks it."""
+    turned = threading.Event()
+    loop.call_soon_threadsafe(turned.set)
+    return turned.wait(2 * GRACE_S)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Wait for tasks to end, and leave alone those that do not."""
+    if not tasks:
+        return
+    done, left = await asyncio.wait(tasks, timeout=2 * GRACE_S)
+    _LEFT.extend(left)
+    await asyncio.gather(*done, return_exceptions=True)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -132,21 +177,43 @@ Judge = Callable[[Sample], Coroutine[Any, Any, Judgement]]
 """Asks the target and the judges about a sample."""
 
 
-def waited_for(future: Future[T], meanwhile: Callable[[], None]) -> T:
-    """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called."""
+class BlockedError(Exception):
+    """A function of the user blocks the loop; the message names it."""
+
+
+def waited_for(
+    future: Future[T], meanwhile: Callable[[], None], loop: EventLoop | None = None
+) -> T:
+    """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called.
+
+    Raises BlockedError where a function has blocked the ``loop`` for longer than it may.
+    """
     while True:
         try:
-            return future.result(timeout=_POLL_S)
+            is_blocked = loop is not None and loop.is_blocked
+            return future.result(timeout=0.0 if is_blocked else _POLL_S)
         except NotYetError:
             if future.done():
                 raise
+            if loop is not None and (blocked := loop.blocked()):
+                raise BlockedError(blocked) from None
             meanwhile()
 
 
 class SampleWindow:
-    """Judges samples in an event loop, at most ``window`` of them at a time, in the order fed."""
+    """Judges samples in an event loop, at most ``window`` of them at a time, in the order fed.
 
-    def __init__(self, loop: EventLoop, judge: Judge, window: int) -> None:
+    ``failed`` returns the judgement of a sample while a function of the user blocks the loop.
+    """
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        judge: Judge,
+        window: int,
+        failed: Callable[[Sample, str], Judgement] | None = None,
+    ) -> None:
+        self._failed = failed
         self._loop = loop
         self._judge = judge
         self.size = window
@@ -172,7 +239,12 @@ class SampleWindow:
         ``meanwhile`` is called about twice a second until then.
         """
         self.feed([sample])
-        found = waited_for(self._futures[sample.index], meanwhile)
+        try:
+            found = waited_for(self._futures[sample.index], meanwhile, self._loop)
+        except BlockedError as error:
+            if self._failed is None:
+                raise
+            found = self._failed(sample, str(error))
         # Returned once and forgotten: a case that runs again is judged again.
         del self._futures[sample.index]
         return found
@@ -187,7 +259,9 @@ class SampleWindow:
         Those with a request on its way go on.
         """
         if self._futures:
-            self._loop.submit(self._cut(kept.index if kept is not None else None)).result()
+            cut = self._loop.submit(self._cut(kept.index if kept is not None else None))
+            with suppress(NotYetError):
+                cut.result(_STOP_TIMEOUT_S)  # no longer: a function may block the loop
 
     async def _cut(self, kept: int | None) -> None:
         idle = [sample.index for sample in self._waiting if sample.index != kept]
@@ -233,7 +307,9 @@ class SampleWindow:
 
     async def _run(self, sample: Sample, first_slot: asyncio.Event) -> None:
         FIRST_SLOT.set(first_slot)  # in the context of this task, and of those that it starts
-        future, started = self._futures[sample.index], time.perf_counter()
+        future, started = self._futures.get(sample.index), time.perf_counter()
+        if future is None:  # failed meanwhile: another one blocked the loop
+            return
         try:
             judgement = await self._judge(sample)
         except BaseException as error:

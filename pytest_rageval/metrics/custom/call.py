@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_rageval.clients.deadline import OverdueError, within
 from pytest_rageval.clients.threads import is_ours
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
@@ -66,12 +66,10 @@ class CustomCoroutine:
         given = {name: self._argument(name, models) for name in gives}
         positional, named = call.signature.arguments(own(sample))
         try:
-            async with asyncio.timeout(self._timeout_s) as limit:
-                returned = await call.function(*positional, **named, **given, **call.keywords)
-        except TimeoutError as error:
-            if limit.expired():
-                raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
-            raise
+            work = call.function(*positional, **named, **given, **call.keywords)
+            returned = await within(_whole(work), self._timeout_s)
+        except OverdueError:
+            raise TimeoutError(f"no score after {self._timeout_s:g} s") from None
         except Exception:
             raise
         except BaseException as error:
@@ -90,6 +88,11 @@ class CustomCoroutine:
             return ScoringContext()
         model = getattr(models, given)
         return signature.defaults.get(name) if model is None else model
+
+
+async def _whole(work: Any) -> object:
+    """Return what an awaitable gives: a coroutine, or what a decorator made of one."""
+    return await work
 
 
 def own(sample: Sample) -> Sample:
