@@ -288,6 +288,12 @@ def output_of(span: Span) -> Any:
     return next(_values(span, "output"), None)
 
 
+def has_empty_output(span: Span) -> bool:
+    """Return whether the step has an output that is an empty text."""
+    paths = (path for one in conventions_of(span) for path in one.paths.get("output", ()))
+    return any(decoded(list_at(span.attributes, path)) == "" for path in paths)
+
+
 def query_of(span: Span) -> str | None:
     """Return what a retrieval was asked; None where the span does not say it."""
     found = next(filter(None, map(question_in, _values(span, "query"))), None)

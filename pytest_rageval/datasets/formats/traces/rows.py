@@ -14,6 +14,7 @@ from pytest_rageval.datasets.formats.traces.conventions import (
     contexts_of,
     documents_in_output,
     documents_of,
+    has_empty_output,
     input_of,
     kind_of,
     model_of,
@@ -24,12 +25,17 @@ from pytest_rageval.datasets.formats.traces.conventions import (
     text_at,
 )
 from pytest_rageval.datasets.formats.traces.span import Span
+from pytest_rageval.errors import shorten
 
 _SEARCHES: Final = re.compile(
     r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
     re.IGNORECASE,
 )
 """Names of steps that retrieve, where no step says by its kind that it does."""
+
+_WHOLE: Final = ("chain", "agent", "")
+"""Kinds of steps that may be whole requests."""
+_OF_ERRORS: Final = frozenset({"error", "errors", "code", "status", "status_code", "traceback"})
 
 COLUMNS: Final = (
     *("id", "question", "contexts", "retrieved_ids", "answer", "references"),
@@ -75,6 +81,10 @@ class Trace:
             seen |= {span.span_id for span in level}
             yield from level
             level = [child for span in level for child in self._children.get(span.span_id, ())]
+
+    def children(self, span: Span) -> list[Span]:
+        """Return the spans right below one."""
+        return self._children.get(span.span_id, [])
 
     def steps(self) -> list[Span]:
         """Return the spans of the system itself in order of start: not those that judge it."""
@@ -126,7 +136,7 @@ def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> Trac
         fields[name] = _first_text(trace, name)
     if root is not None:
         fields["trace_name"] = fields["trace_name"] or root.name or None
-        failed = next((span for span in trace.roots if span.error is not None), None)
+        failed = next((span for span in trace.roots if _error_of(span) is not None), None)
         fields["status"] = "ok" if failed is None else "error"
         fields["error"] = None if failed is None else _reason(failed, steps) or None
     for name, value in said.items():
@@ -174,12 +184,17 @@ def _question(trace: Trace, own: Sequence[Span], steps: Sequence[Span]) -> str |
 def _answer(own: Sequence[Span], steps: Sequence[Span]) -> str | None:
     """Return the root's answer; without an output there, that of the last model.
 
-    Not where the trace failed or has no end: nobody was given that answer.
+    Not where the trace failed or has no end: nobody was given that answer. An output that is empty
+    is what was given.
     """
+    if any(_error_of(span) is not None for span in own):
+        return None
     last = next((span for span in reversed(own) if output_of(span) is not None), None)
     if last is not None:
         return answer_of(last)
-    if any(span.error is not None or span.end_ns is None for span in own):
+    if any(map(has_empty_output, own)):
+        return ""
+    if any(span.end_ns is None for span in own):
         return None
     models = (span for span in reversed(steps) if span.kind == "llm" and span.error is None)
     return next(filter(None, map(answer_of, models)), None)
@@ -296,7 +311,37 @@ def _first_text(trace: Trace, name: str) -> str | None:
 
 def _reason(failed: Span, steps: Sequence[Span]) -> str:
     """Return the message of a failure; where the root has none, that of the step that failed."""
-    return failed.error or next((span.error for span in steps if span.error), "")
+    return _error_of(failed) or next((span.error for span in steps if span.error), "")
+
+
+def _error_of(span: Span) -> str | None:
+    """Return why a step failed, by its status or by an output that is an error and no more."""
+    if span.error is not None:
+        return span.error
+    output = decoded(output_of(span))
+    if not isinstance(output, Mapping) or not output.keys() <= _OF_ERRORS:
+        return None
+    found = output.get("error") or output.get("errors")
+    return shorten(str(found)) if found else None
+
+
+def _requests(trace: Trace) -> list[str]:
+    """Return two questions that are asked beside each other, [] where there is one request.
+
+    A step that passes on what another one was asked, or said, belongs to the same request.
+    """
+    spans = [span for span in trace.roots if span.kind in _WHOLE]
+    if len(spans) == 1 and len(trace.roots) == 1 and input_of(spans[0]) is None:
+        spans = [span for span in trace.children(spans[0]) if span.kind in _WHOLE]
+    asked = [(question_of(span), answer_of(span)) for span in spans]
+    whole = [(question, answer) for question, answer in asked if question and answer]
+    said = {answer for _, answer in whole}
+    found = [question for question, _ in whole if question not in said]
+    for at, one in enumerate(found):
+        other = next((text for text in found[at + 1 :] if one not in text and text not in one), "")
+        if other:
+            return [one, other]
+    return []
 
 
 def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str:
@@ -306,6 +351,12 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
         return (
             f"trace {trace.id} has no root span: the parent {first.parent_id} of {first.name!r} is "
             "not in the file; export whole traces"
+        )
+    if requests := _requests(trace):
+        first, second = (shorten(repr(text)) for text in requests)
+        return (
+            f"trace {trace.id} has several requests, such as {first} and {second}: a row is one; "
+            "export each request as a trace of its own"
         )
     is_without = fields["answer"] is None and "answer" not in mapped
     if fields["status"] == "error" and is_without:
