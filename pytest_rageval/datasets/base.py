@@ -321,7 +321,8 @@ def rows_of(
         elif reason := _excess_of(fields, max_row_mb, section):
             yield BrokenRow(number, line, reason)
         else:
-            yield Row(number, line, _with_text_keys(fields), tabular)
+            flaw = getattr(fields, "flaw", "")  # of a tool's sample that failed
+            yield Row(number, line, _with_text_keys(fields), tabular, flaw)
 
 
 def _excess_of(fields: dict[Any, Any], max_row_mb: float, section: str) -> str:

@@ -18,7 +18,11 @@ from pytest_rageval.datasets.base import (
 )
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths
-from pytest_rageval.datasets.formats.tool_results import is_of_promptfoo, row_of_promptfoo
+from pytest_rageval.datasets.formats.tool_results import (
+    is_of_promptfoo,
+    row_of_promptfoo,
+    unfinished,
+)
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.text.codec import (
     MAX_FILE_BYTES,
@@ -239,6 +243,8 @@ def shaped(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> li
         rows = rows_in(document, file.spec.rows_at, file.section)
     except NoRowsError as error:
         raise file.refuse(str(error)) from error
+    if note := unfinished(document):
+        file.notes.append(f"{file.shown}: {note}")
     if doubled and not isinstance(document, list):
         in_rows = {id(inner) for inner in _all_doubled(rows)}
         lost = next((twice for twice in doubled if id(twice) not in in_rows), None)

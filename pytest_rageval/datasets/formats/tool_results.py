@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.text.json_value import change_texts
 
 _LOG: Final = frozenset({"version", "status", "eval", "samples"})
@@ -24,6 +25,41 @@ def rows_of_tool(document: Mapping[str, Any]) -> list[Any] | None:
     if isinstance(results, list) and results and all(map(is_of_promptfoo, results)):
         return [row_of_promptfoo(result) for result in results]
     return None
+
+
+class FailedRow(dict[str, Any]):
+    """A row that can be no sample, and why."""
+
+    flaw = ""
+
+
+def unfinished(document: Any) -> str:
+    """Return what a log of inspect_ai lacks that is not finished; "" for other documents."""
+    if not (isinstance(document, Mapping) and document.keys() >= _LOG):
+        return ""
+    status, samples = document["status"], document["samples"]
+    if status == "success" or not isinstance(status, str) or not isinstance(samples, list):
+        return ""
+    planned = _planned(document["eval"])
+    missing = f"{planned - len(samples)} of {planned} samples are" if planned else "samples may be"
+    if planned and planned <= len(samples):
+        return f"the log of inspect_ai has the status {status!r}: its run did not end well"
+    return f"the log of inspect_ai has the status {status!r}: {missing} missing; run it to its end"
+
+
+def _planned(run: Any) -> int:
+    """Return how many samples the run of a log was to have, 0 if it does not say."""
+    named = run if isinstance(run, Mapping) else {}
+    dataset, config = _mapping(named.get("dataset")), _mapping(named.get("config"))
+    count, limit, epochs = dataset.get("samples"), config.get("limit"), config.get("epochs")
+    if not isinstance(count, int) or isinstance(limit, list):
+        return 0
+    count = min(count, limit) if isinstance(limit, int) else count
+    return count * (epochs if isinstance(epochs, int) else 1)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _of_inspect(log: Mapping[str, Any]) -> list[Any]:
@@ -57,10 +93,18 @@ def _of_sample(sample: dict[str, Any], *, many: bool) -> dict[str, Any]:
         else scores
     )
     attached = sample.get("attachments")
-    if not isinstance(attached, Mapping):
-        return row
-    changed = change_texts(row, lambda text: attached.get(text.removeprefix(_ATTACHED), text))
-    return dict(changed)
+    if isinstance(attached, Mapping):
+        row = dict(change_texts(row, lambda text: attached.get(text.removeprefix(_ATTACHED), text)))
+    return _failed(row) if row["error"] else row
+
+
+def _failed(row: dict[str, Any]) -> FailedRow:
+    """Return the row of a sample that failed: what its output has is no answer."""
+    error = row["error"]
+    said = error.get("message") if isinstance(error, Mapping) else error
+    failed = FailedRow(row | {"output": None})
+    failed.flaw = f"the sample failed in inspect_ai and has no answer: {shorten(str(said))}"
+    return failed
 
 
 def _completion(output: Mapping[str, Any]) -> Any:

@@ -353,9 +353,9 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
             "not in the file; export whole traces"
         )
     if requests := _requests(trace):
-        first, second = (shorten(repr(text)) for text in requests)
+        one, other = (shorten(repr(text)) for text in requests)
         return (
-            f"trace {trace.id} has several requests, such as {first} and {second}: a row is one; "
+            f"trace {trace.id} has several requests, such as {one} and {other}: a row is one; "
             "export each request as a trace of its own"
         )
     is_without = fields["answer"] is None and "answer" not in mapped

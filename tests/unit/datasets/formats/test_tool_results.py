@@ -216,3 +216,30 @@ REAL = (
     *("inspect/town-a.json", "inspect/dump-a.json", "inspect/samples-a.csv"),
     "inspect/samples-a.json",
 )
+
+
+def test_a_sample_of_inspect_that_failed_is_an_invalid_row(load: Callable[..., Any]) -> None:
+    """Its empty output is no answer."""
+    failed = {**sample(2), "output": {"completion": ""}, "error": {"message": "API timeout"}}
+    first, second = load("log.json", json.dumps(log(sample(1), failed))).cases
+    assert isinstance(first, Sample)
+    assert second.reason == "the sample failed in inspect_ai and has no answer: API timeout"
+
+
+@pytest.mark.parametrize(
+    ("status", "planned", "said"),
+    [
+        ("error", 100, "'error': 99 of 100 samples are missing"),
+        ("started", None, "'started': samples may be missing"),
+        ("cancelled", 1, "'cancelled': its run did not end well"),
+        ("success", 1, ""),
+    ],
+)
+def test_a_log_that_is_not_finished_says_so(
+    load: Callable[..., Any], status: str, planned: int | None, said: str
+) -> None:
+    of_run = {"dataset": {"samples": planned}, "config": {"epochs": 1}}
+    text = json.dumps({**log(sample()), "status": status, "eval": of_run})
+    warnings = [one for one in load("log.json", text).warnings if "inspect_ai" in one]
+    assert len(warnings) == bool(said)
+    assert said in "".join(warnings)
