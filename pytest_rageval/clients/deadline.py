@@ -37,13 +37,24 @@ async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
         if not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=GRACE_S)
-            raise OverdueError
+            raise OverdueError from _cancelled(task)
     finally:
         task.cancel()
     value, error = task.result()
     if error is not None:
         raise error
     return value  # type: ignore[return-value]  # there is one without an error
+
+
+def _cancelled(task: asyncio.Task[Any]) -> BaseException | None:
+    """Return the cancellation that a task ended with, which says where it was."""
+    if not task.done():
+        return None
+    try:
+        task.result()
+    except asyncio.CancelledError as error:
+        return error
+    return None
 
 
 async def _held(work: Coroutine[Any, Any, T], timeout_s: float | None) -> _Outcome[T]:

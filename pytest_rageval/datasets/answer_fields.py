@@ -254,32 +254,6 @@ def _divide_messages(values: dict[str, Any], column: str) -> bool:
     return False
 
 
-<<<<<<< HEAD
-def _drop_question(values: dict[str, Any]) -> None:
-    """Keep the messages before the question: what follows it may be the gold answer.
-
-    The question may be written anew, to be understood alone. The last reply then gives it away: one
-    that is the row's answer, or a reference, replies to it, and is no evidence for itself.
-    """
-    history = values.get("history")
-    if not history:
-        return
-    said = [(message["role"], message["content"].strip()) for message in history]
-    asked = [at for at, (role, _) in enumerate(said) if role == "user"]
-    same = [at for at in asked if said[at][1] == str(values["question"]).strip()]
-    replies = [at for at, (role, _) in enumerate(said) if role == "assistant"]
-    if not same and replies and said[replies[-1]][1] in _answers_of(values):
-        same = [at for at in asked if at < replies[-1]] or replies
-    if same:
-        values["history"] = tuple(history[: same[-1]])
-
-
-def _answers_of(values: Mapping[str, Any]) -> set[str]:
-    """Return the texts of a row that may stand as a reply among its messages."""
-    given = [values.get("answer"), values.get("references")]
-    flat = [one for part in given for one in (part if isinstance(part, list | tuple) else [part])]
-    return {one.strip() for one in flat if isinstance(one, str) and one.strip()}
-=======
 def _drop_question(values: dict[str, Any], column: str) -> bool:
     """Keep the messages before the question; return whether that cannot be told."""
     history = values.get("history")
@@ -288,7 +262,6 @@ def _drop_question(values: dict[str, Any], column: str) -> bool:
     turns = before_question(history, str(values["question"]), answers_of(values), column)
     values["history"] = tuple(turns.history)
     return turns.is_in_doubt
->>>>>>> f79301cb (The answer of a row is none of its earlier turns)
 
 
 def with_made_columns(

@@ -68,8 +68,8 @@ class CustomCoroutine:
         try:
             work = call.function(*positional, **named, **given, **call.keywords)
             returned = await within(_whole(work), self._timeout_s)
-        except OverdueError:
-            raise TimeoutError(f"no score after {self._timeout_s:g} s") from None
+        except OverdueError as error:
+            raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
         except Exception:
             raise
         except BaseException as error:
