@@ -81,14 +81,25 @@ function metricRow(app, metric) {
   });
   number.placeholder = String(metric.weight);
   const share = el("span", { class: "share", "data-share": metric.name });
+  slider.disabled = number.disabled = takesNoWeight(metric);
   return el(
     "div",
     { class: "weight" },
-    el("span", { class: "name" }, given(metric.name)),
+    el(
+      "span",
+      { class: "name" },
+      given(metric.name),
+      slider.disabled ? el("span", { class: "note" }, say("open_range")) : null,
+    ),
     slider,
     number,
     share,
   );
+}
+
+/** Whether no run would give it a weight: its scores have no closed range, and it has none so far. */
+function takesNoWeight({ weight, range }) {
+  return weight === 0 && !range.every(Number.isFinite);
 }
 
 function weightInput(label, weight, oninput) {

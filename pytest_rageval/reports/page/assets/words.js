@@ -184,6 +184,7 @@ const WORDS = {
     weight_of: "Weight of {name}",
     slider_of: "Weight of {name}, slider",
     bad_weight: "A weight is a number, 0 or more.",
+    open_range: "no weight: without a closed range",
     all_zero: "All metric weights are 0: nothing can be scored. A scenario does not accept this.",
     no_sample_weighs:
       "Every sample weighs 0: there is nothing to average. A scenario does not accept this.",
@@ -557,6 +558,7 @@ const WORDS = {
     weight_of: "{name} 的权重",
     slider_of: "{name} 的权重，滑块",
     bad_weight: "权重必须是大于或等于 0 的数字。",
+    open_range: "无权重：取值范围不封闭",
     all_zero: "所有指标权重均为 0：无法评分，场景也不接受这种设置。",
     no_sample_weighs: "所有样本权重均为 0：无法求均值，场景也不接受这种设置。",
     no_doc_weights: "每个文档的权重都是 1。",
