@@ -36,6 +36,9 @@ function failedNames({ gates }) {
 }
 
 function checked(state, gate, samples) {
+  // Weights decide which answers are low, and only those have a cause.
+  if (gate.kind === "by" && isCause(state.run, gate.field) && isWeighedAnew(state))
+    return asItRan(state, { ...gate, targets: [WEIGHTED] });
   return gate.kind === "as_run" ? asItRan(state, gate) : CHECKS[gate.kind](state, gate, samples);
 }
 
@@ -54,6 +57,10 @@ function asItRan(state, gate) {
   const [outcome, observed, bound, message] = gate.run;
   const isAsRun = gate.targets.some((target) => affects(state, target));
   return { outcome, observed, bound, margin: null, isAsRun, message: () => runSaid(message) };
+}
+
+function isWeighedAnew({ changed }) {
+  return changed.docs || changed.metrics;
 }
 
 /** Whether the scores of a target, or the weights of its samples, are other than in the run. */
