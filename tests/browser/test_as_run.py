@@ -39,3 +39,22 @@ def test_gates_by_cause_are_as_run(open_report: Any, tmp_path: Path) -> None:
     assert page.evaluate("rageval.state().verdict.isAsRun") is False
     page.get_by_role("spinbutton", name="Weight of must_include", exact=True).fill("1")
     assert page.evaluate("rageval.state().verdict.isAsRun") is True
+
+
+def test_a_run_that_stopped_early_is_undecided_with_other_weights(
+    open_report: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "stopped_target.py").write_text("def answer(question):\n    return 'yes'\n", "utf-8")
+    rows = [
+        {"id": f"q{at}", "question": f"q{at}", "references": ["yes"], "must_include": ["zzz"]}
+        for at in range(20)
+    ]
+    scenario = (
+        "target: {use: 'stopped_target:answer', concurrency: 1}\nmetrics: [em, must_include]\n"
+        "metric_weights: {em: 1, must_include: 0}\ngates: {weighted_score: 0.6}\nstop: decided\n"
+    )
+    page = open_report(evaluate(_write(tmp_path, rows, scenario)))
+    assert page.evaluate("rageval.state().verdict.outcome") == "passed"
+    page.get_by_role("spinbutton", name="Weight of must_include", exact=True).fill("1")
+    assert page.evaluate("rageval.state().verdict.outcome") == "partial"
+    assert page.evaluate("rageval.state().gates[0].isAsRun") is True

@@ -49,7 +49,8 @@ function withRun(state, gate, found) {
   const soFar = found.observed === null || found.observed === undefined ? observed : found.observed;
   const text =
     soFar === null ? message : message.replace(/so far -?\d+\.\d+/, () => `so far ${fixed(soFar)}`);
-  return { name: gate.name, outcome, observed: soFar, bound, margin: null, message: () => runSaid(text) };
+  const isAsRun = outcome === "passed" && isWeighedAnew(state); // certain for the old weights alone
+  return { name: gate.name, outcome, observed: soFar, bound, margin: null, isAsRun, message: () => runSaid(text) };
 }
 
 /** What takes a test, labels, or a gate that this page does not know: `isAsRun` with other weights. */

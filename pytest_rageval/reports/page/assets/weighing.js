@@ -306,7 +306,8 @@ function verdictOf(state) {
   const { complete, not_asked, is_judged } = state.run.data.scenario;
   const isFailed = failedGates || failedSamples || errorSamples;
   const ended = is_judged ? "passed" : "unjudged";
-  const isWhole = Boolean(complete || not_asked);
+  // A run that stopped early was certain for its own weights alone.
+  const isWhole = Boolean(complete || (not_asked && !isWeighedAnew(state)));
   const outcome = isFailed ? "failed" : isWhole && !openGates ? ended : "partial";
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
   const toleratedSamples = state.run.all.filter((at) => failsWithLeave(state, at)).length;
