@@ -53,14 +53,15 @@ function brokenBy(app, column) {
   const { name, state } = column;
   const mean = app.ranking.variants.find((one) => one.name === name)?.mean ?? null;
   const words = [...gatesSaid(state), rowsSaid(app, column), ...unscoredSaid(column)].filter(Boolean);
-  return breaksLine(name, state.verdict.outcome, mean, words.length ? words : [say("breaks_nothing")]);
+  const said = words.length ? words : [say("breaks_nothing")];
+  return breaksLine(name, state.verdict.outcome, mean, said, state.verdict.isAsRun);
 }
 
-function breaksLine(name, outcome, mean, words) {
+function breaksLine(name, outcome, mean, words, isAsRun = false) {
   return el(
     "li",
     { "data-breaks": name },
-    badge(outcome),
+    el("span", {}, badge(outcome), isAsRun ? asRunMark() : null),
     el("span", { class: "name" }, given(name), mean === null ? null : [" ", el("span", { class: "note" }, fixed(mean))]),
     el("div", {}, words.map((said) => el("p", {}, said))),
   );
