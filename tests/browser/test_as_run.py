@@ -18,7 +18,9 @@ def _write(folder: Path, rows: list[dict[str, Any]], scenario: str) -> Path:
 
 def test_a_column_without_a_closed_range_takes_no_weight(open_report: Any, tmp_path: Path) -> None:
     rows = [{"id": "a", "question": "q", "answer": "x", "references": ["y"], "latency_s": 900}]
-    scenario = "metrics: [em, {column: latency_s, range: [0, null]}]\ngates: {weighted_score: 0.9}\n"
+    scenario = (
+        "metrics: [em, {column: latency_s, range: [0, null]}]\ngates: {weighted_score: 0.9}\n"
+    )
     page = open_report(evaluate(_write(tmp_path, rows, scenario)))
     assert page.get_by_role("spinbutton", name="Weight of latency_s", exact=True).is_disabled()
     assert page.get_by_role("slider", name="latency_s").is_disabled()
@@ -44,7 +46,9 @@ def test_gates_by_cause_are_as_run(open_report: Any, tmp_path: Path) -> None:
 def test_a_run_that_stopped_early_is_undecided_with_other_weights(
     open_report: Any, tmp_path: Path
 ) -> None:
-    (tmp_path / "stopped_target.py").write_text("def answer(question):\n    return 'yes'\n", "utf-8")
+    (tmp_path / "stopped_target.py").write_text(
+        "def answer(question):\n    return 'yes'\n", "utf-8"
+    )
     rows = [
         {"id": f"q{at}", "question": f"q{at}", "references": ["yes"], "must_include": ["zzz"]}
         for at in range(20)
