@@ -151,7 +151,8 @@ def _listed(path: Path, shown: str, config: pytest.Config) -> list[pytest.Item]:
 
 def _entry(path: Path, shown: str, config: pytest.Config) -> dict[str, Any]:
     """Return the name of a scenario; where its file cannot be read as one, the first problem."""
-    entry: dict[str, Any] = {"name": None, "output_dir": None, "problem": None, "variants": []}
+    entry: dict[str, Any] = {"name": None, "output_dir": None, "problem": None}
+    entry |= {"variants": [], "has_best": False}
     try:
         loaded, _ = inspect_scenario(path, config.stash[SETTINGS].overrides, shown)
     except ScenarioError as error:
@@ -159,7 +160,8 @@ def _entry(path: Path, shown: str, config: pytest.Config) -> dict[str, Any]:
     scenario, wanted = loaded.scenario, VARIANT.values(config)
     variants = [name for name in loaded.variants if not wanted or name in wanted]
     of_file = {"name": scenario.name, "output_dir": scenario.output_dir, "variants": variants}
-    return {**entry, **of_file}
+    has_best = scenario.best is not None and scenario.best.at_least is not None
+    return {**entry, **of_file, "has_best": has_best}
 
 
 # What is wrong with them, and what they are

@@ -33,7 +33,8 @@ class ScenarioEntry:
     """A scenario file: ``shown`` is its path below the rootdir, with slashes.
 
     ``problem`` says, with file and line, why it cannot be read as a scenario; it then has no name.
-    ``variants`` are those that a run without a choice takes, () where the scenario has none.
+    ``variants`` are those that a run without a choice takes, () where the scenario has none;
+    ``has_best`` says that the gate ``best`` judges them.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class ScenarioEntry:
     output_dir: str | None = None
     problem: str | None = None
     variants: tuple[str, ...] = ()
+    has_best: bool = False
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -115,6 +117,7 @@ class Project:
                 replace(
                     ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY)),
                     variants=tuple(found["variants"]),
+                    has_best=found["has_best"],
                 )
                 for found in child.events
                 if found["event"] == "file"

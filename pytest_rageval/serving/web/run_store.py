@@ -19,6 +19,10 @@ from pytest_rageval.stats.wording import made_text
 
 _IN_TREND: Final = 20
 _NAMED: Final = 3
+_UNDECIDED: Final = {
+    "outcome": "skipped",
+    "message": "no run has decided it: run all variants together",
+}
 
 
 class RunStore:
@@ -89,14 +93,19 @@ class RunStore:
         ]
 
     def contest(self, entry: ScenarioEntry) -> dict[str, Any] | None:
-        """Return the gate and the page of the last ranking; ``newer`` ran again since."""
+        """Return the gate and the page of the last ranking; ``newer`` ran again since.
+
+        The gate is undecided where the scenario asks for ``best`` and no saved ranking has it.
+        """
         if not entry.variants or entry.name is None:
             return None
         folder = self.base(entry) / run_folder(entry.name)
         found = read_contest(folder)
-        if found is None:
-            return None
         last = {point.scenario: point.started_at for point in self.points(entry)}
+        if found is None:
+            is_open = entry.has_best and bool(last)
+            return {"gate": _UNDECIDED, "newer": [], "page": None} if is_open else None
+        gate = found["gate"] or (_UNDECIDED if entry.has_best else None)
         newer = [
             variant
             for variant, title in zip(entry.variants, entry.titles, strict=True)
@@ -104,7 +113,7 @@ class RunStore:
         ]
         has_page = file_inside(folder / SIDE_BY_SIDE, self.base(entry)) is not None
         page = f"/runs/{entry.id}/{SIDE_BY_SIDE}" if has_page else None
-        return {"gate": found["gate"], "newer": newer, "page": page}
+        return {"gate": gate, "newer": newer, "page": page}
 
 
 def saved_in(standing: Mapping[str, Any]) -> tuple[str | None, str]:

@@ -32,6 +32,7 @@ RUN_WORDS.unshift(
   [/an earlier version did not save the ranges of its metrics; run it again/, "由较早的版本保存，没有记录指标的范围；请重新运行"],
   [/原为 not described，/, "原为无说明，"],
   [/from (\S+) to (\S+) \((higher|lower) is better\)/g, (_, low, high, way) => `${low} 至 ${high}，越${way === "higher" ? "高" : "低"}越好`],
+  [/^no run has decided it: run all variants together$/, "还没有运行判定过它：请一起运行所有变体"],
   // what the app refuses: serving/web/*.py
   [/^the key is missing: open the URL that pytest has printed$/, "缺少密钥：请打开 pytest 输出的网址"],
   [/^a run is going on: wait for it, or stop it$/, "有运行正在进行：请等待或停止它"],

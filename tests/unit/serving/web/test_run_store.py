@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from pytest_rageval import evaluate
+from pytest_rageval import evaluate, evaluate_variants
 from pytest_rageval.reports.history import all_runs
+from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.project import ScenarioEntry
-from pytest_rageval.serving.web.run_store import page_of, point_dict
+from pytest_rageval.serving.web.run_store import RunStore, page_of, point_dict
 
 BOT = ScenarioEntry(Path("bot.rageval.yaml"), "bot.rageval.yaml", "bot")
 ROWS = [{"answer": "a", "references": ["a"]}]
@@ -47,3 +49,34 @@ def test_a_link_to_elsewhere_is_no_page(tmp_path: Path) -> None:
     page.symlink_to(tmp_path / "secret")
     assert page_of(base, point) is None
     assert point_dict(point, base, BOT)["page"] is None
+
+
+def standing_of(folder: Path, entry: ScenarioEntry) -> str | None:
+    verdict: str | None = RunStore(RunPaths(folder, folder)).standings([entry])[entry.id]["verdict"]
+    return verdict
+
+
+def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> None:
+    """[A24, E20] Each ran alone, or ranked before the file asked for it: nothing judged them."""
+    rows = [{"id": str(at), "answer": "yes", "references": ["yes"]} for at in range(20)]
+    variants: dict[str, Any] = {"one": {}, "two": {}}
+    judged = {**SCENARIO, "dataset": rows, "gates": {"f1": 0.2}, "variants": variants}
+    entry = replace(BOT, variants=("one", "two"), output_dir=".", has_best=True)
+    for variant in entry.variants:
+        evaluate(judged, variant=variant, write_to=tmp_path)
+    assert standing_of(tmp_path, entry) == "partial"
+    assert standing_of(tmp_path, replace(entry, has_best=False)) == "passed"
+    found = RunStore(RunPaths(tmp_path, tmp_path)).contest(entry)
+    assert found is not None
+    assert (found["gate"]["outcome"], found["page"]) == ("skipped", None)
+    evaluate_variants(judged, write_to=tmp_path)
+    assert standing_of(tmp_path, entry) == "partial"
+    evaluate_variants({**judged, "best": "one"}, write_to=tmp_path)
+    assert standing_of(tmp_path, entry) == "passed"
+
+
+def test_a_scenario_that_never_ran_has_no_gate_between_variants(tmp_path: Path) -> None:
+    """[A24, E20] Nothing is undecided where nothing was asked."""
+    entry = replace(BOT, variants=("one", "two"), has_best=True)
+    assert RunStore(RunPaths(tmp_path, tmp_path)).contest(entry) is None
+    assert standing_of(tmp_path, entry) is None
