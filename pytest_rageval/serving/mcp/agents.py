@@ -21,6 +21,7 @@ from pytest_rageval.serving.mcp.answers import (
     base_of,
     cut,
     is_inside,
+    overridden_of,
     paged,
     relative,
     rounded,
@@ -197,6 +198,7 @@ class _AgentTools:
             "run": point.folder.rpartition("/")[2],
             "verdict": point_verdict(point),
             "weighted_score": rounded(point.weighted_score.mean),
+            **overridden_of(point.overridden),
             "partial": None if point.complete else f"{point.counts.ran}/{point.counts.samples}",
         }
 

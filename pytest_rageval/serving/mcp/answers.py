@@ -184,6 +184,12 @@ def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
     return {"mean": rounded(mean), "ci": interval, "n": summary.n}
 
 
+def overridden_of(names: Sequence[str]) -> dict[str, Any]:
+    """Return what of a run was not as the scenario's file says."""
+    shown = [cut(name, NAME) for name in names[:_GATES]]
+    return {"overridden": shown or None, "more_overridden": len(names[_GATES:]) or None}
+
+
 def compared_of(view: RunView) -> dict[str, Any] | None:
     """Return the run against each baseline, by its name; None without one."""
     found = {

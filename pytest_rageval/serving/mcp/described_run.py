@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from pytest_rageval.model import ScenarioResult
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.made_questions import made_lines
 from pytest_rageval.reports.run_view import RunView
@@ -25,6 +26,7 @@ from pytest_rageval.serving.mcp.answers import (
     cut,
     figures_of,
     gates_of,
+    overridden_of,
     relative,
     rounded,
     significant,
@@ -222,6 +224,7 @@ class _Part:
         return {
             "run": f"{result.info.title}/{folder.name}",
             "complete": result.complete,
+            **overridden_of(run.head.scenario.overridden),
             "asked": run.view.asked or None,
             "apart": [cut(line, width) for line in [*made_lines(result)][1:]] or None,
             "counts": counts_of(result),
@@ -245,6 +248,7 @@ class _Part:
         return {
             "run": found["run"],
             "verdict": self.verdict,
+            **overridden_of(self._run.head.scenario.overridden),
             "counts": found["counts"],
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
@@ -265,12 +269,20 @@ class _Part:
         if self._run is None or self.folder is None:
             return []
         about = json.loads((self.folder / "metadata.json").read_text("utf-8"))
-        found = [*islice(made_lines(self._run.view.result), 1)]
+        result = self._run.view.result
+        found = [*islice(made_lines(result), 1), *_weightless(result)]
         found += [str(warning) for warning in about["warnings"][:_LISTED]]
         usage = self._run.head.run.usage
         if usage and usage.get("calls") and usage.get("cost_usd") is None:
             found.append("what it cost is not known: no model that was asked has a price")
         return found
+
+
+def _weightless(result: ScenarioResult) -> Iterator[str]:
+    """Yield how many samples count for nothing: a verdict without them is one of fewer rows."""
+    n = sum(sample.sample_weight == 0 for sample in result.samples)
+    if n:
+        yield f"{n} of {len(result.samples)} samples weigh 0: no mean counts them"
 
 
 _WORST: Final = ("id", "why", "alike")

@@ -74,7 +74,17 @@ class RunStore:
             found.append(
                 "partial" if contest["newer"] else gate_verdict(contest["gate"]["outcome"])
             )
-        return {"last": None, "verdict": joint_verdict(found), "ran_at": ran_at, "trend": []}
+        # Each once: a weight that was set for a run of all variants stands in each of them.
+        named = (name for point in points if point is not None for name in point.overridden)
+        overridden = list(dict.fromkeys(named))
+        verdict = joint_verdict(found)
+        return {
+            "last": None,
+            "verdict": verdict,
+            "ran_at": ran_at,
+            "trend": [],
+            "overridden": overridden,
+        }
 
     def point(self, point: RunPoint, entry: ScenarioEntry) -> dict[str, Any]:
         """Return a run as the app has it."""

@@ -90,14 +90,15 @@ function scenarioItem(app, one) {
 }
 
 /** What is known of a scenario's last run, in a few signs. */
-function standing(app, { id, problem, unfinished, last, variants, verdict }) {
+function standing(app, { id, problem, unfinished, last, variants, verdict, overridden = [] }) {
   if (app.running?.scenario === id) return el("span", { class: "badge", id: "running-now" }, runningWords(app));
   if (app.waiting.includes(id)) return el("span", { class: "note" }, say("is_waiting"));
   if (problem) return mark("bad", "✕", say("broken"));
   if (unfinished) return mark("bad", "⚠", say(`verdict_${unfinished.verdict}`));
   if (variants.length) {
     const ran = verdict === null ? el("span", { class: "note" }, say("not_run")) : badge(verdict);
-    return [ran, " ", el("span", { class: "note" }, say("n_variants", { n: variants.length }))];
+    const count = el("span", { class: "note" }, say("n_variants", { n: variants.length }));
+    return [ran, " ", count, otherSettings({ overridden })];
   }
   if (last === null) return el("span", { class: "note" }, say("not_run"));
   return pointStanding(last);

@@ -13,8 +13,9 @@ import pytest
 
 from pytest_rageval.evaluation import evaluate
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.serving.mcp.agents import tools_of
-from pytest_rageval.serving.project import FoundScenarios, Project, ScenarioEntry
+from pytest_rageval.serving.project import FoundScenarios, Outline, Project, ScenarioEntry
 
 TEXT = "name: {name}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
 
@@ -32,6 +33,9 @@ class Files(Project):
             for path in sorted(self.folder.glob("*.rageval.yaml"))
         ]
         return FoundScenarios(entries, None, self.folder)
+
+    async def outline(self, scenario: ScenarioEntry) -> Outline:
+        return Outline({})
 
 
 @pytest.fixture
@@ -176,3 +180,14 @@ def test_a_scenario_outside_of_the_rootdir_is_none(project: Files, tmp_path: Pat
     inner = Files("python", tmp_path, (), RunPaths(tmp_path / "inner"), asked=[])
     (text,) = call(inner, samples("qa/latest"))
     assert text == "unknown scenario 'qa': there is none"
+
+
+def test_the_last_run_says_what_was_not_as_in_the_file(project: Files) -> None:
+    """[E25] Else a verdict under other weights is read as that of the scenario."""
+    run(project, "qa")
+    (plain,) = call(project, ("list_scenarios", {}))
+    assert "overridden" not in json.loads(plain)["scenarios"][0]["last"]
+    changed = [Override(("metric_weights", "em"), 2.0, "--rag-metric-weight")]
+    evaluate(project.folder / "qa.rageval.yaml", changed, write_to=project.folder / ".rageval")
+    (found,) = call(project, ("list_scenarios", {}))
+    assert json.loads(found)["scenarios"][0]["last"]["overridden"] == ["metric_weights.em"]

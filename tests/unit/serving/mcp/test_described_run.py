@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval import evaluate_variants
+from pytest_rageval import evaluate, evaluate_variants
 from pytest_rageval.reports.write_run import ranking_dict
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.serving.mcp.answers import fitted
 from pytest_rageval.serving.mcp.described_run import DescribedRun, Ended
 from pytest_rageval.serving.project import Project
@@ -87,3 +88,24 @@ def test_many_variants_fit_into_an_answer(tmp_path: Path) -> None:
     found = json.loads(text)
     assert len(found["variants"]) + found["more_variants"] == 20
     assert len(found["ranking"]["pairs"]) + found["ranking"]["more_pairs"] == 190
+
+
+def test_other_weights_than_the_file_has_are_said(tmp_path: Path) -> None:
+    """[E25] And the samples that no mean counts: a red scenario may pass without them."""
+    row = {"question": "Q?", "references": ["yes"]}
+    rows = [
+        {**row, "id": "a", "answer": "yes", "doc_name": "a.pdf"},
+        {**row, "id": "b", "answer": "no", "doc_name": "b.pdf"},
+    ]
+    scenario = {"name": "qa", "metrics": ["em"], "dataset": rows}
+    changed = [Override(("doc_weights", "b.pdf"), 0, "--rag-doc-weight")]
+    file = tmp_path / "qa.rageval.yaml"
+    file.write_text(json.dumps(scenario), "utf-8")
+    evaluate(file, changed, write_to=tmp_path)
+    folder = str((tmp_path / "qa" / "latest").resolve())
+    event = {"event": "result", "name": "qa", "variant": "", "folder": folder}
+    found = described(tmp_path, [event])(100)
+    assert found["overridden"] == ["doc_weights.b.pdf"]
+    assert found["remarks"] == ["1 of 2 samples weigh 0: no mean counts them"]
+    short = described(tmp_path, [event, {**event, "variant": "one"}])(100)
+    assert short["variants"]["one"]["overridden"] == ["doc_weights.b.pdf"]

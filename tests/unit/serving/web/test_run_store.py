@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pytest_rageval import evaluate, evaluate_variants
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.serving.project import ScenarioEntry
 from pytest_rageval.serving.web.run_store import RunStore, page_of, point_dict
 
@@ -73,6 +75,18 @@ def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> Non
     assert standing_of(tmp_path, entry) == "partial"
     evaluate_variants({**judged, "best": "one"}, write_to=tmp_path)
     assert standing_of(tmp_path, entry) == "passed"
+
+
+def test_the_list_says_which_settings_of_variants_are_not_of_the_file(tmp_path: Path) -> None:
+    """[A24, E20] As it does of a scenario without variants; each once."""
+    file = tmp_path / "bot.rageval.yaml"
+    file.write_text(json.dumps({**SCENARIO, "variants": {"one": {}, "two": {}}}), "utf-8")
+    entry = replace(BOT, variants=("one", "two"), output_dir=".")
+    changed = [Override(("metric_weights", "f1"), 2.0, "--rag-metric-weight")]
+    for variant in entry.variants:
+        evaluate(file, changed, variant=variant, write_to=tmp_path)
+    found = RunStore(RunPaths(tmp_path, tmp_path)).standings([entry])[entry.id]
+    assert found["overridden"] == ["metric_weights.f1"]
 
 
 def test_a_scenario_that_never_ran_has_no_gate_between_variants(tmp_path: Path) -> None:
