@@ -257,6 +257,7 @@ SCRIPTS: Final = (
     "scenario_view.js",
     "settings.js",
     "live_run.js",
+    "kept_report.js",
     "variants_view.js",
     "saved_runs.js",
     "app.js",

@@ -62,6 +62,7 @@ function otherLanguage() {
 }
 
 function nextLanguage(app) {
+  if (app.mayRedraw?.() === false) return; // of the app: its frame is loaded anew
   chooseLanguage(otherLanguage());
   app.drawPage();
   document.querySelector(".tools button:last-child").focus();

@@ -69,6 +69,15 @@ function keepLabels(app) {
   } catch {
     app.isKept = false;
   }
+  tellAround();
+}
+
+/** Says to a page around this one how many labels it must not throw away. */
+function tellAround() {
+  if (window === window.parent) return;
+  const records = [...KEPT.values()].flatMap((kept) => kept.records);
+  const unsaved = records.reduce((n, record) => n + Object.keys(record.unsaved).length, 0);
+  window.parent.postMessage({ unsaved }, "*");
 }
 
 function rowKey({ sample_id: id, digest }) {

@@ -27,6 +27,7 @@ function startApp() {
     ...nothingChosen(),
   };
   connectApp(app);
+  listenToReport();
   const asked = navigator.languages ?? [navigator.language];
   chooseLanguage(recall("language") ?? preferredLanguage(asked));
   if (app.theme !== "auto") document.documentElement.dataset.theme = app.theme;
@@ -87,6 +88,7 @@ function recall(key) {
 function connectApp(app) {
   app.redraw = (...ids) => ids.forEach((id) => redrawPart(app, id));
   app.drawPage = () => drawApp(app);
+  app.mayRedraw = mayDropReport;
   app.announce = (text) => {
     document.getElementById("announced").textContent = text;
   };
@@ -151,6 +153,7 @@ function chooseLinked(app, isMove) {
   const id = found?.[1] ?? null;
   const view = id !== null ? "scenario" : location.hash === "#new" ? "new" : "home";
   if ((view === app.view && id === app.chosen) || app.scenarios === null) return;
+  if (!mayMove(app)) return;
   Object.assign(app, nothingChosen(), { chosen: id, view });
   app.entry = app.scenarios.find((one) => one.id === id) ?? null;
   drawMain(app);
@@ -286,6 +289,7 @@ function drawnPart(app, id) {
 }
 
 function redrawPart(app, id) {
+  if (id === "report" && unsavedLabels()) return; // other colours are not worth labels
   const isHeading = document.activeElement?.id === "chosen";
   redrawSection(id, () => drawnPart(app, id));
   if (isHeading) document.getElementById("chosen")?.focus();

@@ -311,9 +311,11 @@ function reportSection(app) {
   return el("section", { id: "report", "aria-label": title }, frame, link);
 }
 
-/** Shows another page where there is one; the same one is not loaded again. */
+/** Shows another page where there is one; the same one is not loaded again, nor are labels lost. */
 function updateReport(app) {
   const shown = shownPage(app);
   const isSame = document.querySelector("#report iframe")?.dataset.page === (shown && pageAddress(shown));
-  if (!isSame) redrawSection("report", () => drawnPart(app, "report"));
+  if (isSame) document.querySelector("#report .newer")?.remove();
+  else if (unsavedLabels()) keepReport(app, shown);
+  else redrawSection("report", () => drawnPart(app, "report"));
 }
