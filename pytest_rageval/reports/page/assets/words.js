@@ -145,7 +145,7 @@ const WORDS = {
     gates_as_run: "some gates keep the verdict of the run",
     partial_run: "Partial run: {ran} of {total} samples ran. The figures cover only these.",
     stopped_run:
-      "Stopped when the verdict was certain: {ran} of {total} samples asked. The figures cover only these.",
+      "Stopped when the verdict was certain by the weights of the run: {ran} of {total} samples asked. The figures cover only these.",
     budget_spent: "The budget is spent: {n} samples were not judged.",
     self_check:
       "The figures of this page differ from those of the run: {names}. Trust results.json, and please report this.",
@@ -524,7 +524,7 @@ const WORDS = {
     open_gates: "无法判定的门禁：{n}",
     gates_as_run: "部分门禁沿用原运行的结论",
     partial_run: "部分运行：{total} 个样本中只运行了 {ran} 个，以下数据仅统计这些样本。",
-    stopped_run: "结论已确定，提前停止：{total} 个样本中只评测了 {ran} 个，以下数据仅统计这些样本。",
+    stopped_run: "按本次运行的权重结论已确定，提前停止：{total} 个样本中只评测了 {ran} 个，以下数据仅统计这些样本。",
     budget_spent: "预算已用尽：有 {n} 个样本未评测。",
     self_check: "本页计算的数值与运行结果不一致：{names}。请以 results.json 为准，并反馈此问题。",
     warning: "警告",
