@@ -36,7 +36,7 @@ _SAID: Final = {
     "human": "other labels",
     "hooks": "other hooks of plugins or conftest.py",
     "total": "other data: another number of rows",
-    "selected": "another selection of cases (-k, -m, --lf, --rag-where, or a hook)",
+    "selected": "another selection of cases (-k, -m, --rag-where, --lf, or a hook that draws)",
 }
 # They may differ from machine to machine without a difference in any score.
 # ``measured``: its code is compared by itself, and the snapshot has the rest.
