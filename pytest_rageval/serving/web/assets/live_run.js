@@ -81,6 +81,7 @@ async function startRun(app, scenario = app.chosen) {
   app.isStarting = true;
   updateRunButtons(app);
   try {
+    await app.writing;
     const wanted = isChosen ? pickedVariants(app) : [];
     const isEdited = isChosen && hasChanges(app);
     const changed = isEdited ? { digest: app.detail.digest, ...changedSettings(app) } : {};

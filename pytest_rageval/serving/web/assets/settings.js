@@ -311,7 +311,12 @@ function showProblems({ panel }, problems) {
   }
 }
 
-async function writeYaml(app) {
+/** Writes what is edited; a run that is started meanwhile waits for it. */
+function writeYaml(app) {
+  app.writing = writeEdited(app);
+}
+
+async function writeEdited(app) {
   if (isMistyped(app)) return;
   const { panel, chosen } = app;
   const note = document.getElementById("settings-note") ?? panel.note;
