@@ -132,6 +132,8 @@ class RunSettings:
     budget_usd: float | None = None
     is_dry: bool = False
     """Whether nobody is asked at all: a variable with a key need not be set."""
+    expects_failures: bool = True
+    """Whether a sample may be xfailed: not with pytest's ``--runxfail``."""
     started_at: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:

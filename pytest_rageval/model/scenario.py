@@ -182,6 +182,8 @@ class ScenarioInfo(Value, frozen=True):
     doc_weights: Mapping[str, float] = NOTHING
     tolerates_shortfalls: bool = False
     """Whether a sample below its threshold is xfailed, and the gate pass_rate decides."""
+    expects_failures: bool = True
+    """Whether a sample may be xfailed at all: not with pytest's ``--runxfail``."""
     description: str = ""
     output_dir: str | None = None
     save_path: str | None = None

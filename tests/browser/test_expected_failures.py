@@ -69,7 +69,9 @@ def outcomes(page: Any, f1: float, em: float) -> list[str]:
     return found
 
 
-def of_samples(weigh: Callable[..., ScenarioResult], *samples: SampleResult) -> ScenarioResult:
+def of_samples(
+    weigh: Callable[..., ScenarioResult], *samples: SampleResult, **options: Any
+) -> ScenarioResult:
     """Return the result of a run of f1 alone, with a threshold of 0.5 for the weighted score."""
     info = ScenarioInfo(
         "s",
@@ -77,6 +79,7 @@ def of_samples(weigh: Callable[..., ScenarioResult], *samples: SampleResult) -> 
         "s.yaml",
         (MetricColumn("f1"), MetricColumn("em", 0.0)),
         thresholds={"weighted_score": Bound(min=0.5)},
+        **options,
     )
     return weigh(info, samples, {"f1": 1.0, "em": 0.0}, {})
 
@@ -94,11 +97,22 @@ def test_a_strict_mark_fails_what_passes(
 def test_a_mark_that_the_run_ignored_is_ignored(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:
-    """``--runxfail``: what is too low is FAILED as run, and passes where it is not."""
+    """A conftest.py took it: what is too low is FAILED as run, and passes where it is not."""
     low: Mapping[str, float | None] = {"f1": 0.0, "em": 1.0}
     page = open_report(of_samples(weigh, SampleResult("a", 0, "failed", scores=low, xfail="known")))
     assert outcomes(page, 2, 0) == ["failed"]
     assert outcomes(page, 0, 1) == ["passed"]
+
+
+@pytest.mark.parametrize("mark", ["known", None])
+def test_with_runxfail_nothing_is_expected(
+    open_report: Any, weigh: Callable[..., ScenarioResult], mark: str | None
+) -> None:
+    """A sample that passed as run fails with other weights, marked or not, as under pytest."""
+    passed = SampleResult("a", 0, "passed", scores=SCORES, xfail=mark)
+    page = open_report(of_samples(weigh, passed, expects_failures=False))
+    assert outcomes(page, 2, 0) == ["passed"]
+    assert outcomes(page, 0, 1) == ["failed"]
 
 
 def test_what_failed_for_a_reason_of_its_own_stays(

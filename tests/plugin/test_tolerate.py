@@ -61,3 +61,11 @@ def test_without_its_gate_nobody_would_decide(project: Project) -> None:
     result = project.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*qa.rageval.yaml:*needs the gate 'pass_rate'*"])
+
+
+def test_runxfail_is_known_to_the_page(project: Project) -> None:
+    """[A10] With other weights, what falls below its threshold there fails, as it would here."""
+    project.scenario(THREE.replace("RATE", "0.5"))
+    assert project.pytest("--runxfail", "--rag-report=html").ret == 1
+    page = (project.folder() / "report.html").read_text("utf-8")
+    assert '"tolerate":false,"expects_failures":false' in page

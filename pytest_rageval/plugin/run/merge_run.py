@@ -315,7 +315,7 @@ def _judged_late(result: SampleResult, late: LateGates) -> SampleResult:
     is_expected = result.outcome == "xfailed" and is_marked
     if result.outcome not in judged or is_expected or not late.reasons_unjudged(result):
         return result
-    is_xfailed = result.xfail is not None and info.is_of_file
+    is_xfailed = result.xfail is not None and info.is_of_file and info.expects_failures
     return replace(result, outcome="xfailed" if is_xfailed else "error")
 
 

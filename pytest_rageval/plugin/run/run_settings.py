@@ -181,5 +181,6 @@ def _make(config: pytest.Config) -> RunSettings:
         shards=shards,
         budget_usd=None if settings.budget_usd is None else settings.budget_usd / shards,
         is_dry=bool(config.getoption("rag_dry_run")),
+        expects_failures=not config.getoption("runxfail", False),
         started_at=float(given.get("started_at", time.time())),
     )

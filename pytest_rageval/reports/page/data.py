@@ -194,6 +194,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         **_sampled(result),
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
+        "expects_failures": info.expects_failures,
         "guards_itself": not info.gates,
         "is_judged": is_judged(result),
         "is_of_file": info.is_of_file,

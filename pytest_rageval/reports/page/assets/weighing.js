@@ -207,12 +207,13 @@ const STRICT = { isExpectedToFail: true, isStrict: true }; // xfail_strict: a pa
 
 /**
  * How a sample's outcome follows from its scores: `null` where it does not (skipped, invalid, or
- * decided by something else than thresholds), else the rule that gave it as run. The mark of a row
- * may have been ignored (--runxfail); one that a conftest.py gave shows in the outcome alone.
+ * decided by something else than thresholds), else the rule that gave it as run. A mark that a
+ * conftest.py gave, or took, shows in the outcome alone; with --runxfail none counts.
  */
 function ruleOf(run, outcome, at) {
   if (outcome === "skipped" || run.isInvalid[at]) return null;
-  const rules = run.isMarked[at] ? [EXPECTED, STRICT, PLAIN] : [PLAIN, EXPECTED];
+  const marked = run.isMarked[at] ? [EXPECTED, STRICT, PLAIN] : [PLAIN, EXPECTED];
+  const rules = run.data.scenario.expects_failures ? marked : [PLAIN];
   return rules.find((rule) => naturalOutcome(run.asRun, rule, at) === outcome) ?? null;
 }
 
@@ -264,12 +265,13 @@ function lacksWithLeave(state, at) {
 }
 
 function naturalOutcome(state, rule, at) {
+  const { scenario } = state.run.data;
   if (unjudged(state, at)) return rule.isExpectedToFail ? "xfailed" : "error";
   if (state.shortfalls[at].length === 0) {
-    if (lacksWithLeave(state, at)) return "xfailed";
+    if (lacksWithLeave(state, at)) return scenario.expects_failures ? "xfailed" : "failed";
     return rule.isStrict ? "failed" : "passed";
   }
-  return rule.isExpectedToFail || state.run.data.scenario.tolerate ? "xfailed" : "failed";
+  return rule.isExpectedToFail || scenario.tolerate ? "xfailed" : "failed";
 }
 
 /** Adds outcomes, counts, gates and verdict to a state. */
