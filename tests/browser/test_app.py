@@ -265,6 +265,7 @@ def test_weights_are_changed_run_compared_and_written(
     windows.watch.problems.clear()  # the console notes every answer 409
 
 
+@pytest.mark.full
 def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any]) -> None:
     """[A24] A stopped run is neither passed nor failed; another scenario shows that it runs."""
     page = open_app("waiting")
@@ -287,6 +288,7 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     item_of(page, "waiting").locator(".standing", has_text="Stopped").wait_for()
 
 
+@pytest.mark.full
 def test_variants_run_together_and_are_ranked(open_app: Callable[..., Any], axe: str) -> None:
     """[A24, E20, E21] dense is better than bm25, which the gate names."""
     page = open_app("shop", bypass_csp=True, reduced_motion="reduce")
@@ -373,6 +375,7 @@ def test_a_run_that_does_not_come_to_its_end_is_an_error(open_app: Callable[...,
     page.locator("#run pre", has_text="Exit: the disk is full").wait_for(timeout=RUN_MS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "bypass",
     [
@@ -393,6 +396,7 @@ def test_hostile_names_are_shown_as_they_are(open_app: Callable[..., Any], bypas
     assert page.locator("#page :is(img, script, iframe:not(#report *))").count() == 0
 
 
+@pytest.mark.full
 def test_all_is_done_by_keyboard(open_app: Callable[..., Any], folder: Path) -> None:
     """[A24] Find a scenario, change a weight, run it; focus goes where the work is."""
     page = open_app()
@@ -439,6 +443,7 @@ WINDOWS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", WINDOWS)
 def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict[str, Any]) -> None:
     """[A24] In the list, and in a scenario with weights changed and two runs compared."""
@@ -470,6 +475,7 @@ def from_a_file(page: Any) -> list[str]:
     return [*found, *violations(page)]
 
 
+@pytest.mark.full
 def test_all_words_are_in_chinese_too(open_app: Callable[..., Any], folder: Path) -> None:
     """[A24] Names, keys and values stay."""
     page = open_app("bot", locale="zh-CN")
@@ -493,6 +499,7 @@ def test_all_words_are_in_chinese_too(open_app: Callable[..., Any], folder: Path
     assert set(re.findall(r"[A-Za-z]{2,}", evil)) == set()
 
 
+@pytest.mark.full
 def test_a_scenario_is_made_in_chinese_too(open_app: Callable[..., Any]) -> None:
     """[P4, P9] Fields, columns and metrics stay; what is asked and why does not."""
     page = open_app(locale="zh-CN")
@@ -513,6 +520,7 @@ def test_a_scenario_is_made_in_chinese_too(open_app: Callable[..., Any]) -> None
     assert re.findall(r"[A-Za-z]{2,}", left) == []
 
 
+@pytest.mark.full
 def test_a_gbk_file_is_read_by_one_click(
     open_app: Callable[..., Any], folder: Path, tmp_path: Path
 ) -> None:
@@ -548,6 +556,7 @@ def test_a_gbk_file_is_read_by_one_click(
     (folder / "rageval_data/问答.rageval.yaml").unlink()
 
 
+@pytest.mark.full
 def test_bounds_are_edited_in_place(open_app: Callable[..., Any], folder: Path) -> None:
     """[P4] What is wrong stands beside its field before a run; an emptied field is the file's."""
     path = folder / "bot.rageval.yaml"
@@ -587,6 +596,7 @@ def test_bounds_are_edited_in_place(open_app: Callable[..., Any], folder: Path) 
         path.write_text(BOT, "utf-8")
 
 
+@pytest.mark.full
 def test_from_a_csv_to_a_gate_by_clicking(windows: Any, tmp_path: Path) -> None:
     """[P4] Someone who never wrote YAML: an empty project, a table, a red run, a looser gate."""
     rows = [f"How long is offer {at}?,{at if at % 3 else 'no idea'} days" for at in range(1, 13)]
@@ -631,6 +641,7 @@ def test_from_a_csv_to_a_gate_by_clicking(windows: Any, tmp_path: Path) -> None:
     assert windows.watch.problems == []
 
 
+@pytest.mark.full
 def test_all_scenarios_run_from_the_first_view(open_app: Callable[..., Any]) -> None:
     """[P4] One after the other, until they are stopped."""
     page = open_app()

@@ -177,6 +177,7 @@ def test_weights_tried_give_the_means_of_new_runs(
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("of", ["noise", pytest.param("rubric", marks=pytest.mark.full)])
 def test_one_metric_ranks_whatever_the_weights_of_metrics(
     open_report: Any, weigh: Weigh, of: str
@@ -308,6 +309,7 @@ KEPT = re.compile(
 )
 
 
+@pytest.mark.full
 def test_what_the_ranking_says_is_in_chinese_too(open_report: Any, weigh: Weigh) -> None:
     """E20: names, keys and values stay; commas are those of Chinese."""
     runs = made_runs(weigh, 4, "uv")
@@ -322,6 +324,7 @@ def test_what_the_ranking_says_is_in_chinese_too(open_report: Any, weigh: Weigh)
     assert {one: found for one, found in commas.items() if found} == {}
 
 
+@pytest.mark.full
 def test_saved_runs_of_other_metrics_stand_side_by_side(open_report: Any, weigh: Weigh) -> None:
     """E20: without a contest; a metric that one run lacks has no mean there, and can be weighed."""
     first, second = made_runs(weigh, 20, "uv")
@@ -442,6 +445,7 @@ def test_the_head_says_what_each_variant_breaks(open_report: Any, weigh: Weigh) 
     ]
 
 
+@pytest.mark.full
 def test_a_cell_names_the_checks_that_failed(open_report: Any, weigh: Weigh) -> None:
     """P3: the threshold with the figure, what the check or the judge says, or the error."""
     page = opened(open_report, checked_runs(weigh), notices=1)
@@ -478,6 +482,7 @@ def test_a_cell_names_the_checks_that_failed(open_report: Any, weigh: Weigh) -> 
     assert checks(2, "large") == ["rubric 1.0000 < 3.0000 | It does not answer."]
 
 
+@pytest.mark.full
 def test_rows_that_only_some_fail_come_before_larger_differences(
     open_report: Any, weigh: Weigh
 ) -> None:
@@ -494,6 +499,7 @@ def test_rows_that_only_some_fail_come_before_larger_differences(
     assert rows_of(opened(open_report, runs)) == ["q1", "q0"]
 
 
+@pytest.mark.full
 def test_a_variant_that_did_not_run_is_in_the_head(open_report: Any, weigh: Weigh) -> None:
     runs = made_runs(weigh, 4, "uv")
     contest = Contest(("u", "v", "w"))
@@ -559,6 +565,7 @@ def marked(page: Any, row: int, name: str) -> str:
     return found
 
 
+@pytest.mark.full
 def test_words_that_differ_are_marked_and_said(open_report: Any, weigh: Weigh) -> None:
     """E20: Chinese by character; case and full stops do not count; worked out by hand."""
     page = opened(open_report, few_runs(weigh))
@@ -581,6 +588,7 @@ def test_words_that_differ_are_marked_and_said(open_report: Any, weigh: Weigh) -
     assert page.locator("ins, del").count() == 0
 
 
+@pytest.mark.full
 def test_rows_are_found_by_how_they_differ(open_report: Any, weigh: Weigh) -> None:
     """E20, E21: the largest difference first; a score of 1 and a failure beats one of 0."""
     page = opened(open_report, few_runs(weigh))
@@ -624,6 +632,7 @@ def test_rows_are_found_by_how_they_differ(open_report: Any, weigh: Weigh) -> No
     assert "no context holds it" in opened_cell.inner_text()
 
 
+@pytest.mark.full
 def test_answers_are_low_where_nothing_has_a_threshold(open_report: Any, weigh: Weigh) -> None:
     """E21: below 0.6, the band bad; that the others passed says nothing."""
     page = opened(open_report, few_runs(weigh, thresholds={}))
@@ -657,6 +666,7 @@ def by_doc(page: Any) -> list[list[str]]:
     return [row.locator("th, td").all_text_contents() for row in rows]
 
 
+@pytest.mark.full
 def test_means_by_document_say_where_a_variant_wins(open_report: Any, weigh: Weigh) -> None:
     """E20: worked out by hand from F1S; a mean leads to the answers that the best one beats."""
     page = opened(open_report, few_runs(weigh))
@@ -760,6 +770,7 @@ def test_hostile_texts_are_shown_and_run_nothing(
     assert [one["name"] for one in found["variants"]] == ["__proto__", ATTACKS[1], "constructor"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options",
     [
@@ -798,6 +809,7 @@ def test_axe_finds_no_serious_violation(
         assert link == title
 
 
+@pytest.mark.full
 def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
     """From a pair's wins to the rows where one beats the other; on through pages."""
     runs = made_runs(weigh, 25)

@@ -536,6 +536,7 @@ def github(job: Job, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
         yield fake
 
 
+@pytest.mark.full
 def test_the_comment_is_written_once_and_then_updated(github: FakeGitHub, job: Job) -> None:
     """As the script that the action runs."""
     for text in ("## rageval: FAILED\n", "## rageval: passed\n"):

@@ -57,6 +57,7 @@ def test_the_hook_passes_a_sound_scenario_and_writes_nothing(
     assert [path for path in new if "__pycache__" not in path.parts] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [

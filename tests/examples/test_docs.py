@@ -153,6 +153,7 @@ def test_every_table_has_its_place_in_the_reference() -> None:
     assert sorted(places) == sorted(TABLES), "write <!-- made: NAME --> where it belongs"
 
 
+@pytest.mark.full
 def test_every_link_of_a_table_is_at_one_of_its_rows() -> None:
     rows = {
         f"{name}.{row[0].partition(' ')[0].partition('[')[0]}"
@@ -289,6 +290,7 @@ COMPARED = ROOT / "examples" / "retrieval" / "worse.rageval.yaml"
 LABELLED = ROOT / "examples" / "judge_and_people" / "judge_and_people.rageval.yaml"
 
 
+@pytest.mark.full
 def test_files_page_names_no_key_that_results_json_lacks() -> None:
     """[U8] Every key in the left column of its tables is in a real file."""
     text = (REFERENCE / "files.md").read_text("utf-8")
@@ -479,6 +481,7 @@ def scenarios() -> list[Any]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("data", [case for case in scenarios() if "name" in case.values[0]])
 def test_scenario_snippets_keep_the_schema(data: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "snippet.yaml"
@@ -488,6 +491,7 @@ def test_scenario_snippets_keep_the_schema(data: dict[str, Any], tmp_path: Path)
     assert list(jsonschema.Draft202012Validator(editor_schema()).iter_errors(data)) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("data", scenarios())
 def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) -> None:
     if "jieba" in json.dumps(data) and not extras.installed("jieba"):

@@ -41,6 +41,7 @@ def p_value(now: list[float], before: list[float]) -> float:
     return found
 
 
+@pytest.mark.full
 def test_no_month_differs_from_the_one_before_by_more_than_chance(
     scores: dict[str, list[float]],
 ) -> None:

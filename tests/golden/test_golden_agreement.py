@@ -118,6 +118,7 @@ def test_of_a_single_sample_there_are_only_counts(case: Callable[[str], Case]) -
     assert (found.n, found.kappa, found.sensitivity) == (1, None, None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", REAL)
 def test_real_judges_agree_with_people_as_elsewhere(name: str, case: Callable[[str], Case]) -> None:
     others_data(case(name)["source"])

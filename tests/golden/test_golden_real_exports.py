@@ -97,6 +97,7 @@ def check(sample: Sample) -> set[str]:
     return fields
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", READ)
 def test_what_other_tools_write_is_read(name: str, tmp_path: Path) -> None:
     """K5, K13, K25 to K27: question, answer, gold and passages, each as it was made."""

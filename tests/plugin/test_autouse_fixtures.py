@@ -26,6 +26,7 @@ CONFTEST = """
 ROW = {"question": "?", "answer": "x", "references": ["x"]}
 
 
+@pytest.mark.full
 def test_they_run_for_test_functions_and_fixtures_as_targets_only(project: Project) -> None:
     """[R12] Cases of other scenarios call nothing of the user's in the test itself."""
     project.conftest(CONFTEST)

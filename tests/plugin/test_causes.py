@@ -37,6 +37,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.full
 def test_low_answers_have_a_cause_wherever_they_are_shown(project: Project, run: Run) -> None:
     """E21: over xdist's transport; ``evaluate`` finds the same."""
     path = project.scenario(SCENARIO)

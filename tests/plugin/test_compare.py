@@ -61,6 +61,7 @@ def test_a_run_is_saved_to_a_path(project: Project) -> None:
     assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
 
 
+@pytest.mark.full
 def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, plain: Run) -> None:
     """[E15] Ini value ``rageval_baselines``: one that is kept in version control."""
     project.pytester.makeini("[pytest]\nrageval_baselines = kept")
@@ -71,6 +72,7 @@ def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, plain: R
     assert project.results()["comparison"]["baseline"] == "main"
 
 
+@pytest.mark.full
 def test_a_run_with_failures_is_saved_on_purpose_only(project: Project) -> None:
     """[E15, G4] Else the next one would be compared with it, and look good."""
     project.scenario(SCENARIO + "    thresholds: {f1: 0.9}\n")
@@ -136,6 +138,7 @@ def test_a_run_that_was_stopped_is_not_saved(project: Project) -> None:
 # Comparing
 
 
+@pytest.mark.full
 def test_a_comparison_is_a_table(saved: Project, run: Run) -> None:
     """[D6, E15] f1 1 → 13/16, em 1 → 5/8: three of eight are half as good."""
     saved.rows(rows(*[HALF] * 3, *[GOOD] * 5))
@@ -191,6 +194,7 @@ def test_how_many_rows_a_fall_takes_is_said_before_a_run_and_after(
     assert said in summary.read_text("utf-8").splitlines()
 
 
+@pytest.mark.full
 def test_the_verdict_is_a_word(saved: Project) -> None:
     """[D6, S4, S7] Eight of one sign: 2/2^8 = 0.0078, and so by max-T."""
     saved.rows(rows(*[HALF] * 8))
@@ -200,6 +204,7 @@ def test_the_verdict_is_a_word(saved: Project) -> None:
     assert saved.results()["comparison"]["metrics"]["f1"]["significant"] is True
 
 
+@pytest.mark.full
 def test_too_few_samples_are_said_to_be_too_few(project: Project) -> None:
     """[D6] Two samples could never be significant."""
     project.scenario(SCENARIO)
@@ -210,6 +215,7 @@ def test_too_few_samples_are_said_to_be_too_few(project: Project) -> None:
     result.stdout.fnmatch_lines(["f1: 2 pairs cannot reach p < 0.05, whatever the scores; 6 can"])
 
 
+@pytest.mark.full
 def test_equal_runs_have_no_difference(saved: Project, plain: Run) -> None:
     """[D6] All ties: p is 1, and that is no finding."""
     result = plain("--rag-compare", "main")
@@ -219,6 +225,7 @@ def test_equal_runs_have_no_difference(saved: Project, plain: Run) -> None:
     assert "no difference in any sample" not in result.stdout.str(), "it would say that twice"
 
 
+@pytest.mark.full
 def test_samples_of_one_side_are_listed(saved: Project, plain: Run) -> None:
     """[E15] Two are gone, one is new; six are compared."""
     changed = rows(*[GOOD] * 6)
@@ -233,6 +240,7 @@ def test_samples_of_one_side_are_listed(saved: Project, plain: Run) -> None:
     assert comparison["metrics"]["f1"]["n"] == 6
 
 
+@pytest.mark.full
 def test_a_partial_run_is_compared_with_its_own_samples(saved: Project, run: Run) -> None:
     """[E4] What was not asked for is not missing."""
     result = run("--rag-compare", "main", "-k", "r1 or r2")
@@ -240,6 +248,7 @@ def test_a_partial_run_is_compared_with_its_own_samples(saved: Project, run: Run
     assert "only in main" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_run_is_compared_with_a_file(saved: Project, plain: Run) -> None:
     """[E15] Any results.json will do."""
     folder = saved.folder()
@@ -247,6 +256,7 @@ def test_a_run_is_compared_with_a_file(saved: Project, plain: Run) -> None:
     assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 8
 
 
+@pytest.mark.full
 def test_a_path_is_relative_to_where_it_was_typed(
     saved: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +284,7 @@ def test_a_path_that_looks_like_a_name_is_a_path_all_the_same(saved: Project) ->
     assert outside.exists()
 
 
+@pytest.mark.full
 def test_compare_in_the_scenario_is_the_same(saved: Project, plain: Run) -> None:
     """[E15] With its own test."""
     saved.scenario(SCENARIO + "    compare: {baseline: main, metrics: [f1], alpha: 0.1}\n")
@@ -283,6 +294,7 @@ def test_compare_in_the_scenario_is_the_same(saved: Project, plain: Run) -> None
     assert comparison["alpha"] == 0.1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("compare", ["compare: main", "compare: {baseline: main}"])
 def test_parts_of_a_comparison_can_be_set(saved: Project, compare: str) -> None:
     """[A14] In its short form, too."""
@@ -293,6 +305,7 @@ def test_parts_of_a_comparison_can_be_set(saved: Project, compare: str) -> None:
     assert saved.results()["comparison"]["test"] == "t"
 
 
+@pytest.mark.full
 def test_the_command_line_names_another_run(saved: Project) -> None:
     """[A14] And keeps how the scenario compares."""
     saved.scenario(SCENARIO + "    compare: {baseline: nope, alpha: 0.2}\n")
@@ -310,6 +323,7 @@ def test_run_after_run_can_be_compared_and_saved(saved: Project, plain: Run) -> 
     assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == 0.0
 
 
+@pytest.mark.full
 def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, plain: Run) -> None:
     """[E15] Else a scenario that compares could never be started."""
     project.scenario(SCENARIO + "    compare: main\n    gates: {no_regression: {max_drop: 0.02}}\n")
@@ -345,6 +359,7 @@ def test_an_unknown_name_lists_the_known_ones(saved: Project, run: Run) -> None:
     assert "Did you mean 'main'? Saved: main, nightly" in text
 
 
+@pytest.mark.full
 def test_before_anything_was_saved_the_way_is_said(project: Project, plain: Run) -> None:
     """[E15]"""
     project.scenario(SCENARIO)
@@ -395,6 +410,7 @@ def test_a_run_that_means_something_else_is_refused(
     assert message in refused(saved, plain, "--rag-compare", "main")
 
 
+@pytest.mark.full
 def test_told_to_it_is_compared_anyway(saved: Project, plain: Run) -> None:
     """[D6] With a warning."""
     saved.rows(rows(*[GOOD] * 8, question="Why?"))
@@ -444,6 +460,7 @@ def test_a_significant_fall_fails_the_run(saved: Project, run: Run) -> None:
     assert saved.gates() == {"compare_fail.f1": "failed", "unscored": "passed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("option", "outcome"),
     [
@@ -471,6 +488,7 @@ def test_a_fall_that_is_too_much(saved: Project, option: str, outcome: str) -> N
     assert [gates[name] for name in gates if name.startswith("compare_fail.")] == [outcome]
 
 
+@pytest.mark.full
 def test_several_falls_are_several_gates(saved: Project, plain: Run) -> None:
     """[E5] Repeatable."""
     saved.rows(rows(*[HALF] * 8))
@@ -518,6 +536,7 @@ def test_a_fall_without_a_run_to_compare_with_is_refused(saved: Project) -> None
     result.stdout.fnmatch_lines(["*needs a run to compare with*--rag-compare NAME*"])
 
 
+@pytest.mark.full
 def test_a_gate_of_the_scenario(saved: Project, run: Run) -> None:
     """[E5] no_regression: em fell, f1 did as well; both are named."""
     saved.scenario(
@@ -579,6 +598,7 @@ def test_slices_must_not_fall_either(project: Project, run: Run) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("args", [("-k", "r1 or r2"), ("--deselect", "qa.rageval.yaml::r0")])
 def test_a_partial_run_leaves_the_gate_undecided(
     saved: Project, run: Run, args: tuple[str, ...]
@@ -590,6 +610,7 @@ def test_a_partial_run_leaves_the_gate_undecided(
     assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
 
 
+@pytest.mark.full
 def test_stopping_early_leaves_the_gate_undecided(saved: Project) -> None:
     """[E4] With -x."""
     saved.rows(rows(*[HALF] * 8))
@@ -598,6 +619,7 @@ def test_stopping_early_leaves_the_gate_undecided(saved: Project) -> None:
     assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
 
 
+@pytest.mark.full
 def test_a_metric_that_is_compared_and_unscored_is_an_error(project: Project, plain: Run) -> None:
     """[A20, E5] Neither a pass nor a 0."""
     project.with_broken_metrics()
@@ -656,6 +678,7 @@ def test_a_least_mean_that_cannot_be_is_wrong_use(project: Project, least: str) 
 # The environment, the outputs
 
 
+@pytest.mark.full
 def test_the_environment_stands_in_for_the_options(
     saved: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -701,6 +724,7 @@ def test_workers_give_the_same_comparison(saved: Project, workers: Run) -> None:
     assert table == [line for line in second.outlines if line.startswith(("f1 ", "em ", "A this"))]
 
 
+@pytest.mark.full
 def test_the_comparison_is_in_the_summary_file(saved: Project) -> None:
     """[E15]"""
     saved.rows(rows(*[HALF] * 8))

@@ -178,6 +178,7 @@ def test_rows_with_ids_have_all_measures_of_trec(project: Project, run: Run) -> 
     assert scores(project, "precision(rel=2)@1") == [0.0, 0.0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -122,6 +122,7 @@ def test_a_yes_sayer_scores_nothing_where_rows_are_required(
         assert result.parseoutcomes() == {"errors": 1, "skipped": 9, "failed": 3}
 
 
+@pytest.mark.full
 def test_a_short_form_and_an_option_switch_them_off(judged: JudgedProject) -> None:
     """F12: YAML takes ``off`` for false. Without them, nothing is asked or said."""
     controlled(judged, "require")
@@ -218,6 +219,7 @@ def test_a_server_that_fails_says_nothing_of_the_judge(judged: JudgedProject) ->
     judged.runs[-1].stdout.fnmatch_lines(["*(control rows: good - - -, bad - - -)*"])
 
 
+@pytest.mark.full
 def test_variants_with_one_judge_ask_once(judged: JudgedProject) -> None:
     """F12: without a cache, too; a variant with a judge of its own has a verdict of its own."""
     judged.server.options.answer = lambda body: (
@@ -267,6 +269,7 @@ def test_the_forecast_counts_them(judged: JudgedProject) -> None:
     result.stdout.fnmatch_lines(["judge     m: at least 12 calls, 10 of them for control rows, *"])
 
 
+@pytest.mark.full
 def test_what_is_wrong_with_the_rows_is_said_before_anything_is_asked(
     judged: JudgedProject,
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_judge_that_knows_is_asked_once_for_all_metrics(
     assert judged.pytest("--rag-cache=replay").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_a_yes_sayer_is_told_of_all_metrics_at_once(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_users_rows_of_a_metric_are_those_of_this_metric(
     assert judge_server.counts == {"claims": 2 + 10, "cells": 2 + 10 + 10}
 
 
+@pytest.mark.full
 def test_rows_of_support_without_a_metric_of_a_table_are_refused(judged: JudgedProject) -> None:
     """F12"""
     scenario(judged, "support", metrics=["graded"])
@@ -159,6 +161,7 @@ def test_rows_of_support_without_a_metric_of_a_table_are_refused(judged: JudgedP
     assert judged.asked == []
 
 
+@pytest.mark.full
 def test_rows_of_support_need_contexts_and_an_answer(judged: JudgedProject) -> None:
     """F12: it is said once a row, however many metrics read the table."""
     scenario(judged, "support")

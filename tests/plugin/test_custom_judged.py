@@ -52,6 +52,7 @@ def test_the_judge_is_asked_through_our_client(own: JudgedProject) -> None:
     assert own.usage["calls"] == 2
 
 
+@pytest.mark.full
 def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
     own.scenario(["0.5"], metrics=[TONE])
     own.pytest()
@@ -92,6 +93,7 @@ def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject) -> None:
     assert own.asked == ["relevancy: <answer>\n0.5\n</answer>"]
 
 
+@pytest.mark.full
 def test_without_a_judge_it_is_a_collection_error(own: JudgedProject) -> None:
     own.scenario(["0.5"], metrics=[TONE], judge=False)
     result = own.pytest()

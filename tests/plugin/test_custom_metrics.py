@@ -74,6 +74,7 @@ def test_a_thresholded_one_that_raises_is_an_error_of_the_case(own: Project) -> 
     result.stdout.fnmatch_lines(["*polite unscored: ValueError: nobody is polite*"])
 
 
+@pytest.mark.full
 def test_equal_runs_write_equal_results(own: Project, plain: Run, run: Run) -> None:
     plain()
     run()
@@ -100,6 +101,7 @@ def test_the_rootdir_and_the_folder_of_the_scenario_are_on_the_path(
     own.pytest(f"--import-mode={mode}", "deep").assert_outcomes(passed=4, xfailed=1)
 
 
+@pytest.mark.full
 def test_the_mode_importlib_leaves_the_path_alone_and_says_so(own: Project) -> None:
     result = own.pytest("--import-mode=importlib")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -122,6 +124,7 @@ def test_nothing_is_put_on_the_path_for_scenarios_that_import_nothing(project: P
     assert [entry for entry in sys.path if entry not in before] == []
 
 
+@pytest.mark.full
 def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, plain: Run) -> None:
     own.file("qa_metrics.py", METRICS.replace("def politeness", "def polite"))
     result = plain()
@@ -132,6 +135,7 @@ def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, 
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
+@pytest.mark.full
 def test_it_is_rewritten_in_the_next_run(own: Project) -> None:
     """No score of the user's own code comes from a cache."""
     own.pytest()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
 
+@pytest.mark.full
 def test_columns_of_other_tools_are_read_and_keep_their_own_names(
     project: Project, run: Run
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_request_runs_as_it_is(request_file: Project, run: Run) -> None:
     ]
 
 
+@pytest.mark.full
 def test_the_rows_are_those_of_db_gpt(request_file: Project, run: Run) -> None:
     """[B9, F7] One for each question and metric, on request."""
     run("--rag-scenario=recall.json", "-W", "default")
@@ -85,6 +86,7 @@ def test_the_rows_are_those_of_db_gpt(request_file: Project, run: Run) -> None:
     }
 
 
+@pytest.mark.full
 def test_the_rows_are_the_same_with_workers(request_file: Project, run: Run) -> None:
     """[B9, E2] But for what they cost."""
     arguments = ("--rag-scenario=recall.json", "-W", "default", "--rag-report=dbgpt")
@@ -130,6 +132,7 @@ def test_the_rows_of_a_retriever_metric_of_ones_own(
     assert "expected" not in first
 
 
+@pytest.mark.full
 def test_a_request_without_predictions_says_what_to_do(request_file: Project) -> None:
     """[A21, B12] As DB-GPT's documentation has it; the space would have to be asked."""
     bare = [{"query": "AWEL?", "doc_name": "awel.md"}]

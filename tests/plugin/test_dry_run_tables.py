@@ -84,6 +84,7 @@ def test_calls_are_said_between_two_ends_until_they_are_known(judged: JudgedProj
     )
 
 
+@pytest.mark.full
 def test_a_run_that_may_stop_early_asks_at_most_that(judged: JudgedProject) -> None:
     """How many it leaves out is not known."""
     judged.scenario(
@@ -93,6 +94,7 @@ def test_a_run_that_may_stop_early_asks_at_most_that(judged: JudgedProject) -> N
     assert line.startswith("judge     m: at most 48 calls, about 16 without an early stop, about ")
 
 
+@pytest.mark.full
 def test_with_a_metric_of_the_user_it_is_the_least(judged: JudgedProject) -> None:
     """What that asks is not known."""
     (judged.path / "own_metric.py").write_text(

@@ -136,6 +136,7 @@ def test_collecting_counts_what_a_run_counts(several: Project) -> None:
     planned.stdout.fnmatch_lines(["collected 3 items"])
 
 
+@pytest.mark.full
 def test_a_gate_runs_from_the_tree(several: Project, run: Run) -> None:
     """[C1] By its absolute id, as editors give it; it is decided, and so is the contest."""
     for node in ("qa.rageval.yaml::gate:em.mean", "eval/bots.rageval.yaml::gate:best"):

@@ -106,6 +106,7 @@ def test_a_variable_with_an_empty_value_in_it_is_wrong_use(
     result.stderr.fnmatch_lines(["*RAGEVAL_SET gates.em=: found no value*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("old", "new", "at"),
     [

@@ -27,6 +27,7 @@ dataset:
 """
 
 
+@pytest.mark.full
 def test_a_failed_gate_shows_its_worst_samples(project: Project, run: Run) -> None:
     """[U2, P10] In JUnit XML, and in the terminal with -v; the quoted message is the verdict alone.
 
@@ -75,6 +76,7 @@ def test_what_a_test_of_the_user_says_keeps_its_place(project: Project) -> None:
     assert f"{project.path / 'test_qa.py'}:5: Failed: em 0.0000 < 0.5000" in lines
 
 
+@pytest.mark.full
 def test_the_tables_fit_the_terminal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """[U2] pytest's own width counts; the path of the run is one word and stays whole."""
     name = "一个很长的中文指标名称"

@@ -441,6 +441,7 @@ def test_a_hook_that_it_would_pass_over_switches_it_off(
     result.stdout.fnmatch_lines([f"rageval: no fast protocol ({name})"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["option", "variable", "ini"])
 def test_it_can_be_switched_off(
     how: str, mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
@@ -465,6 +466,7 @@ def test_a_first_case_that_is_skipped_concerns_itself_alone(
     assert quick == ["first", "right", "tagged", "well"]
 
 
+@pytest.mark.full
 def test_the_environment_counts_more_than_the_ini_file(
     mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,6 +488,7 @@ def test_a_package_that_cannot_be_set_up_is_an_error_of_each_case(
     assert quick == []
 
 
+@pytest.mark.full
 def test_old_versions_of_pytest_keep_their_way(
     mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

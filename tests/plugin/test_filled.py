@@ -128,6 +128,7 @@ def test_the_figures_are_those_of_judgements_of_all_documents(filled: JudgedProj
     assert found["ndcg@5"] != plain["ndcg@5"]
 
 
+@pytest.mark.full
 def test_a_careless_judge_turns_no_gate_green(filled: JudgedProject) -> None:
     filled.server.options.answer = careless
     keys = {"thresholds": {"ndcg@5+filled": 0.1}}
@@ -142,6 +143,7 @@ def test_a_careless_judge_turns_no_gate_green(filled: JudgedProject) -> None:
     assert "take another judge, or have people judge the holes" in text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("check", [0, 19])
 def test_an_unchecked_judge_turns_none_green_either(check: int, filled: JudgedProject) -> None:
     write(filled, fill={"check": check})
@@ -151,6 +153,7 @@ def test_an_unchecked_judge_turns_none_green_either(check: int, filled: JudgedPr
     assert len(filled.server.chats) == HOLES + check
 
 
+@pytest.mark.full
 def test_a_dead_judge_fails_the_figure(filled: JudgedProject) -> None:
     """One call of a query that fails takes its figures with it, and no others."""
     corpus = filled.path / "corpus.jsonl"
@@ -242,6 +245,7 @@ def test_another_run_file_has_no_such_figures(filled: JudgedProject) -> None:
     assert "old.txt: no judge fills its holes: no ndcg@5+filled, map(rel=2)+filled" in text
 
 
+@pytest.mark.full
 def test_nothing_stops_early_before_the_check_is_complete(filled: JudgedProject) -> None:
     write(filled, stop="decided", gates={"ndcg@5+filled": 0.1})
     result = filled.pytest()
@@ -249,6 +253,7 @@ def test_nothing_stops_early_before_the_check_is_complete(filled: JudgedProject)
     result.assert_outcomes(passed=NUMBER + 2)
 
 
+@pytest.mark.full
 def test_a_target_brings_the_documents_and_their_texts(filled: JudgedProject) -> None:
     """Rows in Chinese, without a corpus: what the target found has its texts beside it."""
     (filled.path / "app.py").write_text(

@@ -145,6 +145,7 @@ STATEFUL = """
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scope", ["", "(scope='function')", "(scope='class')", "(scope=scope)"])
 def test_the_same_function_in_a_state_of_each_case_answers_its_own_case_only(
     app: Project, run: Run, scope: str
@@ -248,6 +249,7 @@ def test_the_option_can_name_the_fixture(app: Project) -> None:
     app.pytest("--rag-set", "target={fixture: fresh}").assert_outcomes(passed=7, failed=1)
 
 
+@pytest.mark.full
 def test_the_name_of_a_fixture_is_a_name(app: Project) -> None:
     scenario(app, target="{fixture: 'my app'}")
     result = app.pytest()

@@ -39,6 +39,7 @@ def scenario(flipping: JudgedProject, gate: Any, **keys: Any) -> Any:
     return flipping.scenario(ROWS, gates={"graded": gate}, judge={"repeats": 2}, **keys)
 
 
+@pytest.mark.full
 def test_the_gate_says_how_often_a_second_run_would_differ(flipping: JudgedProject) -> None:
     scenario(flipping, 0.8)
     flipping.pytest().assert_outcomes(passed=12)
@@ -84,6 +85,7 @@ def test_a_page_does_not_decide_it_again(flipping: JudgedProject) -> None:
     assert (gate["kind"], gate["remark"]) == ("mean", "a second run would differ in 16 %")
 
 
+@pytest.mark.full
 def test_without_repeats_nothing_is_said(flipping: JudgedProject) -> None:
     flipping.scenario(ROWS, gates={"graded": 0.5})
     flipping.pytest()
@@ -92,6 +94,7 @@ def test_without_repeats_nothing_is_said(flipping: JudgedProject) -> None:
     assert gate["message"] == "0.8000 >= 0.5000"
 
 
+@pytest.mark.full
 def test_a_run_that_may_stop_asks_every_sample(flipping: JudgedProject) -> None:
     """The chance is known when all of them are there."""
     scenario(flipping, {"min": 0.1, "max_flip": 0.2}, stop="decided")

@@ -35,6 +35,7 @@ def test_a_collector_that_was_off_stays_off():
     assert not gc.isenabled()
 
 
+@pytest.mark.full
 def test_a_run_freezes_its_samples_and_leaves_nothing_frozen(project, run):
     project.scenario(
         """

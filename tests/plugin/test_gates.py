@@ -50,6 +50,7 @@ def test_a_gate_that_does_not_hold_fails_the_run(project: Project, run: Run) -> 
     assert project.gates() == {"em.mean": "failed", "unscored": "passed"}
 
 
+@pytest.mark.full
 def test_the_comparison_tolerates_rounding(project: Project) -> None:
     """[A10] 0.5 against 0.5 + 1e-10 holds, against 0.5 + 1e-8 not: the tolerance is 1e-9."""
     project.scenario(TWO.replace("GATE", "0.5000000001"))

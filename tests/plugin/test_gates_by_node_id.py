@@ -77,6 +77,7 @@ def test_lf_runs_all_cases_of_a_test_function_whose_gate_failed(project: Project
     result.stdout.fnmatch_lines(["FAILED test_bot.py::test_bot(y)::gate:em.mean*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "how",
     [["qa.rageval.yaml::gate:em.mean"], ["--rag-scenario=qa.rageval.yaml::gate:em.mean"]],
@@ -87,6 +88,7 @@ def test_a_gate_is_selected_by_its_node_id(failing: Project, run: Run, how: list
     run(*how).assert_outcomes(failed=1, passed=3 + 2, xfailed=1)
 
 
+@pytest.mark.full
 def test_a_gate_is_deselected_by_its_node_id(failing: Project, run: Run) -> None:
     """[G6] Skipped, and named as such; strict or not."""
     result = run("qa.rageval.yaml", "--deselect=qa.rageval.yaml::gate:em.mean", "-rs")

@@ -97,6 +97,7 @@ EVIL = "fine\n::add-mask::a\n  ::error::b\n##[command]c ##[error]d\r::stop-comma
 EVIL += "\n" + " ::error::f" * 20 + " 退款::error::g" * 20 + " " + "::error::h" * 40
 
 
+@pytest.mark.full
 def test_no_text_of_the_data_starts_a_command(
     project: Project, run: Run, workflow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

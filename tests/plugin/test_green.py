@@ -90,6 +90,7 @@ def write(project: Project, **keys: Any) -> Path:
     return project.scenario(json.dumps(scenario))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_failed_is_never_green(asked: Project, fault: str, judge: str) -> None:
@@ -203,6 +204,7 @@ def test_a_metric_of_no_weight_that_nothing_judges_may_fail(asked: Project) -> N
     result.stdout.fnmatch_lines(["code *0/20  20 failed (20 unscored)"])
 
 
+@pytest.mark.full
 def test_an_empty_answer_is_the_worst_one_and_nobody_is_asked(asked: Project) -> None:
     """[G9] The judge is down, and that does not matter: 0 of 5 for each."""
     asked.rows([{**row, "answer": ""} for row in ROWS])

@@ -133,6 +133,7 @@ def test_what_needs_a_failed_cell_is_an_error_and_the_rest_is_scored(
     }
 
 
+@pytest.mark.full
 def test_the_table_shows_which_cells_failed(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -215,6 +216,7 @@ def test_ctrl_c_in_a_table_loses_no_reply(
     assert set(judge_server.cells.values()) == {1}
 
 
+@pytest.mark.full
 def test_a_repeat_that_fails_is_left_out_and_told(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:

@@ -40,6 +40,7 @@ pytestmark = pytest.mark.usefixtures("steady_clock")
 # What a run leaves
 
 
+@pytest.mark.full
 def test_every_run_is_added(scenario: Project, run: Run) -> None:
     """By the controller alone; what is there is what results.json has."""
     run()
@@ -112,6 +113,7 @@ def test_it_lists_the_runs_and_runs_no_tests(
     assert "test session starts" not in result.stdout.str()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", ["option", "ini"])
 def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
     """Beside them the history lies; a name that no run there has is wrong use."""

@@ -70,6 +70,7 @@ def test_it_may_return_functions_and_definitions(project: Project, returned: str
     project.pytest().assert_outcomes(passed=1)
 
 
+@pytest.mark.full
 def test_an_alias_is_known_wherever_a_metric_is_named(project: Project) -> None:
     """In gates and comparisons as in weights and thresholds."""
     project.conftest(
@@ -178,6 +179,7 @@ def test_a_plugin_is_called_by_its_name(project: Project) -> None:
     result.stdout.fnmatch_lines(["*pytest_rageval_metrics of plugin 'my_plugin' raised KeyError*"])
 
 
+@pytest.mark.full
 def test_a_wrapper_is_refused(project: Project) -> None:
     project.conftest(
         """

@@ -159,6 +159,7 @@ class TestGates:
         result.stdout.fnmatch_lines([f"*pytest_rageval_gates of conftest.py {message}"])
         result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
+    @pytest.mark.full
     def test_a_wrapper_is_refused(self, four: Project) -> None:
         four.conftest(
             """

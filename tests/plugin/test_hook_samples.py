@@ -196,6 +196,7 @@ def test_a_part_of_them_is_still_a_partial_run(german: Project) -> None:
     german.pytest("-k", "q2").assert_outcomes(passed=1, skipped=2, deselected=1)
 
 
+@pytest.mark.full
 def test_a_changed_run_is_compared_with_its_own_saved_one(german: Project, run: Run) -> None:
     """The baseline holds the question as it was asked, not as the data have it."""
     german.rows([{**row, "question": "how?"} for row in ROWS])

@@ -47,6 +47,7 @@ def test_it_takes_the_place_of_the_scenarios_own(project: Project) -> None:
     assert project.results("qb")["samples"][0]["answer"] == "own"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("hook", "said"),
     [
@@ -68,6 +69,7 @@ def test_a_hook_that_is_wrong_is_a_collection_error(project: Project, hook: str,
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_scenario_that_waits_for_a_hook_says_so(project: Project) -> None:
     project.scenario(SCENARIO + "    target: hook\n")
     result = project.pytest()
@@ -109,6 +111,7 @@ class TestKeptAnswers:
         result = project.pytest("--rag-cache=off")
         assert result.ret == pytest.ExitCode.OK
 
+    @pytest.mark.full
     def test_with_one_each_scenario_has_its_own(self, project: Project) -> None:
         self.write(project, "version: v1")
         for mode in ("readwrite", "replay"):

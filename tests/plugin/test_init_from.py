@@ -144,6 +144,7 @@ def test_a_function_that_there_is_needs_no_other(project: Project) -> None:
     refused.stderr.fnmatch_lines(["*no system is asked: set no target*"])
 
 
+@pytest.mark.full
 def test_the_same_command_again_keeps_all(project: Project) -> None:
     """A second file is named where the first one is; there is nothing to delete."""
     arguments = ("--rag-init", "--rag-ci=github")

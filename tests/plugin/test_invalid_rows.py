@@ -85,6 +85,7 @@ def test_invalid_rows_may_be_skipped_or_expected(invalid: Project, mode: str) ->
     assert len(invalid.table("invalid.csv")) == 3
 
 
+@pytest.mark.full
 def test_data_without_any_valid_row_is_no_data(project: Project) -> None:
     """[A19, E12] Whatever ``on_invalid`` says: it would be green without testing anything."""
     (project.path / "qa.jsonl").write_text("\n".join(LINES[1:3]), "utf-8")
@@ -114,6 +115,7 @@ LOST = {"id": "a9", "references": ["x"], "doc_name": "a.pdf", "lang": "de"}
 LIST = {**LOST, "answer": ["x"]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
 def test_an_invalid_row_belongs_to_its_document_and_tags(
     project: Project, run: Run, row: dict[str, object]
@@ -150,6 +152,7 @@ def test_an_invalid_row_is_marked_as_any(project: Project, run: Run, mark: str) 
     assert project.outcomes()["a9"] == ("skipped" if mark == "skip" else "xfailed")
 
 
+@pytest.mark.full
 def test_an_invalid_row_that_is_expected_to_fail_counts_as_unscored(project: Project) -> None:
     """[E7, A19] As a sample does; on_invalid: xfail alone says that rows may be none."""
     project.rows([*GOOD, {**LOST, "xfail": "tables are cut in two"}])

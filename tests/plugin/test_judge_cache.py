@@ -161,6 +161,7 @@ def test_refresh_asks_everything_anew_and_keeps_it(recorded: JudgedProject) -> N
     assert _scores(recorded) == [{"graded": 0.9, "fourfold": 0.9}] * 3
 
 
+@pytest.mark.full
 def test_refresh_asks_equal_questions_once(recorded: JudgedProject) -> None:
     """[E9] What this run has written is as fresh as can be."""
     recorded.scenario(["0.1"] * 5)
@@ -168,6 +169,7 @@ def test_refresh_asks_equal_questions_once(recorded: JudgedProject) -> None:
     assert recorded.asked == ["graded: 0.1"]
 
 
+@pytest.mark.full
 def test_replay_opens_no_socket(
     recorded: JudgedProject, monkeypatch: pytest.MonkeyPatch, no_sockets: None
 ) -> None:
@@ -341,6 +343,7 @@ def test_a_cache_of_other_samples_is_no_obstacle(recorded: JudgedProject) -> Non
     assert recorded.asked == ["graded: 0.7"]
 
 
+@pytest.mark.full
 def test_vectors_are_kept_too(judged: JudgedProject) -> None:
     """[E9] The second run asks neither for texts nor for vectors."""
     rows = [{"answer": f"answer {at}", "question": f"question {at}"} for at in range(3)]

@@ -35,6 +35,7 @@ def test_every_sample_is_a_case_of_its_own_with_its_score(judged: JudgedProject)
     assert judged.project.results()["metrics"]["graded"]["mean"] == pytest.approx(0.6)
 
 
+@pytest.mark.full
 def test_as_many_calls_are_in_flight_as_allowed_and_no_more(judged: JudgedProject) -> None:
     """[E8] 40 calls; one sample alone would keep four in flight."""
     judged.server.options.latency_s = 0.05
@@ -68,6 +69,7 @@ def test_the_time_of_a_case_is_that_of_its_judge(judged: JudgedProject) -> None:
     assert min(latencies.values()) >= 0.1
 
 
+@pytest.mark.full
 def test_samples_are_judged_beside_cases_of_other_kinds(judged: JudgedProject) -> None:
     """[E8] Lexical scenarios and plain tests in the same run."""
     judged.scenario(["0.5", "0.6"])
@@ -89,6 +91,7 @@ def test_judged_and_lexical_metrics_share_a_sample(judged: JudgedProject) -> Non
     assert sample["weighted_score"] == 0.625
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("args", "asked"),
     [
@@ -112,6 +115,7 @@ def test_only_what_is_going_to_run_is_asked_about(
     assert sorted(judged.asked) == sorted(f"graded: {answer}" for answer in asked)
 
 
+@pytest.mark.full
 def test_only_what_failed_is_asked_about_again(judged: JudgedProject) -> None:
     """[E8] ``--lf``."""
     judged.scenario(["0.9", "0.2", "0.7"], thresholds={"graded": 0.5})

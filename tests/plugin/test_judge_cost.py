@@ -156,6 +156,7 @@ def test_a_budget_of_nothing_asks_nothing(judged: JudgedProject) -> None:
     assert judged.asked == []
 
 
+@pytest.mark.full
 def test_the_budget_is_one_for_all_scenarios_of_a_run(judged: JudgedProject) -> None:
     """[E10] Two scenarios of ten samples, 3 USD a call, 40 to spend."""
     for name in ("one", "two"):

@@ -149,6 +149,7 @@ def test_a_score_out_of_range_is_an_error(judged: JudgedProject) -> None:
     assert judged.errors == {"s0": "5.0 is outside the range 0..1"}
 
 
+@pytest.mark.full
 def test_unscored_samples_are_limited_by_their_gate(judged: JudgedProject) -> None:
     """[A20] Of four samples one, 0.25, is without a score: allowed, or not."""
     for limit, outcome in ((0.25, "passed"), (0.2, "failed")):

@@ -60,6 +60,7 @@ UNUSABLE = {
 RATED = {"rubric": {"prompt": "By {context}, to {query}, rate: {answer}"}}
 
 
+@pytest.mark.full
 def test_a_reply_that_cannot_be_used_is_an_error_and_never_a_score(judged: JudgedProject) -> None:
     """[A20, B6] Always, at the first time only, and not at all; the threshold is the lowest."""
     judged.server.replies = {f"reply {at}": text for at, text in enumerate(UNUSABLE)}
@@ -121,6 +122,7 @@ def test_with_faults_that_clear_the_scores_are_those_of_a_run_without(
     assert faulty.ret == clean.ret
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", ["hang", "stall"])
 def test_a_failure_ends_a_run_whose_other_calls_hang(judged: JudgedProject, fault: str) -> None:
     """[E8] ``-x``: nobody waits for the time that the others have left."""

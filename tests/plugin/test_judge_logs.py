@@ -100,6 +100,7 @@ def test_a_record_is_in_the_report_of_its_sample_and_in_no_other(judged: JudgedP
         assert found[name].count(of_user) == 1
 
 
+@pytest.mark.full
 def test_the_level_of_the_log_holds_for_judges_as_well(judged: JudgedProject) -> None:
     """[E8] With the ini value ``log_level``; else Python's own, which is WARNING."""
     judged.with_conftest(NOISY)
@@ -137,6 +138,7 @@ def test_the_log_file_and_the_live_log_have_every_record_once(
         assert shown.index("live log setup") < shown.index("s0 begins") < shown.index("s1 begins")
 
 
+@pytest.mark.full
 def test_only_the_last_records_of_a_sample_are_kept(judged: JudgedProject) -> None:
     """[E8] 200 of them: the second sample logs 302 times while the first one is still judged."""
     busy = NOISY.replace("await asyncio.sleep(0.02)", "await last(sample)")

@@ -32,6 +32,7 @@ def _asked(judged: JudgedProject) -> list[tuple[str, str, float]]:
     ]
 
 
+@pytest.mark.full
 def test_a_profile_judges_and_an_option_names_another(judged: JudgedProject) -> None:
     """[A16] ``judge: NAME`` and ``--rag-judge-model NAME``."""
     judged.scenario(["0.5"], judge="slow", models=_profiles(judged))
@@ -70,6 +71,7 @@ def test_the_option_may_name_a_model(judged: JudgedProject) -> None:
     assert "# overridden: judge.model" in snapshot
 
 
+@pytest.mark.full
 def test_the_environment_names_the_model_too(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +104,7 @@ def test_profiles_are_not_in_the_snapshot_but_what_was_used_is(judged: JudgedPro
     assert "fast-1" not in snapshot
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("value", ["0", "many", "-3"])
 def test_a_concurrency_that_cannot_be_is_refused(judged: JudgedProject, value: str) -> None:
     """[E8] On the command line, before anything is asked."""
@@ -130,6 +133,7 @@ dataset: [{id: s0, answer: "0.5", question: q}]
 """
 
 
+@pytest.mark.full
 def test_a_judged_metric_without_a_judge_is_refused_with_its_line(judged: JudgedProject) -> None:
     """[E12] Both metrics, in one go, without a traceback."""
     (judged.path / "qa.rageval.yaml").write_text(NO_JUDGE)
@@ -145,6 +149,7 @@ def test_a_judged_metric_without_a_judge_is_refused_with_its_line(judged: Judged
     assert judged.project.wrote_nothing
 
 
+@pytest.mark.full
 def test_the_option_may_name_the_judge_of_a_scenario_without_one(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +172,7 @@ dataset: [{id: s0, answer: "0.5"}]
 """
 
 
+@pytest.mark.full
 def test_unknown_keys_of_a_judge_are_refused_with_the_nearest(judged: JudgedProject) -> None:
     """[E12] Each with its line; keys that begin with x- are the user's own."""
     (judged.path / "qa.rageval.yaml").write_text(TYPOS)

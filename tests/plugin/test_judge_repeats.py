@@ -96,6 +96,7 @@ def test_metrics_that_ask_nobody_are_scored_once(judged: JudgedProject) -> None:
     assert "em" not in sample["details"]
 
 
+@pytest.mark.full
 def test_more_repeats_ask_only_for_the_new_ones(judged: JudgedProject) -> None:
     """[C6, E9] Each repeat has its own place in the cache."""
     judged.scenario(["0.9"], judge={"repeats": 2})

@@ -160,6 +160,7 @@ METRIC_REGISTRY.add(
     assert _leaks(keyed, result) == []
 
 
+@pytest.mark.full
 def test_a_mistake_in_a_scenario_shows_no_secret(keyed: JudgedProject) -> None:
     """[E10, E12] tests/unit/engine/planning/test_bind_models.py has more of them."""
     url = f"http://user:{TOKEN}@127.0.0.1/v1"
@@ -170,6 +171,7 @@ def test_a_mistake_in_a_scenario_shows_no_secret(keyed: JudgedProject) -> None:
     assert _leaks(keyed, result) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "option",
     [

@@ -80,6 +80,7 @@ def pytest_runtest_call(item):
 """
 
 
+@pytest.mark.full
 def test_ctrl_c_in_a_case_writes_the_files_and_asks_no_more(judged: JudgedProject) -> None:
     """[E8] In the third of 60 samples: the two before are on record, with what they cost."""
     judged.server.options.latency_s = 0.01

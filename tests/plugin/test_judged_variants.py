@@ -65,6 +65,7 @@ def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> No
     assert not list(judged.temporary.iterdir())
 
 
+@pytest.mark.full
 def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedProject) -> None:
     """Its samples have no score: errors, no letters, and ``best`` fails with its name."""
     dead = [f"500|{answer}" for answer in ONE]

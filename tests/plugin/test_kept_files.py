@@ -69,6 +69,7 @@ def test_a_scenario_is_compared_with_the_baseline_that_0_1_0_saved(kept: Project
     assert now["comparison"]["metrics"]["f1"]["n"] == 16
 
 
+@pytest.mark.full
 def test_trec_files_give_the_figures_that_0_1_0_gave(kept: Project) -> None:
     before, now = run_of(kept, "trec")
     assert list(differences(before, now)) == []
@@ -117,6 +118,7 @@ def test_saved_runs_of_0_1_0_are_compared_without_pytest(kept: Project) -> None:
     )
 
 
+@pytest.mark.full
 def test_the_history_of_0_1_0_goes_on(kept: Project) -> None:
     """Its database had six runs of three scenarios; the run of today is the seventh."""
     run_of(kept, "trec")

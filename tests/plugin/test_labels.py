@@ -111,6 +111,7 @@ def test_labels_on_the_command_line_are_added(project: Any) -> None:
     assert project.results()["agreement"]["em"]["n"] == 20
 
 
+@pytest.mark.full
 def test_a_bad_label_ends_the_run_before_anything_is_scored(project: Any) -> None:
     """F5: with every line."""
     project.scenario(SCENARIO.replace("      no_regression", "      # no_regression"))
@@ -141,6 +142,7 @@ ONE_CLASS = """
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
 def test_labels_of_one_class_in_groups_fail_the_gates_and_are_on_record(
     project: Any, workers: tuple[str, ...]

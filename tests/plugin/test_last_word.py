@@ -67,6 +67,7 @@ WAYS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_hook_after_the_verdict_does_not_make_a_red_run_green(
     project: Project, run: Run, way: str
@@ -78,6 +79,7 @@ def test_a_hook_after_the_verdict_does_not_make_a_red_run_green(
     assert project.gates() == {"em.mean": "failed", "unscored": "passed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", ["finish", "finish, before all", "status", "summary"])
 def test_a_green_run_ends_as_the_hook_says(project: Project, way: str) -> None:
     """V2: only what is red is kept; another status than 0 is the hook's own affair."""
@@ -146,6 +148,7 @@ def test_a_hook_that_exits_python_leaves_the_status_red(project: Project) -> Non
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_a_red_shard_stays_red(project: Project) -> None:
     """V2: and its file is there; so does the merge."""
     project.scenario(RED.replace("gates", "thresholds: {em: 0.5}\n    gates"))

@@ -50,6 +50,7 @@ def test_minus_one_means_all(project: Project) -> None:
     assert project.results()["counts"]["samples"] == 4
 
 
+@pytest.mark.full
 def test_zero_is_refused(project: Project) -> None:
     """[A22, E12] It would run nothing and be green."""
     project.scenario(FOUR.replace("LIMIT", "0"))

@@ -45,6 +45,7 @@ def _files(project: Project) -> None:
     project.scenario(SCENARIO)
 
 
+@pytest.mark.full
 def test_terminal_files_and_summary_of_github_say_it(
     project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +85,7 @@ def test_with_workers_and_in_shards_it_is_the_same(project: Project, workers: Ru
     assert results == {name: spread[name] for name in results}
 
 
+@pytest.mark.full
 def test_all_of_the_data_are_counted_whichever_rows_run(project: Project, run: Run) -> None:
     """Rows left out have no score; those beyond a limit are none of the data."""
     run("--rag-where=made_by=model").stdout.fnmatch_lines(
@@ -92,6 +94,7 @@ def test_all_of_the_data_are_counted_whichever_rows_run(project: Project, run: R
     run("--rag-limit=1").stdout.fnmatch_lines(["1 made question, 0 reviewed by a person; *"])
 
 
+@pytest.mark.full
 def test_each_variant_says_it_and_so_does_what_compares_them(project: Project, run: Run) -> None:
     project.scenario(SCENARIO + "    variants: {one: {}, two: {top_k: 3}}\n")
     lines = run().outlines

@@ -178,12 +178,14 @@ def test_a_run_says_that_a_list_is_of_other_texts(nuggets: Nuggets) -> None:
     result.stdout.fnmatch_lines([old])
 
 
+@pytest.mark.full
 def test_the_scenario_says_that_the_lists_are_not_read_yet(nuggets: Nuggets) -> None:
     nuggets.make()
     result = nuggets.project.pytest("rows.rageval.yaml")
     result.stdout.fnmatch_lines(["*column 'nuggets' is not read: write 'metrics: *nugget_recall*"])
 
 
+@pytest.mark.full
 def test_the_scenario_may_be_in_another_folder_than_the_data(nuggets: Nuggets) -> None:
     nuggets.project.file("data/own.jsonl", json.dumps(ROWS[0]) + "\n")
     named = ["--rag-init=evals", "--rag-from=data/own.jsonl", "--rag-nuggets"]
@@ -195,6 +197,7 @@ def test_the_scenario_may_be_in_another_folder_than_the_data(nuggets: Nuggets) -
     result.stdout.fnmatch_lines(["*write in own_target.py how your system is asked*"])
 
 
+@pytest.mark.full
 def test_only_rows_that_lack_a_list_are_asked_for(nuggets: Nuggets) -> None:
     nuggets.make()
     own = nuggets.rows()
@@ -232,6 +235,7 @@ def test_a_scenario_that_is_there_stays_and_the_line_for_it_is_said(nuggets: Nug
     result.stdout.no_fnmatch_line("*add nugget_recall*")
 
 
+@pytest.mark.full
 def test_what_people_say_of_rows_counts(nuggets: Nuggets) -> None:
     nuggets.project.file(
         "rows.rageval.yaml",
@@ -260,6 +264,7 @@ def test_what_people_say_of_rows_counts(nuggets: Nuggets) -> None:
     assert not any(one.get("invalid") for one in samples)
 
 
+@pytest.mark.full
 def test_what_is_dropped_and_lacks_a_list_is_said(nuggets: Nuggets) -> None:
     def nuggets_of(prompt: str) -> Any:
         listed = of_answers(prompt)
@@ -297,6 +302,7 @@ def test_a_judge_that_finds_everything_right_makes_no_list(nuggets: Nuggets) -> 
     result.stdout.fnmatch_lines(["NOT DONE: judge 'm' does not tell*"])
 
 
+@pytest.mark.full
 def test_a_call_that_fails_writes_nothing_and_the_same_command_goes_on(nuggets: Nuggets) -> None:
     more = ["--rag-concurrency=1", NO_CONTROLS]
     nuggets.server.then("ok", "500")  # one of the four calls
@@ -347,6 +353,7 @@ def test_a_run_that_is_cut_off_loses_no_reply(nuggets: Nuggets) -> None:
     assert all(row["nuggets"] for row in nuggets.rows())
 
 
+@pytest.mark.full
 def test_a_full_cache_gives_the_same_file_to_the_byte(nuggets: Nuggets) -> None:
     nuggets.make()
     path = nuggets.path / "rows-nuggets.jsonl"
@@ -383,6 +390,7 @@ def test_made_questions_get_lists_that_their_passages_support(nuggets: Nuggets) 
     assert "nugget_recall" not in re.sub(r"#.*", "", text)
 
 
+@pytest.mark.full
 def test_an_unanswerable_question_gets_no_list(nuggets: Nuggets) -> None:
     unanswerable = "--rag-set=questions.types={unanswerable: 1}"
     nuggets.questions(2, "--rag-nuggets", unanswerable)

@@ -243,6 +243,7 @@ def _same(prompt: str, said: Reply) -> Reply:
     return said | same if is_writing(prompt) else said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "shares", "reason", "detail"),
     [
@@ -312,6 +313,7 @@ def test_what_a_model_knows_without_the_passage_is_marked(documents: Documents) 
     result.stdout.fnmatch_lines(["  2 marked as common knowledge*"])
 
 
+@pytest.mark.full
 def test_a_judge_that_finds_everything_right_makes_no_test_set(documents: Documents) -> None:
     def agree(prompt: str, said: Reply) -> Reply:
         return (
@@ -331,6 +333,7 @@ def test_a_judge_that_finds_everything_right_makes_no_test_set(documents: Docume
     result.stdout.fnmatch_lines(["WARNING: judge 'm' does not tell*"])
 
 
+@pytest.mark.full
 def test_a_call_that_fails_writes_nothing_and_the_same_command_goes_on(
     documents: Documents,
 ) -> None:
@@ -356,6 +359,7 @@ def _answered(documents: Documents, before: int) -> set[str]:
     return {json.loads(line)["key"]["messages"][0][1] for line in lines}
 
 
+@pytest.mark.full
 def test_a_budget_stops_and_keeps_what_is_paid(documents: Documents) -> None:
     price = "--rag-set=judge.price.input=1"
     result = documents.make(10, price, "--rag-budget=0.001", "--rag-set=judge.controls=off")
@@ -397,6 +401,7 @@ def test_another_model_may_write(documents: Documents) -> None:
     assert models == {("w", True), ("m", False)}
 
 
+@pytest.mark.full
 def test_rows_of_people_stay_as_they_are(documents: Documents) -> None:
     own = '{"id": "mine", "question": "Is the shop open on Sundays?", "references": ["No."]}'
     documents.project.file("questions.jsonl", own)

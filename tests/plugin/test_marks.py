@@ -21,6 +21,7 @@ def _row(name: str, answer: str = "Paris", **more: Any) -> dict[str, Any]:
     return {"id": name, "answer": answer, "references": ["Paris"], **more}
 
 
+@pytest.mark.full
 def test_m_selects_by_tag(project: Project, run: Run) -> None:
     """[E7] ``fast`` but not ``flaky``: first only, although nobody registered the tags.
 

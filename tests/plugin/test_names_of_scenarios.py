@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 SCENARIO = "name: {}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "xdist"]
 )

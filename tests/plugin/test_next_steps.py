@@ -91,6 +91,7 @@ def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
     assert last_lines(plain("my bot.yaml", "test_other.py")) == []
 
 
+@pytest.mark.full
 def test_a_green_run_ends_as_before(scenario: Project, plain: Run) -> None:
     """[E22] A test beside the scenario that fails is no failure of the scenario."""
     scenario.rows([{"id": "a", "answer": "x", "references": ["x"]}])

@@ -59,6 +59,7 @@ def test_cases_are_selected_as_any_tests(three: Project, args: tuple[str, ...]) 
     three.pytest(*args).assert_outcomes(passed=2, deselected=int(args[0].startswith("-")))
 
 
+@pytest.mark.full
 def test_lf_runs_what_failed(three: Project, run: Run) -> None:
     """[A2, E1] ``beta`` failed; with a better answer it passes, and then all three run again.
 
@@ -72,6 +73,7 @@ def test_lf_runs_what_failed(three: Project, run: Run) -> None:
     three.pytest("--lf").assert_outcomes(passed=3)
 
 
+@pytest.mark.full
 def test_lf_comes_back_after_a_failed_gate(project: Project) -> None:
     """[A2, E3] A gate is no item: with only a gate failed before, ``--lf`` runs everything."""
     project.scenario(SCENARIO.replace("thresholds: {em: 1.0}", "gates: {em: 0.9}"))

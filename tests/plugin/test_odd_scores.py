@@ -102,6 +102,7 @@ def _without_run(text: str) -> str:
     return "".join(line for line in text.splitlines(True) if not line.startswith('"run": '))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_odd_answers_of_a_metric_are_written_as_json(odd: Project, kind: str) -> None:
     """[A20, E2] The case is judged or an ERROR, results.json is JSON without NaN."""
@@ -114,6 +115,7 @@ def test_odd_answers_of_a_metric_are_written_as_json(odd: Project, kind: str) ->
     assert outcomes["odd"] in ("passed", "error")
 
 
+@pytest.mark.full
 def test_odd_answers_reach_the_controller(odd: Project, run: Run) -> None:
     """[A20, E2] All of them at once, with the same bytes as in one process."""
     odd.rows([{"id": kind, "answer": kind} for kind in KINDS])
@@ -125,6 +127,7 @@ def test_odd_answers_reach_the_controller(odd: Project, run: Run) -> None:
     assert _without_run(plain) == _without_run(distributed)
 
 
+@pytest.mark.full
 def test_odd_reasons_and_names_reach_the_controller(project: Project, run: Run) -> None:
     """[E2] Lone surrogates in reasons, tags and documents, and a gate that quotes one."""
     odd_text = "odd \ud800 text"

@@ -68,6 +68,7 @@ def test_an_override_that_cannot_be_read_is_wrong_use(
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 def test_an_override_that_the_scenario_cannot_use_is_a_collection_error(project: Project) -> None:
     """[A14, E12] As a mistake of the scenario would be, with the option for its place."""
     project.scenario(BASE)

@@ -72,6 +72,7 @@ def test_the_figures_so_far_are_shown(project: Project) -> None:
     )
 
 
+@pytest.mark.full
 def test_lf_skips_the_gates(project: Project, run: Run) -> None:
     """[E4] Only beta ran, and failed again."""
     project.pytest().assert_outcomes(passed=3 + 3, failed=1)
@@ -169,6 +170,7 @@ def test_skipped_rows_make_no_run_partial(project: Project) -> None:
     assert project.results()["metrics"]["em"]["mean"] == 1.0
 
 
+@pytest.mark.full
 def test_a_selection_of_another_scenario_leaves_this_one_alone(project: Project) -> None:
     """[E4] One scenario complete and decided, of the other one sample."""
     project.scenario(FOUR.replace("name: qa", "name: other").replace("Rome", "Paris"), "other")

@@ -99,6 +99,7 @@ def test_a_tolerated_case_is_left_to_pass_rate(project: Project, plain: Run, nam
     plain().assert_outcomes(passed=4, xfailed=1)
 
 
+@pytest.mark.full
 def test_a_script_and_a_test_get_the_same_verdict(project: Project, plain: Run, name: str) -> None:
     """[F7]"""
     scenario(project, name)

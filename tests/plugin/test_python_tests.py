@@ -690,6 +690,7 @@ def test_the_name_of_a_variant_is_no_override(bot: Project) -> None:
     assert "name: qa[gpt]\n" in snapshot.read_text("utf-8")
 
 
+@pytest.mark.full
 def test_each_variant_is_compared_with_its_own_saved_run(bot: Project, run: Run) -> None:
     """[E15] Nothing is saved under the scenario's own name, and nothing is looked for there."""
     python_file(bot, VARIANTS)
@@ -701,6 +702,7 @@ def test_each_variant_is_compared_with_its_own_saved_run(bot: Project, run: Run)
         assert bot.results(name)["comparison"]["metrics"]["em"]["diff"] == pytest.approx(-1 / 3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "head",
     [

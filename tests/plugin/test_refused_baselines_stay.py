@@ -125,6 +125,7 @@ def test_a_damaged_baseline_stays(saved: Project, content: str) -> None:
     assert mean(saved) == 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["kept/main.json", "./kept/main.json"])
 def test_a_baseline_that_is_a_path_stays(project: Project, name: str) -> None:
     project.scenario(GATED.replace("compare: main", "compare: kept/main.json"))
@@ -134,6 +135,7 @@ def test_a_baseline_that_is_a_path_stays(project: Project, name: str) -> None:
     not_saved(project, project.pytest(f"--rag-save={name}"), "kept/main.json")
 
 
+@pytest.mark.full
 def test_the_run_of_another_scenario_stays(saved: Project) -> None:
     """Compared with and written to one path: nothing in it is of this scenario."""
     kept = saved.path / "kept.json"

@@ -72,6 +72,7 @@ def reporting(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_a_report_on_request_is_written_only_then(reporting: Project, run: Run) -> None:
     run()
     assert not list(reporting.path.glob("**/postcard.txt"))

@@ -29,6 +29,7 @@ ROWS = [
 ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_a_run_with_a_row_of_every_kind(project: Project, run: Run) -> None:
     """[A6, A8, A12] Five rows, one of each outcome; three have a score: em 1, 0, 0.
 

@@ -44,6 +44,7 @@ def test_a_group_with_one_row_that_lacks_its_score_is_not(project: Project) -> N
     result.stdout.fnmatch_lines(["*trap: no sample has a recall@5*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lost", [0, 1])
 def test_they_are_no_pairs_that_a_comparison_lacks(project: Project, lost: int) -> None:
     """Two of eight are more than the tenth that ``min_pairs`` allows; a lost one is, of six."""
@@ -58,6 +59,7 @@ def test_they_are_no_pairs_that_a_comparison_lacks(project: Project, lost: int) 
         result.stdout.fnmatch_lines(["*min_pairs: 0.9 asks for *"])
 
 
+@pytest.mark.full
 def test_nothing_is_offered_where_the_rows_without_an_answer_are_skipped(project: Project) -> None:
     """A system that only searches."""
     project.rows([{name: row[name] for name in row if name != "answer"} for row in ROWS])

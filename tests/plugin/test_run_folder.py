@@ -87,6 +87,7 @@ def test_metadata_describes_the_run(project: Project) -> None:
     assert project.table("invalid.csv") == []
 
 
+@pytest.mark.full
 def test_the_snapshot_runs_as_the_scenario_did(project: Project) -> None:
     """[A12] Inline rows and defaults included; run again, it gives the same figures."""
     project.scenario(ONE)
@@ -153,6 +154,7 @@ def test_save_path_gets_the_lists_and_averages(project: Project) -> None:
     }
 
 
+@pytest.mark.full
 def test_later_runs_clean_up_and_say_where_latest_is_a_folder(project: Project) -> None:
     """[R9] The run is written; it was "not written" before."""
     project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\n")

@@ -102,6 +102,7 @@ def test_the_order_of_scoring_does_not_matter(
     assert (forwards / "scores.csv").read_bytes() == (backwards / "scores.csv").read_bytes()
 
 
+@pytest.mark.full
 def test_the_files_show_that_something_was_at_stake(busy: Project) -> None:
     """[E2] Of 40: a row skipped, one invalid and skipped, one unscored metric, both verdicts."""
     busy.pytest()

@@ -249,6 +249,7 @@ def test_a_merge_keeps_the_rows_of_the_scenario(recorded: Project) -> None:
     assert (recorded.path / "qa.jsonl").read_bytes() == before
 
 
+@pytest.mark.full
 def test_one_file_is_for_one_scenario(online: Project) -> None:
     text = (online.path / "qa.rageval.yaml").read_text("utf-8")
     online.file("rb.rageval.yaml", text.replace('"qa"', '"rb"'))
@@ -273,6 +274,7 @@ def test_a_file_that_cannot_be_is_wrong_use(online: Project, name: str) -> None:
     result.stderr.fnmatch_lines(["*--rag-save-answers*expected a file ending in .jsonl, .json, *"])
 
 
+@pytest.mark.full
 def test_a_file_that_cannot_be_written_is_said(online: Project) -> None:
     online.file("taken", "")
     result = online.pytest("--rag-save-answers=taken/answers.jsonl")
@@ -316,6 +318,7 @@ def test_the_answer_of_the_data_is_not_saved_for_one_that_did_not_come(
     assert {name for name in saved if saved[name] in old.values()} == set()
 
 
+@pytest.mark.full
 def test_results_do_not_depend_on_it(online: Project) -> None:
     """[E2] The rows travel with the results, and are in no other file."""
     online.pytest()

@@ -34,6 +34,7 @@ def mean(project: Project, name: str = "main") -> float:
     return found
 
 
+@pytest.mark.full
 def test_a_red_run_does_not_replace_the_baseline_that_it_failed_against(
     saved: Project, run: Run
 ) -> None:
@@ -47,6 +48,7 @@ def test_a_red_run_does_not_replace_the_baseline_that_it_failed_against(
     )
 
 
+@pytest.mark.full
 def test_a_red_run_can_be_saved_on_purpose(saved: Project) -> None:
     """[G4] Under any name but that of a run that it was compared with."""
     saved.rows(WRONG)
@@ -111,6 +113,7 @@ def test_the_first_baseline_needs_what_its_gates_will_be_about(project: Project)
     assert project.outcomes() == {"a": "error"}
 
 
+@pytest.mark.full
 def test_a_green_run_is_saved_by_the_same_option(saved: Project) -> None:
     """[G4] --rag-save-failed stands in place of --rag-save."""
     assert saved.pytest("--rag-save-failed=wip").ret == pytest.ExitCode.OK
@@ -118,6 +121,7 @@ def test_a_green_run_is_saved_by_the_same_option(saved: Project) -> None:
     assert saved.pytest("--rag-save=a", "--rag-save-failed=b").ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", [["-k", "s1"], ["--rag-limit=3"]], ids=["-k", "--rag-limit"])
 def test_a_part_of_the_samples_is_no_baseline_and_the_run_is_red(
     saved: Project, how: list[str]
@@ -137,6 +141,7 @@ def test_a_run_that_cannot_be_saved_is_red(saved: Project, run: Run) -> None:
     result.stdout.fnmatch_lines(["baseline taken/main.json NOT saved: taken/main.json: *"])
 
 
+@pytest.mark.full
 def test_two_scenarios_cannot_be_saved_to_one_file(saved: Project) -> None:
     """[G11] The second one is not saved, and that is a failure."""
     saved.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
@@ -145,6 +150,7 @@ def test_two_scenarios_cannot_be_saved_to_one_file(saved: Project) -> None:
     result.stdout.fnmatch_lines(["baseline both.json NOT saved: both.json holds the run of *"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "text",
     ["print('mine')\n", "", '{"schema": 1}', '{"schema": "x", "scenario": {}, "samples": []}'],

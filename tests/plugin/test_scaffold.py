@@ -26,6 +26,7 @@ def test_what_it_wrote_is_green(project: Project, run: Run) -> None:
     assert project.results("quickstart", base)["counts"]["passed"] == 3
 
 
+@pytest.mark.full
 def test_what_is_there_is_wrong_use(project: Project) -> None:
     """[E14, E12] Exit status 4, naming the file."""
     project.file("quickstart.jsonl", "mine")

@@ -50,6 +50,7 @@ def test_it_comes_before_testpaths(project: Project) -> None:
     project.pytest("--rag-scenario=qa.rageval.yaml").assert_outcomes(passed=2)
 
 
+@pytest.mark.full
 def test_samples_are_chosen_by_their_ids(project: Project) -> None:
     """[A1, A2] ``FILE::ID`` with the ids of the data; all of them are a complete run."""
     ids = ["two words", "x[1]", "双源::CT"]
@@ -134,6 +135,7 @@ def _three(project: Project) -> None:
         project.file(name, "\n".join(line[4:] for line in text.splitlines()))
 
 
+@pytest.mark.full
 def test_a_pattern_names_all_files_that_match(project: Project, run: Run) -> None:
     """[U3] ``**`` is any depth: a and b, two cases each; c.yml does not match. An id is of each."""
     _three(project)

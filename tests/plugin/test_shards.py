@@ -280,6 +280,7 @@ def test_selection_comes_before_the_parts(ten: Project) -> None:
     assert merge(ten, strict).ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_what_a_wrapper_leaves_out_is_in_no_part(ten: Project) -> None:
     """Whoever selects after all others, as pytest's --lf does, still selects before the parts."""
     ten.conftest(
@@ -391,6 +392,7 @@ class TestBesideTheCases:
 
 
 class TestHooks:
+    @pytest.mark.full
     def test_those_beside_the_scenario_are_loaded(self, project: Project) -> None:
         project.file("deep/qa.rageval.yaml", PLAIN.replace("\n    ", "\n"))
         project.rows([{"id": "a", "answer": "x", "references": ["x"]}], "deep/qa.jsonl")
@@ -404,6 +406,7 @@ class TestHooks:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         assert project.gates()["mine"] == "failed"
 
+    @pytest.mark.full
     @pytest.mark.parametrize("hook", ["pytest_rageval_gates", "pytest_rageval_sample_scored"])
     def test_a_plugin_that_the_merge_lacks_is_red(self, ten: Project, hook: str) -> None:
         ten.file("watching.py", f"def {hook}():\n    return []\n")
@@ -425,6 +428,7 @@ def test_no_secret_is_in_a_shard(ten: Project) -> None:
     assert "sesame" not in path.read_text("ascii")
 
 
+@pytest.mark.full
 def test_github_gets_one_summary(ten: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the merge; a shard's part of the figures says nothing."""
     summary = ten.path / "summary.md"
@@ -447,6 +451,7 @@ def test_the_environment_names_the_part(ten: Project, monkeypatch: pytest.Monkey
 class TestIncomplete:
     """A shard that is missing, or did not end, never lets the merge be green."""
 
+    @pytest.mark.full
     def test_one_is_missing(self, ten: Project) -> None:
         found = merge(ten, run_shards(ten, ["1/3", "3/3"]))
         assert found.ret == pytest.ExitCode.TESTS_FAILED
@@ -460,6 +465,7 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 2/2 is missing*"])
 
+    @pytest.mark.full
     def test_one_is_cut_off(self, ten: Project) -> None:
         parts = run_shards(ten, ["1/2", "2/2"])
         (path,) = shard_files(parts[1])
@@ -468,6 +474,7 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines([f"*shard 2/2 is cut off ({path})*"])
 
+    @pytest.mark.full
     def test_one_stopped_at_its_first_failure(self, ten: Project) -> None:
         ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
         ten.rows([{"id": f"q{at}", "answer": "y", "references": ["x"]} for at in range(10)])
@@ -508,6 +515,7 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 2/2 is unfinished*not run: *q3*"])
 
+    @pytest.mark.full
     def test_the_newest_of_one_part_counts_even_if_it_is_unfinished(self, ten: Project) -> None:
         """An older whole one may be of another state of the system under test."""
         ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
@@ -540,6 +548,7 @@ def test_a_scenario_of_which_nothing_was_selected_stays_undecided(ten: Project) 
     assert ten.pytest("--rag-shard=1/2", "-k", "nothing").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.full
 def test_a_session_that_went_wrong_is_red_in_the_merge(ten: Project) -> None:
     """Even if all cases ran: a plugin that crashes ends a whole run with another status, too."""
     ten.conftest(
@@ -565,6 +574,7 @@ def test_shards_of_which_none_is_whole_are_red(ten: Project) -> None:
         assert merge(ten, parts, *args).ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_a_merge_that_a_plugin_ends_is_not_green(ten: Project) -> None:
     """Though the plugin says 0: nothing was judged."""
     parts = run_shards(ten, ["1/1"])

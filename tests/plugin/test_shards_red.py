@@ -32,6 +32,7 @@ def four(project: Project) -> Project:
 class TestFailuresBesideTheOutcome:
     """A case that passed, or was skipped, may have failed on its way."""
 
+    @pytest.mark.full
     def test_an_earlier_attempt(self, four: Project) -> None:
         """Of a plugin that reports both."""
         four.scenario(
@@ -169,12 +170,14 @@ class TestFunctionsWithOtherParameters:
 class TestOtherCases:
     """As many cases, and others: some would run twice, and some never."""
 
+    @pytest.mark.full
     def test_another_selection_is_refused(self, four: Project) -> None:
         one = run_shards(four, ["1/2"], "-k", "q0 or q1")
         found = merge(four, [*one, *run_shards(four, ["2/2"], "-k", "q2 or q3")])
         assert found.ret == pytest.ExitCode.USAGE_ERROR
         found.stderr.fnmatch_lines(["*another selection of cases*"])
 
+    @pytest.mark.full
     def test_a_hook_that_draws_is_refused(self, four: Project) -> None:
         four.conftest(
             """

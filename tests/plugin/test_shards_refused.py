@@ -121,6 +121,7 @@ def test_another_command_beside_the_merge(four: Project, option: str) -> None:
     assert four.wrote_nothing
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "place",
     [
@@ -188,6 +189,7 @@ def test_another_scenario(four: Project) -> None:
     refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "another scenario, or other options")
 
 
+@pytest.mark.full
 def test_another_commit_unless_it_is_allowed(
     four: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +209,7 @@ def test_a_shard_of_an_earlier_run_of_ci(four: Project, monkeypatch: pytest.Monk
     refused(merge(four, [*old, *run_shards(four, ["2/2"])]), "of CI run 2", "of 1.")
 
 
+@pytest.mark.full
 def test_a_scenario_whose_shards_were_left_behind(four: Project) -> None:
     four.scenario(PLAIN.replace("name: qa", "name: other"), "other")
     (folder,) = run_shards(four, ["1/1"])
@@ -217,6 +220,7 @@ def test_a_scenario_whose_shards_were_left_behind(four: Project) -> None:
     assert four.pytest(f"--rag-merge={folder}").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_a_scenario_that_is_gone_is_merged_from_its_shards(four: Project) -> None:
     parts = run_shards(four, ["1/2", "2/2"])
     (four.path / "qa.rageval.yaml").unlink()
@@ -233,6 +237,7 @@ def test_folders_after_a_blank_that_move_the_rootdir(four: Project) -> None:
     assert merge(four, [elsewhere]).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_workers_are_not_started_for_a_merge(four: Project) -> None:
     found = merge(four, run_shards(four, ["1/2", "2/2"]), "-n", "2", "-x")
     assert found.ret == pytest.ExitCode.OK

@@ -38,6 +38,7 @@ def _shards(project: Project) -> None:
     project.scenario(SCENARIO)
 
 
+@pytest.mark.full
 def test_what_is_as_it_was_is_not_mentioned(project: Project) -> None:
     """V7: nor are options of the shards, gates of the merge, comments and order."""
     options = (
@@ -50,6 +51,7 @@ def test_what_is_as_it_was_is_not_mentioned(project: Project) -> None:
     assert said(project, "--rag-gate=pass_rate=0.1") == []
 
 
+@pytest.mark.full
 def test_other_data_are_named(project: Project) -> None:
     """V7: the answers were right when the shards ran."""
     run_shards(project, ["1/2", "2/2"])
@@ -60,6 +62,7 @@ def test_other_data_are_named(project: Project) -> None:
     ]
 
 
+@pytest.mark.full
 def test_other_keys_are_named(project: Project) -> None:
     """V7: a gate that is tighter, a weight and a key map; each once."""
     run_shards(project, ["1/2", "2/2"])

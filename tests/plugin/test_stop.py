@@ -58,6 +58,7 @@ def test_nothing_is_asked_once_the_gates_are_decided(stopping: JudgedProject) ->
     assert len(stopping.asked) <= 8
 
 
+@pytest.mark.full
 def test_a_run_that_stopped_is_no_baseline(stopping: JudgedProject) -> None:
     scenario(stopping)
     result = stopping.pytest("--rag-save=main")
@@ -120,6 +121,7 @@ def test_a_part_of_the_samples_decides_nothing(stopping: JudgedProject) -> None:
     assert set(stopping.project.gates().values()) == {"skipped"}
 
 
+@pytest.mark.full
 def test_an_error_is_followed_by_all_others(stopping: JudgedProject) -> None:
     """The run is red anyway; to be run again, a sample must have been run."""
     scenario(stopping, ["400|0.9", *GOOD[:9]], gates={"graded": 0.1})

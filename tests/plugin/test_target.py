@@ -122,6 +122,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("function", ["answer", "aanswer"])
 def test_a_fault_is_the_error_of_its_sample_alone(
     project: Project, scenario: Scenario, run: Run, function: str
@@ -292,6 +293,7 @@ def test_an_interrupt_ends_the_asking(project: Project, scenario: Scenario, app:
     assert project.results()["complete"] is False
 
 
+@pytest.mark.full
 def test_concurrency_of_target_and_judge_are_set_apart(
     project: Project, scenario: Scenario, app: FakeApp
 ) -> None:
@@ -437,6 +439,7 @@ def test_replay_asks_nobody(project: Project, scenario: Scenario, run: Run, app:
     )
 
 
+@pytest.mark.full
 def test_replay_leaves_a_service_alone_that_keeps_no_answers(
     project: Project, scenario: Scenario, app: FakeApp
 ) -> None:
@@ -478,6 +481,7 @@ SERVER = """
 """
 
 
+@pytest.mark.full
 def test_a_fixture_starts_the_server(project: Project, scenario: Scenario, run: Run) -> None:
     """[E6] Its value is the URL; each worker has its own."""
     project.conftest(SERVER)
@@ -559,6 +563,7 @@ def test_a_budget_is_for_the_model_under_test_too(
     assert "the budget of 1 USD" in errors(project)["q0"]
 
 
+@pytest.mark.full
 def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
     project: Project, scenario: Scenario, model: FakeOpenAI
 ) -> None:

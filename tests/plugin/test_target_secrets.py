@@ -138,6 +138,7 @@ def test_the_snapshot_shows_places_only(
     assert leaks(project, result) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -166,6 +167,7 @@ def test_a_mistake_in_a_scenario_shows_no_secret(
     assert leaks(project, result) == []
 
 
+@pytest.mark.full
 def test_a_url_alone_that_is_none_shows_no_password(
     project: Project, scenario: Callable[..., Path]
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_url_alone_that_is_none_shows_no_password(
     assert leaks(project, result) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "option",
     [

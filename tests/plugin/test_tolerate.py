@@ -55,6 +55,7 @@ def test_what_cannot_be_scored_is_not_tolerated(project: Project) -> None:
     result.assert_outcomes(passed=3 + 1, errors=1, failed=1)
 
 
+@pytest.mark.full
 def test_without_its_gate_nobody_would_decide(project: Project) -> None:
     """[A10, E12] Refused at collection."""
     project.scenario(THREE.replace("    gates: {pass_rate: RATE}\n", ""))

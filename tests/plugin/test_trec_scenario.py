@@ -113,6 +113,7 @@ def test_workers_give_the_same_results_json(project: Project, run: Run) -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("query", ["支持::一", "q[1]", "a/b", "2024-127266", "-k", "gate:map"])
 def test_any_query_id_is_a_case_that_can_be_selected(project: Project, query: str) -> None:
     """[A2, D5] By the node id that pytest prints."""
@@ -170,6 +171,7 @@ def test_queries_without_results_may_be_errors(trec: Project, plain: Run) -> Non
     assert [row["sample_id"] for row in trec.table("invalid.csv")] == ["q2", "q3"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("files", "message"),
     [

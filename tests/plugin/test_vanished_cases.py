@@ -39,6 +39,7 @@ def _three(project: Project) -> None:
     project.scenario(THREE)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("args", [(), ("--rag-no-fast",)], ids=["fast", "no fast"])
 @pytest.mark.parametrize("conftest", [PROTOCOL, FIRST, LOOP, UNREPORTED])
 def test_a_scenario_whose_cases_all_vanish_is_red(
@@ -119,6 +120,7 @@ def test_no_baseline_is_saved_of_cases_that_vanish(project: Project) -> None:
     assert not list(project.path.rglob("baselines/main.json"))
 
 
+@pytest.mark.full
 def test_shards_of_cases_that_vanish_merge_red(project: Project) -> None:
     """V3: a shard has no cases, so it is unfinished."""
     project.conftest(PROTOCOL)
@@ -171,6 +173,7 @@ def test_what_runs_nothing_on_purpose_is_not_judged(
     assert project.wrote_nothing
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("conftest", "args", "status"),
     [

@@ -54,6 +54,7 @@ def ranking(project: Project, name: str = "qa") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 def test_each_variant_has_cases_runs_and_gates_of_its_own(three: Project, run: Run) -> None:
     """Node ids ``FILE::variant::id``; the gates of a variant may differ from the scenario's."""
     three.scenario(SCENARIO)
@@ -78,6 +79,7 @@ def test_each_variant_has_cases_runs_and_gates_of_its_own(three: Project, run: R
     assert (three.path / ".rageval/qa/dense/latest/results.json").is_file()
 
 
+@pytest.mark.full
 def test_variants_are_ranked_with_letters(three: Project, run: Run) -> None:
     """The best first; twins share a letter. The means are over all 20 samples."""
     three.scenario(SCENARIO)
@@ -99,6 +101,7 @@ def test_variants_are_ranked_with_letters(three: Project, run: Run) -> None:
     assert "gate best" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_the_gate_passes_where_nothing_is_better(three: Project, run: Run) -> None:
     """It is reported with the node id of the file, and counted like any gate."""
     three.scenario(BEST)
@@ -109,6 +112,7 @@ def test_the_gate_passes_where_nothing_is_better(three: Project, run: Run) -> No
     assert ranking(three)["gate"]["outcome"] == "passed"
 
 
+@pytest.mark.full
 def test_the_gate_fails_where_a_variant_is_better(three: Project, run: Run) -> None:
     """It says which one is better and by how much; the variants' own gates stand."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
@@ -142,6 +146,7 @@ def test_a_part_of_the_variants_leaves_the_gate_undecided(
     assert plain(*args, "--rag-strict").ret == strict_ret
 
 
+@pytest.mark.full
 def test_one_sample_of_one_variant_runs(three: Project, plain: Run) -> None:
     """By node id, and by ``--rag-scenario``; the gates are undecided."""
     three.scenario(BEST)
@@ -179,6 +184,7 @@ def test_an_unknown_variant_is_refused(three: Project, plain: Run) -> None:
     result.stdout.fnmatch_lines(["*this scenario has no variants*"])
 
 
+@pytest.mark.full
 def test_all_problems_of_all_variants_are_one_error(three: Project, plain: Run) -> None:
     """What they share is said once; what only some have names these."""
     broken = SCENARIO.replace("metrics: [em]", "metrics: [em, f2]")
@@ -233,6 +239,7 @@ def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> No
     assert three.gates("qa/dense")["compare_fail.em"] == "failed"
 
 
+@pytest.mark.full
 def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> None:
     """By the name of the scenario that of all; listing them loses none."""
     three.scenario(SCENARIO)
@@ -281,6 +288,7 @@ def test_stopping_at_the_first_failure_leaves_the_gate_undecided(
     result.stdout.no_fnmatch_line("gate best * passed *")
 
 
+@pytest.mark.full
 def test_causes_are_compared(project: Project, run: Run) -> None:
     """[E21] Of bm25's three retrieval failures dense mends two, and brings a new one."""
     contexts = {"right": ["Paris is the capital"], "wrong": ["Rome is a city"]}
@@ -357,6 +365,7 @@ def test_nothing_stops_early_where_variants_are_judged_together(three: Project, 
     assert three.results("qa/dense")["counts"]["ran"] == 20
 
 
+@pytest.mark.full
 def test_github_has_the_comparison_first(
     three: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -444,6 +453,7 @@ def test_variants_are_chosen_by_pattern_or_with_commas(three: Project, plain: Ru
     assert plain("--rag-variant", "x*").ret == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.full
 def test_one_value_of_a_variant_is_changed_on_the_command_line(three: Project, plain: Run) -> None:
     """Its short forms are widened, as at the top of the file."""
     three.scenario(SCENARIO)
@@ -461,6 +471,7 @@ def test_a_run_in_part_leaves_the_page(three: Project, plain: Run) -> None:
     assert (three.path / ".rageval/qa/variants.html").exists()
 
 
+@pytest.mark.full
 def test_a_missing_file_of_a_variant_is_at_its_line(three: Project, plain: Run) -> None:
     """Not at that of the scenario's own data; nothing is said of cases that were not selected."""
     three.scenario(SCENARIO.replace("twin.jsonl", "nowhere.jsonl"))

@@ -155,6 +155,7 @@ def test_the_files_that_are_changed_below_are_sound(name: str) -> None:
     assert problems == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FILES)
 def test_each_value_replaced_by_an_odd_one_is_read_or_refused(name: str) -> None:
     for place in places_of(FILES[name])[1:]:

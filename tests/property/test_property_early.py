@@ -111,6 +111,7 @@ def whole(info: ScenarioInfo, samples: Sequence[SampleResult]) -> ScenarioResult
     return summarize_scenario(info, samples, complete=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [400, pytest.param(3000, marks=pytest.mark.full)])
 def test_what_is_decided_is_the_verdict_of_all_samples(count: int) -> None:
     """Weights, missing scores, errors, several metrics, lower is better, per cent, any order."""

@@ -112,6 +112,7 @@ def means(plan: Plan, results: Sequence[SampleResult]) -> Any:
     return summarize_scenario(plan.info, numbered, complete=True)
 
 
+@pytest.mark.full
 @given(st.lists(ROWS, min_size=1, max_size=4), st.integers(0, 1000), st.data())
 @settings(max_examples=150, deadline=None)
 def test_saying_less_never_helps(

@@ -179,6 +179,7 @@ def test_a_secret_without_any_letter_is_found() -> None:
     assert Redactor(['%%%\\\\""%%%'])(json.dumps('%%%\\\\""%%%')) == '"***"'
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", ["\\", "%25", "25", '\\"', "\\u00", "sk-", "&amp;", "amp;", " "])
 def test_a_hostile_text_takes_no_long(text: str) -> None:
     """[R5, X9] All passes are linear; what is not takes minutes for 500 KB."""

@@ -80,6 +80,7 @@ def check_second_is_invalid(cases: Any, reason: str = REASON) -> None:
     assert [case.row for case in cases] == [1, 2, 3]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("name", FILES)
 def test_a_deep_value_is_an_invalid_row(load: Load, name: str, depth: int) -> None:
@@ -194,6 +195,7 @@ DIGITS = (20, 30, 309, 400, 4300, 4301, 10_000)
 NAMES = ("score", "grade", "rel", "relevance", "label", "weight", "doc_weight", "latency_ms", "k")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("digits", DIGITS)
 @pytest.mark.parametrize("name", ["r.jsonl", "r.json", "r.yaml", "r.csv"])
 def test_a_number_of_any_length_stops_nothing(load: Load, name: str, digits: int) -> None:

@@ -41,6 +41,7 @@ TARGETS: list[tuple[Any, bool]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("target", "is_valid"), TARGETS)
 def test_the_schema_says_which_targets_there_are(target: Any, is_valid: bool) -> None:
     jsonschema = pytest.importorskip("jsonschema")
@@ -148,6 +149,7 @@ FOUND: list[tuple[Mapping[str, Any], bool]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("change", "is_valid"), FOUND)
 def test_what_was_found_to_differ_from_the_loader(
     change: Mapping[str, Any], is_valid: bool
@@ -166,6 +168,7 @@ def test_a_missing_key_is_named() -> None:
     assert error.message == "'metrics' is a required property"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("change", "is_valid"), CHANGES)
 def test_metrics_and_gates_as_files_have_them(change: Mapping[str, Any], is_valid: bool) -> None:
     """[U5]"""
@@ -174,6 +177,7 @@ def test_metrics_and_gates_as_files_have_them(change: Mapping[str, Any], is_vali
     assert validator.is_valid(SCENARIO | change) is is_valid
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_examples_are_valid_and_with_a_typo_are_not(path: Path) -> None:
     """[U5]"""

@@ -91,6 +91,7 @@ def test_an_option_is_what_a_shell_passes_on(tmp_path: Path, name: str) -> None:
     assert run.stdout.decode() == passed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", OPEN)
 def test_each_printed_option_answers_the_question(tmp_path: Path, name: str) -> None:
     """With it the data are read, or something else is asked; nothing is refused for it."""

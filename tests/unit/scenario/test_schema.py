@@ -88,6 +88,7 @@ def test_the_loader_takes_and_refuses(
             load_scenario(path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("change", "valid"), CHANGES)
 def test_the_schema_agrees_with_the_loader(change: dict[str, Any], valid: bool) -> None:
     """E14."""

@@ -354,6 +354,7 @@ said = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=9, max_size=14)
 weights = st.lists(st.sampled_from([1.0, 1.0, 2.0]), min_size=15, max_size=15)
 
 
+@pytest.mark.full
 @settings(max_examples=150, deadline=None)
 @given(said, weights, st.sampled_from([0.7, 0.8, 0.9]), st.integers(5, 30), st.booleans())
 def test_a_lower_label_never_raises_a_mean(

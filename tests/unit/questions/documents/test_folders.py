@@ -173,6 +173,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_cannot_be_read_is_named_with_its_reason(read: Read, case: str) -> None:
     name, raw, reason = BROKEN[case]
