@@ -120,6 +120,7 @@ def send(
     return app.send(method, path, body, {**PROGRAM, **headers})
 
 
+@pytest.mark.full
 def test_a_variant_is_named_with_its_scenario(app: WebClient) -> None:
     """[E20] Each has a target of its own; without a choice the request is refused."""
     rows = {**ASKS, "datasets": [{"query": "capital?", "reference": "Paris"}]}

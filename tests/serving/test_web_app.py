@@ -237,6 +237,7 @@ def test_weights_are_written_into_the_file(app: WebClient, folder: Path) -> None
         path.write_text(before, "utf-8")
 
 
+@pytest.mark.full
 def test_bounds_are_written_as_weights_are(app: WebClient, folder: Path) -> None:
     """[P4] Those that the page shows; what is wrong is said before, and nothing is written then."""
     path, scenario = folder / "bot.rageval.yaml", app.scenario("bot")
@@ -290,6 +291,7 @@ def pytest_runtestloop():
 """
 
 
+@pytest.mark.full
 def test_all_run_one_after_the_other(tmp_path: Path) -> None:
     """[P4] Also after one that failed; Stop ends them all."""
     rows = json.dumps({"answer": "a", "references": ["b"]})
@@ -361,6 +363,7 @@ def test_samples_that_fell_have_their_cause(app: WebClient, folder: Path) -> Non
     )
 
 
+@pytest.mark.full
 def test_variants_run_together_and_are_ranked(app: WebClient) -> None:
     """[A24, E20] Each has runs of its own; a page shows them side by side, under the same rules."""
     scenario = app.scenario("shop")
@@ -420,6 +423,7 @@ def test_what_is_no_variant_is_refused(app: WebClient, variants: object) -> None
     assert app.get("/api/scenarios")["running"] is None
 
 
+@pytest.mark.full
 def test_weights_are_written_above_the_variants(app: WebClient, folder: Path) -> None:
     """[A24, E20] Not where a variant has its own; the file is checked with each of them."""
     path, scenario = folder / "shop.rageval.yaml", app.scenario("shop")
@@ -437,6 +441,7 @@ def test_weights_are_written_above_the_variants(app: WebClient, folder: Path) ->
         path.write_text(before, "utf-8")
 
 
+@pytest.mark.full
 def test_a_file_that_was_edited_since_is_read_again(app: WebClient, folder: Path) -> None:
     """[P4] By whatever editor: a new variant is listed, and a run takes it."""
     path, scenario = folder / "shop.rageval.yaml", app.scenario("shop")
@@ -455,6 +460,7 @@ def test_a_file_that_was_edited_since_is_read_again(app: WebClient, folder: Path
     assert len(app.get(f"/api/scenarios/{scenario}")["variants"]) == 3
 
 
+@pytest.mark.full
 def test_every_baseline_of_a_scenario_is_shown(app: WebClient, folder: Path) -> None:
     """F7: a list under ``compare``, and how many looks a pinned one has."""
     path, scenario = folder / "bot.rageval.yaml", app.scenario("bot")
