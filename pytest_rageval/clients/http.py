@@ -44,7 +44,7 @@ class Credentials:
 
     def __init__(self, headers: Mapping[str, str], secrets: Iterable[str]) -> None:
         self.headers = headers
-        self._redacted = Redactor(secrets)
+        self.redacted: Callable[[str], str] = Redactor(secrets)
 
     def scrub(self, raw: bytes, charset: str = "utf-8") -> bytes:
         """Return what a server sent as UTF-8, without our keys, which it may repeat.
@@ -56,14 +56,14 @@ class Credentials:
             text = raw.decode(charset, "surrogateescape" if charset == "utf-8" else "replace")
         except LookupError:
             charset, text = "utf-8", raw.decode("utf-8", "surrogateescape")
-        found = self._redacted(text)
+        found = self.redacted(text)
         if found is text and charset == "utf-8":
             return raw
         return found.encode("utf-8", "surrogateescape")
 
     def hide(self, text: str) -> str:
         """Return ``text`` with asterisks for every key of ours and for what looks like a key."""
-        text = self._redacted(text)
+        text = self.redacted(text)
         return _LOOKS_LIKE_A_KEY.sub(lambda found: f"{found[1] or found[2]}***", text)
 
     def __repr__(self) -> str:

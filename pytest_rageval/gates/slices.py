@@ -98,7 +98,7 @@ class SliceGate(Gate):
         slices = self._judged_slices(result)
         new = self._new(slices)
         found = self._verdict(self._verdicts(result, slices))
-        if found.outcome == "passed" and self.field != CAUSE and [*slices] == [_NO_VALUE]:
+        if found.outcome == "passed" and self.field != CAUSE and self._names_nobody(result):
             # One mean over all samples would stand for that of each group.
             found = replace(found, outcome="failed", message=f"no sample has a {self.field}")
         if found.outcome == "passed" and (lost := self.lacks_samples(result)):
@@ -112,6 +112,13 @@ class SliceGate(Gate):
         if self.compared_with is None or not new:
             return found
         return replace(found, message=found.message + _left_out(new, self.compared_with.name))
+
+    def _names_nobody(self, result: ScenarioResult) -> bool:
+        """Return whether no sample that is to be scored has a value."""
+        found = self._slices(result).items()
+        return [value for value, part in found if any(one.is_expected for one in part)] == [
+            _NO_VALUE
+        ]
 
     def _unfit(self, result: ScenarioResult) -> frozenset[str]:
         """Return the values whose rows all rule out what the gate of each part is about."""

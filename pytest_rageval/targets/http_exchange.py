@@ -85,6 +85,10 @@ class Exchange:
             request = self._redirected(request, reply.status, reply.headers["Location"])
         raise BadRequestError(f"{host(request.url)}: redirect loop")
 
+    def scrub(self, text: str) -> str:
+        """Return what a service said without our keys."""
+        return self._replies.redacted(text)
+
     def hide(self, text: str) -> str:
         """Return ``text`` with asterisks for keys."""
         return self._messages.hide(text)

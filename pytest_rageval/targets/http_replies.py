@@ -118,7 +118,8 @@ def refuse_error(event: Any) -> None:
     """Raise TargetError for an event that is an error."""
     said: Any = None
     if isinstance(event, dict):
-        said = event.get("error") or (event if event.get("type") == "error" else None)
+        has_failed = event.get("type") == "error" or _first_of((_FINISH,), event) == "error"
+        said = event.get("error") or (event if has_failed else None)
     elif isinstance(event, str) and event.startswith(("[SERVER_ERROR]", "[ERROR]")):
         said = event
     if said:
@@ -130,11 +131,13 @@ def _whole(parts: Sequence[str]) -> str:
     said = [part for part in parts if part.strip()]
     if len(said) > 2 and said[-1].strip() == "".join(parts[: parts.index(said[-1])]).strip():
         return said[-1]
-    if len(said) > 2 and all(part.startswith(before) for before, part in pairwise(said)):
+    grows = len(set(said)) > 2  # "7", "7", "7" are three digits
+    if grows and all(part.startswith(before) for before, part in pairwise(said)):
         return said[-1]
     return "".join(parts)
 
 
+_FINISH = parse_path("choices[0].finish_reason")
 _ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
 _OTHER_FIELDS = {
     name: tuple(map(parse_path, FIELD_ALIASES.get(name, (name,))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -190,11 +191,14 @@ class HttpTarget:
         """
         reply = await self._exchange.send(self._maker.make(sample))
         try:
-            return self._read(reply)
+            found = self._read(reply)
         except TargetError as error:
             hide = self._exchange.hide  # before shortening, which might leave half a key
             began = f"; the reply begins {shorten(hide(reply.beginning), 200)!r}"
             raise TargetError(f"{hide(str(error))}{began if reply.body else ''}") from None
+        # The reply is scrubbed; but parts of a stream may be joined to a key.
+        joined = None if found.text is None else self._exchange.scrub(found.text)
+        return found if joined == found.text else replace(found, text=joined)
 
     async def aclose(self) -> None:
         """Close the connections."""

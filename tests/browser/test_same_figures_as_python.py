@@ -410,6 +410,25 @@ def test_slices_to_which_a_metric_never_applies_are_left_out_and_said(
     )
 
 
+def test_slices_left_out_have_a_name_all_the_same(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """Where a metric applies to rows without a document alone, theirs is not a mean of all."""
+    samples = [
+        SampleResult("a", 0, scores={"f1": 0.5}),
+        SampleResult("b", 1, scores={"f1": None}, left_out={"f1": "row"}, doc_name="b.pdf"),
+    ]
+    info = made_info(
+        2, (MetricColumn("f1"),), gates={"by": {"doc_name": {"f1": 0.4}}}, thresholds={}
+    )
+    page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+    (found,) = page.evaluate(ASK, [[{"f1": 2}, []]])
+    wanted = weigh(info, samples, {"f1": 2.0}, {})
+    assert_same(found, wanted)
+    assert wanted.gates[0].outcome == "passed"
+    assert found["gates"][0]["message"] == wanted.gates[0].message
+
+
 def test_a_partial_run_stays_undecided(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:

@@ -424,6 +424,19 @@ def test_a_slice_gate_by_a_field_that_no_sample_has_fails(result: Result) -> Non
     assert (found.outcome, found.message) == ("failed", "no sample has a doc_name")
 
 
+def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) -> None:
+    """Rows without a document may be the only ones that it applies to; theirs is no mean of all."""
+    named, bare = scored(None, 1.0, doc_name=["a", None])
+    named = replace(named, left_out={"f1": "row"})
+    options = {"by": {"doc_name": {"f1": 0.5}}}
+    gate = check(result, options, [named, bare])["by.doc_name.f1.mean"]
+    assert (gate.outcome, gate.message) == (
+        "passed",
+        "all 1 values of doc_name, worst 1.0000 >= 0.5000; the metric does not apply to any of "
+        "their rows, left out: a",
+    )
+
+
 def test_a_slice_without_any_score_fails_and_a_skipped_one_is_left_out(result: Result) -> None:
     samples = scored(1.0, None, doc_name=["a", "b"])
     options = {"by": {"doc_name": {"f1": 0.5}}}

@@ -64,6 +64,10 @@ def _sse(*events: Any) -> str:
     [
         (_sse({"token": "Refunds take "}, {"error": {"message": "busy"}}), "an error: .*busy"),
         (_sse({"token": "Refunds take "}, {"type": "error", "text": "busy"}), "an error: .*busy"),
+        (
+            _sse({"token": "Refunds "}, {"choices": [{"delta": {}, "finish_reason": "error"}]}),
+            "an error: .*finish_reason",
+        ),
         (_sse({"token": "Refunds "}) + "event: error\ndata: busy\n\n", "an error: busy"),
         (_sse({"token": "Refunds "}) + 'data: {"token": " but\n\n', "stream with broken JSON"),
         (_sse({"contexts": ["a"]}, {"usage": {}}), "a stream in which no event has an answer"),
@@ -87,6 +91,8 @@ def test_a_stream_that_breaks_off_is_no_answer(text: str, why: str) -> None:
         (["Five", " days.", "Five days."], "Five days."),
         (["Five", "Five days", "Five days."], "Five days."),
         (["ha", "ha"], "haha"),
+        (["7", "7", "7"], "777"),
+        (["1", "1", "10"], "1110"),
         (["", "{", "}"], "{}"),
         ([""], ""),
     ],

@@ -346,6 +346,29 @@ def test_a_key_in_an_answer_is_taken_out(
     assert "research-team" in text
 
 
+@pytest.mark.parametrize(
+    ("kind", "made", "paths"),
+    [
+        ("text/event-stream", "".join, {}),
+        ("application/json", lambda events: f"[{','.join(events)}]", {"answer": "[*].token"}),
+    ],
+)
+def test_a_key_in_parts_is_taken_out_where_they_are_joined(
+    app: FakeApp,
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    made: Callable[[list[str]], str],
+    paths: dict[str, str],
+) -> None:
+    """[A21] Models write a few letters at a time."""
+    monkeypatch.setenv("APP_KEY", KEY)
+    parts = [json.dumps({"token": part}) for part in ("It is ", KEY[:4], KEY[4:], ".")]
+    events = [f"data: {part}\n\n" for part in parts] if kind == "text/event-stream" else parts
+    app.answer = lambda asked: (kind, made(events).encode())
+    assert ask(headers={"X-Key": "${APP_KEY}"}, **paths).text == "It is ***."
+
+
 # What is known before anything is asked.
 
 

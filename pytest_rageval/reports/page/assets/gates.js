@@ -291,7 +291,8 @@ function checkSlices(state, gate, samples) {
   const verdicts = sliceVerdicts(state, gate, samples);
   if (!verdicts.length)
     return { outcome: "failed", observed: null, bound: null, margin: null, message: () => say("no_slices") };
-  const isBare = verdicts.length === 1 && textAt(state.run, verdicts[0].text) === "(none)";
+  const named = judgedParts(state, gate, samples).filter((slice) => slice.expected.length);
+  const isBare = named.length === 1 && textAt(state.run, named[0].text) === "(none)";
   if (isBare && verdicts[0].outcome === "passed" && !isCause(state.run, gate.field)) {
     const message = () => say("no_field_values", { field: gate.field });
     return { ...verdicts[0], outcome: "failed", margin: null, message };
