@@ -55,12 +55,12 @@ class MetOrNot(Rubric):
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""
-        from pytest_rageval.text.reply import UnreadableReplyError, stated
+        from pytest_rageval.text.reply import UnreadableReplyError, read_score, stated
 
         for score in stated("score", reply):
             if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
                 raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
-        return super().read(reply)
+        return read_score(reply, self.low, self.high, must_be_named=True)
 
 
 class Question(RubricMetric):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
+from typing import Final
 
 from pytest_rageval.extras import loading
 from pytest_rageval.text.phrases import phrases_in
@@ -20,22 +21,27 @@ from pytest_rageval.text.reply_text import (
 _ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _TO_DIGITS = str.maketrans("零〇一二两三四五六七八九点", "001223456789.")
 _LISTED = 5
+_NEAR: Final = 60
+"""How far behind a number words may stand that take it back, in characters."""
 
 
-def read_score(text: str, low: float, high: float) -> float:
+def read_score(text: str, low: float, high: float, *, must_be_named: bool = False) -> float:
     """Return the score from ``low`` to ``high`` that the reply ``text`` states.
 
-    Raises UnreadableReplyError if there is none, if several differ, for a range, and for a score on
-    another scale or out of range.
+    One that ``must_be_named`` is called a score, or stands alone: "1: no" may be the first of a
+    list. Raises UnreadableReplyError if there is none, if several differ, for a range, for a score
+    on another scale or out of range, and for one that is taken back.
 
     >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
     (4.0, 3.5)
     """
     if not text[-1:].isspace() and re.search(_CUT_OFF, strip_thinking(text)):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
-    lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
+    lines = _without_list_numbers(drop_other_numbers(write_digits(to_lines(text)), low, high))
+    if re.search(_PHRASES["other_scale"][0], lines):
+        raise UnreadableReplyError(f"it names another scale than {low:g} to {high:g}")
     claims = _strongest(list(_claims(lines)), lines, low, high)
-    if not claims:
+    if not claims or (must_be_named and claims[0].rank > _Rank.PHRASED):
         raise UnreadableReplyError(f"it states no score from {low:g} to {high:g}")
     values = sorted({claim.value for claim in claims})
     if len(values) > 1:
@@ -43,7 +49,18 @@ def read_score(text: str, low: float, high: float) -> float:
         raise UnreadableReplyError(f"it states several scores: {listed}")
     for claim in claims:
         claim.check(low, high)
+    for found in re.finditer(_PHRASES["corrected"][0], lines[max(one.end for one in claims) :]):
+        if low <= (value := float(found["value"])) <= high and value != values[0]:
+            raise UnreadableReplyError(f"it takes {values[0]:g} back: {value:g}")
     return values[0]
+
+
+def _without_list_numbers(lines: str) -> str:
+    """Return ``lines`` without the numbers of a list, which look like scores."""
+    enumerator = _PHRASES["enumerator"][0]
+    if len(re.findall(enumerator, lines)) > 1:
+        return re.sub(enumerator, "", lines)
+    return re.sub(_PHRASES["first_item"][0], "", lines)
 
 
 def write_digits(lines: str) -> str:
@@ -142,12 +159,16 @@ class _Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A stated score: ``out_of`` and ``to`` are the ends of a fraction and a range."""
+    """A stated score: ``out_of`` and ``to`` are the ends of a fraction and a range.
+
+    ``end`` is where it ends in the lines.
+    """
 
     rank: _Rank
     value: float
     out_of: float | None
     to: float | None
+    end: int
 
     def check(self, low: float, high: float) -> None:
         """Raise UnreadableReplyError unless this is one number on the scale."""
@@ -184,18 +205,15 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
 
 def _claims(lines: str) -> Iterator[_Claim]:
     """Yield every score that any rule finds."""
-    enumerator = _PHRASES["enumerator"][0]
-    if len(re.findall(enumerator, lines)) > 1:
-        lines = re.sub(enumerator, "", lines)
     for rank, rule in _rules():
         for match in rule.finditer(lines):
             near = lines[max(0, match.start() - 200) : match.start()]
             before = re.split(r"[\n.;!?。\d]", near)[-1]  # the beginning of its sentence
             lead = match[0][: match.start("value") - match.start()]
-            if _is_doubted(lead, lines[match.end() : match.end() + 30]):
+            if _is_doubted(lead, lines[match.end() : match.end() + _NEAR]):
                 continue
             if rank < _Rank.PHRASED or not _is_supposed(before + lead):
-                yield _claim(_promoted(rank, before, lead), match.groupdict())
+                yield _claim(_promoted(rank, before, lead), match.groupdict(), match.end())
 
 
 def _is_doubted(lead: str, after: str) -> bool:
@@ -221,12 +239,12 @@ def _promoted(rank: _Rank, before: str, lead: str) -> _Rank:
     return rank
 
 
-def _claim(rank: _Rank, parts: dict[str, str | None]) -> _Claim:
+def _claim(rank: _Rank, parts: dict[str, str | None], at: int) -> _Claim:
     # In many languages a comma is the decimal point. Adding zero turns -0 into 0.
     value = float((parts["value"] or "").replace(",", ".")) + 0.0
     out_of, to = parts.get("out_of"), parts.get("to")
     end = float(to) if to and float(to) != value else None
-    return _Claim(rank, value, float(out_of) if out_of else None, end)
+    return _Claim(rank, value, float(out_of) if out_of else None, end, at)
 
 
 # Compiled when a reply is read: it takes milliseconds.

@@ -70,10 +70,11 @@ def to_lines(reply: str) -> str:
     """Return a reply as plain lines in lower case, so that patterns can read it.
 
     Full-width characters become plain ones (NFKC), JSON objects and tags ``<score>4</score>`` lines
-    of ``key: value``; boxed answers become ``final: ...``; Markdown is removed.
+    of ``key: value``; boxed answers become ``final: ...``; Markdown is removed, and what it strikes out.
     """
     text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", strip_thinking(reply))
     text = unicodedata.normalize("NFKC", text).replace("−", "-")
+    text = re.sub(r"~~[^~\n]+~~", " ", text)  # struck out
     text = re.sub(r"\\boxed\{([^{}\n]*)\}|\[\[([^\[\]\n]*)\]\]", _boxed, text)
     text = _json_as_lines(text).replace("\\n", "\n")
     text = re.sub(_TAG, lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)

@@ -10,8 +10,9 @@ from scripted_models import ScriptedJudge
 
 from pytest_rageval.clients.errors import InvalidOutputError
 from pytest_rageval.metrics.base import Models, NoOptions
-from pytest_rageval.metrics.criteria import MustSatisfy
+from pytest_rageval.metrics.criteria import MetOrNot, MustSatisfy
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.reply import UnreadableReplyError
 
 SAMPLE = Sample(
     "s", question="q?", answer="No.", must_satisfy=("refuses {answer}", "offers help", "is polite")
@@ -66,3 +67,14 @@ def test_a_hedged_or_cut_reply_is_no_verdict(reply: str) -> None:
 def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
     """[A28]"""
     assert ask(lambda _: reply)[0].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["1. The answer does not name a fee.", "1: no", "1 - not met", "(1) No fee.", "I say 1"],
+)
+def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
+    """[R8] It made wrong answers green; the judge is asked again."""
+    rubric = MetOrNot({}, {}, high=1.0)
+    with pytest.raises(UnreadableReplyError):
+        rubric.read(reply)
