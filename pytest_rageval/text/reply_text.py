@@ -70,7 +70,8 @@ def to_lines(reply: str) -> str:
     """Return a reply as plain lines in lower case, so that patterns can read it.
 
     Full-width characters become plain ones (NFKC), JSON objects and tags ``<score>4</score>`` lines
-    of ``key: value``; boxed answers become ``final: ...``; Markdown is removed, and what it strikes out.
+    of ``key: value``; boxed answers become ``final: ...``; Markdown and what it strikes out are
+    removed.
     """
     text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", strip_thinking(reply))
     text = unicodedata.normalize("NFKC", text).replace("−", "-")
