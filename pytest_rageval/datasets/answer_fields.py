@@ -15,7 +15,7 @@ from pytest_rageval.datasets.cells import BadValueError, is_missing, list_in_tex
 from pytest_rageval.datasets.turns import answers_of, before_question, place_of_question
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
-from pytest_rageval.scenario.fields import SAYS_NO
+from pytest_rageval.scenario.fields import OF_ANSWERS, SAYS_NO, WITH_ANSWERS
 from pytest_rageval.text.citations import structured_answer, structured_citations
 from pytest_rageval.text.json_value import digest, head_of
 
@@ -217,6 +217,19 @@ _READ: Final = {
     "history": _history,
     "nuggets": _nuggets,
 }
+
+
+def read_beside(found: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Return the citations and the confidence in what a system returned; None for what is not.
+
+    Only ``names`` are read. Raises BadValueError for a value that is none of the field.
+    """
+    said: dict[str, Any] = dict.fromkeys(WITH_ANSWERS)
+    for name in sorted(names):
+        given = [column for column in OF_ANSWERS[name] if found.get(column) is not None]
+        if given:
+            said[name] = _READ[name](found[given[0]], given[0])
+    return said
 
 
 def _read_structured(values: dict[str, Any]) -> None:

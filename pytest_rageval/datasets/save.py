@@ -9,7 +9,7 @@ from typing import Any, Final
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, KEY_OF, OF_ANSWERS, SAYS_NO
 from pytest_rageval.text.json_value import head_of
-from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, quoted
+from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, kept
 
 _ORDER: Final = (
     *("id", "question", "doc_name", "skip", "xfail", "references", "answer", "contexts"),
@@ -69,8 +69,8 @@ def _contexts(sample: Sample) -> list[dict[str, str]] | None:
 def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
     """Yield the text of a data file, ``.jsonl``, ``.json`` or ``.csv``, in parts.
 
-    In a table, a list or object is written as JSON. Texts that a spreadsheet would run as formulas
-    are quoted, which an extra column tells the reader.
+    In a table, a list or object is written as JSON. Texts that a spreadsheet would run as formulas,
+    and blank ones, are quoted, which an extra column tells the reader.
     """
     if suffix == ".csv":
         yield from _table(rows)
@@ -85,8 +85,8 @@ def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     header = list(dict.fromkeys(name for row in rows for name in row))
     table: list[list[Any]] = [header, *([row.get(name) for name in header] for row in rows)]
-    if any(isinstance(value, str) and value != quoted(value) for row in table for value in row):
-        table = [[*(quoted(v) if isinstance(v, str) else v for v in row), None] for row in table]
+    if any(isinstance(value, str) and value != kept(value) for row in table for value in row):
+        table = [[*(kept(v) if isinstance(v, str) else v for v in row), None] for row in table]
         table[0][-1] = QUOTE_COLUMN
     yield from csv_text(
         [value if value is None or isinstance(value, str) else _dump(value) for value in row]

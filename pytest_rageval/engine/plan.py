@@ -178,8 +178,6 @@ class TargetPlan(Value, frozen=True):
     limits_itself: bool = False
     preload: Callable[[], None] | None = None
     top_k: int | None = None
-    keeps_places: bool = False
-    """Whether a blank context stays among others, for answers cite contexts by their places."""
     cache_answers: bool = False
     identity: Mapping[str, Any] = field(default_factory=dict)
     fields: frozenset[str] | None = None
@@ -189,6 +187,8 @@ class TargetPlan(Value, frozen=True):
     takes_history: bool = True
     contexts_hint: str = ""
     """What to say where it returns no contexts, so that those of a row stay."""
+    beside: frozenset[str] = frozenset()
+    """What is read of an answer beside its text: ``citations``, ``confidence``."""
 
     def of_fixture(self, value: object) -> TargetPlan:
         """Return the plan of a target that takes a fixture's ``value``.
@@ -268,6 +268,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     on_invalid: str = "fail"
     models: ModelPlan = field(default_factory=ModelPlan)
     top_k: int | None = None
+    beside: frozenset[str] = frozenset()
+    """What is read of an answer beside its text: ``citations``, ``confidence``."""
     target: TargetPlan | None = None
     """The system under test; None where the data hold the answers."""
     saved_columns: Mapping[str, str] | None = None

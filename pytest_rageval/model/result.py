@@ -16,6 +16,7 @@ from pytest_rageval.model.value import (
     BUDGET,
     NOT_ASKED,
     NOT_DRAWN,
+    NOT_RUN,
     NOTHING,
     REPLAY,
     WEIGHTED_SCORE,
@@ -194,6 +195,11 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
         """Whether it was not asked about because it is not in the sample of rows that are."""
         return self.outcome == "skipped" and NOT_DRAWN in self.reasons.values()
 
+    @property
+    def is_not_run(self) -> bool:
+        """Whether it was skipped by something else than the scenario, which says nothing of it."""
+        return self.outcome == "skipped" and NOT_RUN in self.reasons.values()
+
 
 class MetricSummary(Value, frozen=True):
     """A metric over the scenario; ``weighted_mean`` weighs samples, ``weight`` is the metric's.
@@ -271,7 +277,8 @@ class Counts(Value, frozen=True):
     """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported.
 
     ``invalid`` rows are no samples. ``in_figures`` samples have a score in some mean. Samples that
-    were not asked about because the verdict was certain are ``skipped``, and did not run.
+    were not asked about because the verdict was certain are ``skipped``, and did not run; nor did
+    ``not_run`` ones, which something else than the scenario skipped.
     """
 
     samples: Count
@@ -284,12 +291,13 @@ class Counts(Value, frozen=True):
     xfailed: Count
     invalid: Count
     in_figures: Count = 0
+    not_run: Count = 0
 
     @property
     def not_asked(self) -> int:
         """How many samples were not asked about because the verdict was certain without them."""
         ended = self.passed + self.failed + self.error + self.skipped + self.xfailed
-        return max(0, ended - self.ran)
+        return max(0, ended - self.ran - self.not_run)
 
 
 class RunInfo(Value, frozen=True):

@@ -72,6 +72,9 @@ NOT_ASKED: Final = "not asked: "
 Also the reason, where the verdict was certain without it (``stop``).
 """
 
+NOT_RUN: Final = "not run: skipped by a conftest.py, a fixture or a plugin, not by the scenario"
+"""The reason of a sample that pytest skipped, though its row says nothing of it."""
+
 NOT_DRAWN: Final = "not in the sample"
 """Why a row is skipped where only some of the rows are asked."""
 

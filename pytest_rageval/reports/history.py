@@ -36,7 +36,7 @@ _KEPT_POINTS: Final = 10_000
 
 _COUNTS: Final = (
     "samples", "ran", "scored", "passed", "failed", "error", "skipped", "xfailed", "invalid",
-    "in_figures",
+    "in_figures", "not_run",
 )  # fmt: skip
 _OVERALL: Final = ("ci_low", "ci_high", "n", "unscored")
 _FIGURES: Final = (*_OVERALL, "weighted_mean", "mean", "std", "weight")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import convert
 
@@ -16,7 +17,7 @@ from pytest_rageval.errors import (
     listed,
     shorten,
 )
-from pytest_rageval.model import NOTHING, TOLERANCE, MetricColumn, SampleResult, Value
+from pytest_rageval.model import NOTHING, TOLERANCE, MetricColumn, Outcome, SampleResult, Value
 from pytest_rageval.model.measured import CODE, Code
 from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead
 from pytest_rageval.text.codec import excess, from_json
@@ -90,7 +91,20 @@ def _read(raw: bytes, name: str, shown: str) -> SavedRun:
             raise ValueError(f"Object missing required field `scores` - at `$.samples[{at}]`")
         if reason := excess([sample.metadata, sample.details]):
             raise ValueError(f"sample {shorten(repr(sample.sample_id))}: {reason}")
+    _check_whole(file)
     return SavedRun(name, shown, file, {one.sample_id: one for one in file.samples})
+
+
+def _check_whole(file: ResultsFile) -> None:
+    """Raise ValueError for lost or repeated samples: each has a line, and merges take lines."""
+    ended = Counter(sample.outcome for sample in file.samples)
+    for outcome in get_args(Outcome):
+        said, found = getattr(file.counts, outcome), ended[outcome]
+        if said != found:
+            raise ValueError(f"it has {found} samples that {outcome}, and counts {said}")
+    ids = Counter(sample.sample_id for sample in file.samples)
+    if twice := [sample_id for sample_id, count in ids.items() if count > 1]:
+        raise ValueError(f"it has sample {shorten(repr(twice[0]))} more than once")
 
 
 def _newer(raw: bytes) -> str:

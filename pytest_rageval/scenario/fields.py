@@ -71,6 +71,9 @@ OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 Columns of such names are metadata otherwise.
 """
 
+WITH_ANSWERS: Final = ("citations", "confidence")
+"""The fields of ``OF_ANSWERS`` that an answer brings along."""
+
 SECTION_OF: Final = {
     "answerable": "refusals",
     "citations": "citations",

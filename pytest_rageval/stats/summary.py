@@ -336,7 +336,7 @@ def _counts(info: ScenarioInfo, samples: Sequence[SampleResult]) -> Counts:
     ended = Counter(sample.outcome for sample in samples)
     return Counts(
         samples=info.total,
-        ran=sum(not sample.is_left_out for sample in samples),
+        ran=sum(not (sample.is_left_out or sample.is_not_run) for sample in samples),
         scored=sum(is_scored(sample.weighted_score) for sample in samples),
         passed=ended["passed"],
         failed=ended["failed"],
@@ -345,6 +345,7 @@ def _counts(info: ScenarioInfo, samples: Sequence[SampleResult]) -> Counts:
         xfailed=ended["xfailed"],
         invalid=sum(sample.invalid is not None for sample in samples),
         in_figures=sum(any(map(is_scored, sample.scores.values())) for sample in samples),
+        not_run=sum(sample.is_not_run for sample in samples),
     )
 
 

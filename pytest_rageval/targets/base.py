@@ -335,11 +335,12 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
         parts = _with_docs(parts, docs_given)
     parts = [(text.strip(), doc, name) for text, doc, name in parts]
     filled = [part for part in parts if part[0]]
+    named = filled or parts  # a search may return ids without a text
+    ids = [name for _, _, name in named if name is not None]
+    whole = len(ids) == len(named)  # of nothing found, too
     # Blank ones beside others keep their places, for citations; ``with_texts`` leaves them out.
     parts = parts if filled else []
     docs = tuple(doc for _, doc, _ in parts)
-    ids = [name for _, _, name in filled if name is not None]
-    whole = len(ids) == len(filled) and bool(filled)
     return (
         tuple(text for text, _, _ in parts),
         docs if not docs or any(doc is not None for doc in docs) else None,

@@ -144,6 +144,7 @@ QUOTE_COLUMN: Final = "'"
 
 # A spreadsheet takes a cell that begins with one of these for a formula and runs it.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
+_BLANK: Final = re.compile(r"'*\s*")
 
 
 def quoted(text: str) -> str:
@@ -158,6 +159,22 @@ def quoted(text: str) -> str:
 def unquoted(cell: str) -> str:
     """Return the text that ``quoted`` turned into ``cell``."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def kept(text: str) -> str:
+    """Return ``text`` as a cell that ``as_kept`` reads back: quoted, and so is a blank one.
+
+    >>> kept(""), kept("'"), kept("=1"), kept("a")
+    ("'", "''", "'=1", 'a')
+    """
+    return f"'{text}" if _BLANK.fullmatch(text) else quoted(text)
+
+
+def as_kept(cell: str) -> str | None:
+    """Return the text that ``kept`` turned into ``cell``, None for a cell without one."""
+    if not cell.strip():
+        return None
+    return cell[1:] if _BLANK.fullmatch(cell) else unquoted(cell)
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> Iterator[str]:

@@ -131,6 +131,38 @@ def test_a_part_of_the_samples_decides_nothing(asked: Project, fault: str, how: 
     assert set(asked.gates().values()) == {"failed"}
 
 
+SKIPPING = """
+    import pytest
+
+    def pytest_collection_modifyitems(items):
+        for item in items:
+            if item.name in {names}:
+                item.add_marker(pytest.mark.skip(reason="slow"))
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_what_a_conftest_skips_is_a_part_left_out(asked: Project, workers: tuple[str, ...]) -> None:
+    """[G10, G12] Nobody judged them: no gate passes, and the run is no baseline."""
+    write(asked, metrics=["f1"], gates={"f1": 0.1})
+    asked.conftest(SKIPPING.format(names=["s0", "s1"]))
+    result = asked.pytest(*workers)
+    result.assert_outcomes(passed=18, skipped=2 + 2)
+    assert set(asked.gates().values()) == {"skipped"}
+    result.stdout.fnmatch_lines(["NOT DECIDED: * gates of qa, 18 of 20 samples ran*"])
+    strict = asked.pytest(*workers, "--rag-strict", "--rag-save=new.json")
+    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    assert not (asked.path / "new.json").exists()
+
+
+def test_where_a_conftest_skips_all_nothing_is_green(asked: Project) -> None:
+    """[G10]"""
+    write(asked, metrics=["f1"], gates={"f1": 0.1})
+    asked.conftest(SKIPPING.format(names=[f"s{at}" for at in range(20)]))
+    assert asked.pytest().ret == pytest.ExitCode.TESTS_FAILED
+    assert set(asked.gates().values()) == {"failed"}
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_run_with_a_failure_is_no_baseline(asked: Project, fault: str) -> None:
     """[G1, G4] Saved, it would make the next run look good."""

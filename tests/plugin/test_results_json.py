@@ -59,6 +59,7 @@ def test_a_run_with_a_row_of_every_kind(project: Project, run: Run) -> None:
         "xfailed": 1,
         "invalid": 1,
         "in_figures": 3,
+        "not_run": 0,
     }
     metric = results["metrics"]["em"]
     assert metric["mean"] == pytest.approx(1 / 3, abs=1e-15)

@@ -14,7 +14,7 @@ from pytest_rageval.datasets.formats.headers import Header, needs_second, read_h
 from pytest_rageval.datasets.formats.promptfoo_tables import one_output_a_row, with_own_names
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.text.printable import QUOTE_COLUMN, unquoted
+from pytest_rageval.text.printable import QUOTE_COLUMN, as_kept, unquoted
 
 _MARKS: Final = ";\t|"
 """What may separate the cells of a ``.csv`` instead of a comma."""
@@ -78,7 +78,7 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
             blank.end()
             if len(cells) == len(header):
                 found.refuse_other(file, cells, records.line)
-                texts = map(unquoted, cells) if is_quoted else cells
+                texts = map(as_kept if is_quoted else _or_missing, cells)
                 yield _row(header, texts, number, records.line)
             else:
                 reason = f"has {len(cells)} cells where the header has {len(header)}"
@@ -157,13 +157,28 @@ class _Records:
         try:
             found = next(self._records, None)
         except csv.Error as error:
-            last = self.line + len(self._of_record) - 1
-            self._next_line = self.line + 1
-            self._set_back()
-            self._read_on()
-            return self._broken(str(error), last)
+            return self._without_rest(str(error))
+        if self._has_swallowed_rows(found):
+            return self._without_rest("a cell has whole rows in it, and ends")
         self._next_line = self.line + len(self._of_record)
         return found
+
+    def _has_swallowed_rows(self, cells: list[str] | None) -> bool:
+        """Return whether each line between two quotes looks like a row.
+
+        Most tools write TSV without quoting: a quote that begins a cell may be of its text.
+        """
+        if cells is None or self._delimiter != "\t" or len(self._of_record) == 1:
+            return False
+        return all(line.count("\t") == len(cells) - 1 for line in self._of_record)
+
+    def _without_rest(self, error: str) -> str:
+        """Return why the first line of a record is broken; its other lines are read again."""
+        last = self.line + len(self._of_record) - 1
+        self._next_line = self.line + 1
+        self._set_back()
+        self._read_on()
+        return self._broken(error, last)
 
     def text(self) -> str:
         """Return the beginning of the record in the file; for a broken one, of its line."""
@@ -213,9 +228,13 @@ class _Records:
         return f"{reason} on line {last}; is the quote on line {self.line} closed?"
 
 
-def _row(header: list[str], cells: Iterable[str], number: int, line: int) -> Row:
+def _or_missing(cell: str) -> str | None:
+    return cell if cell.strip() else None
+
+
+def _row(header: list[str], cells: Iterable[str | None], number: int, line: int) -> Row:
     fields = {
-        name: cell if cell.strip() else None
+        name: cell
         for name, cell in zip(header, cells, strict=True)
         if name  # a column without a name is the row counter of a data frame
     }

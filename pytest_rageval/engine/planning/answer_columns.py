@@ -9,7 +9,7 @@ from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import listed, shorten
 from pytest_rageval.model import Case, Sample
-from pytest_rageval.scenario.fields import OF_ANSWERS, SECTION_OF
+from pytest_rageval.scenario.fields import OF_ANSWERS, SECTION_OF, WITH_ANSWERS
 from pytest_rageval.stats.wording import counted
 
 
@@ -33,6 +33,12 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     if any(not _BY_CONFIDENCE.isdisjoint(part) for part in gated):
         found.add("confidence")
     return frozenset(found)
+
+
+def read_beside_answers(binding: Binding) -> frozenset[str]:
+    """Return what is read of an answer beside its text: ``citations``, ``confidence``."""
+    read = read_of_answers(binding) | binding.scenario.dataset.key_map.keys()
+    return read.intersection(WITH_ANSWERS)
 
 
 def outdated_lists(dataset: Dataset) -> Iterator[str]:

@@ -18,6 +18,7 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, MetricSource, Plan, TargetPlan
+from pytest_rageval.engine.planning.answer_columns import read_beside_answers
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
 from pytest_rageval.engine.planning.bind_cases import (
     bind_cases,
@@ -229,6 +230,7 @@ def _bind(
         on_invalid=scenario.dataset.on_invalid,
         models=models,
         top_k=scenario.top_k,
+        beside=read_beside_answers(binding),
         empty_answer=scenario.empty_answer,
         answers=answers,
         reads=fields_read(answers, metrics),

@@ -74,6 +74,7 @@ class TargetClient:
         try:
             refuse_replay(self._plan, self._run)
             answer = await self._answer(self._plan.asked(sample), order)
+            shown = filled(sample, answer, self._plan.beside, self._plan.top_k)
         except BudgetError as error:
             return TargetReply(sample, f"{BUDGET}{self._plan.shown}: {error}")
         except (TargetError, ClientError, MissingExtraError) as error:
@@ -85,8 +86,6 @@ class TargetClient:
         if answer.contexts is None and sample.contexts is not None:
             self._hint = self._plan.contexts_hint
         latency_s = None if answer.is_kept else answer.latency_s
-        plan = self._plan
-        shown = filled(sample, answer, plan.top_k, keeps_places=plan.keeps_places)
         return TargetReply(shown, None, latency_s, answer.extra)
 
     async def aclose(self) -> None:
@@ -142,13 +141,22 @@ class TargetClient:
 
 
 def filled(
-    sample: Sample, answer: Answer, top_k: int | None = None, *, keeps_places: bool = False
+    sample: Sample,
+    answer: Answer,
+    beside: frozenset[str],
+    top_k: int | None = None,
+    *,
+    keeps_text: bool = False,
 ) -> Sample:
     """Return the sample with what was answered in place of what the data held.
 
-    Fields that the answer does not have stay: the target may have been shown those contexts.
+    Contexts stay where the answer has none: the target may have been shown them. Nothing else does
+    that belongs to an earlier answer: ids to its contexts, citations and confidence to its text. A
+    system that only searches has no text, unless the one of the data ``keeps_text``. ``beside``
+    is what is read beside a text; where that is citations, a blank context keeps its place.
+    Raises TargetError for citations and a confidence that cannot be read.
     """
-    if not keeps_places:
+    if "citations" not in beside:
         answer = with_texts(answer)
     said: dict[str, Any] = {
         name: found[:top_k]
@@ -156,10 +164,22 @@ def filled(
         if (found := getattr(answer, name)) is not None
     }
     if "contexts" in said:
-        said.setdefault("context_docs", None)  # those of the data belong to other contexts
-    if answer.text is not None:
-        said["answer"] = answer.text
+        said = {"context_docs": None, "retrieved_ids": None, **said}
+    if answer.text is not None or (said and not keeps_text):
+        said |= {"answer": answer.text, "cited_sentences": None, **_beside(answer, beside)}
     return replace(sample, **said)
+
+
+def _beside(answer: Answer, names: frozenset[str]) -> dict[str, Any]:
+    """Return what an answer says beside its text, None for what it does not."""
+    # Not at the top: most answers say no more than their text.
+    from pytest_rageval.datasets.answer_fields import read_beside
+    from pytest_rageval.datasets.cells import BadValueError
+
+    try:
+        return read_beside(answer.extra, names)
+    except BadValueError as error:
+        raise TargetError(f"its {error}") from None
 
 
 def with_texts(answer: Answer) -> Answer:

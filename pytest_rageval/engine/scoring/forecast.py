@@ -274,9 +274,7 @@ class _Forecaster:
             kept = self._answers.find(key)
             if kept is not None:
                 self.target.cached += 1
-                answered = filled(
-                    sample, kept, plan.target.top_k, keeps_places=plan.target.keeps_places
-                )
+                answered = filled(sample, kept, plan.beside, plan.top_k)
                 if len(self._seen_answers) < MOST_LEARNED:
                     self._seen_answers.append(answered)
                 return answered

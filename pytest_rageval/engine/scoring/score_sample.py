@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -18,6 +18,7 @@ from pytest_rageval.model import (
     FILLED,
     NOT_ASKED,
     NOT_DRAWN,
+    NOT_RUN,
     NOTHING,
     RETRIEVAL,
     SUPPORT,
@@ -32,7 +33,7 @@ from pytest_rageval.model import (
     Score,
     json_plain,
 )
-from pytest_rageval.scenario.fields import NAMED
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS, NAMED
 from pytest_rageval.stats.weights import DEFAULT_WEIGHT, resolve_weight, weighted_mean
 from pytest_rageval.text.codec import excess
 
@@ -216,6 +217,14 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
     return replace(_result(plan, case, scores, 0.0), dataset_row=row)
 
 
+def skipped_result(plan: Plan, case: Case) -> SampleResult:
+    """Return the result of a case that pytest skipped: not run, unless the scenario says so."""
+    found = unscored_result(plan, case)
+    if isinstance(case, InvalidRow) or case.skip is not None:
+        return found
+    return replace(found, reasons=dict.fromkeys(found.scores, NOT_RUN))
+
+
 def stop_reason(plan: Plan) -> str:
     """Return why samples are not asked about."""
     bound = f" at error bound {plan.info.stop:g}" if plan.info.stop else ""
@@ -236,9 +245,7 @@ def score_of_metric(
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:
-        reason = f"the row has no {' and no '.join(NAMED.get(name, name) for name in missing)}"
-        is_asked = bound.info.of_row.isdisjoint(missing)
-        return Score(name, None, reason=reason, left_out=None if is_asked else "row")
+        return _score_without(plan, bound, missing)
     if bound.info.empty_is_worst and (worst := worst_score(plan, bound, sample)) is not None:
         return worst
     # A metric may be user code: whatever it raises or returns is its error on this sample, shown
@@ -256,6 +263,17 @@ def score_of_metric(
         raise
     except BaseException as error:  # noqa: BLE001  (pytest.skip and sys.exit raise no Exception)
         return Score(name, None, error=describe_error(error))
+
+
+def _score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> Score:
+    """Return why a metric has no score: a row need not have a field, a target has to answer."""
+    name = bound.column.name
+    lacks = f"no {' and no '.join(NAMED.get(field, field) for field in missing)}"
+    if plan.target is not None and ANSWERED_FIELDS.issuperset(missing):
+        hint = "" if "answer" in missing else "; where it found nothing, have it return []"
+        return Score(name, None, error=f"the target returned {lacks}{hint}")
+    is_asked = bound.info.of_row.isdisjoint(missing)
+    return Score(name, None, f"the row has {lacks}", left_out=None if is_asked else "row")
 
 
 def checked_score(column: MetricColumn, score: Score) -> Score:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -299,7 +300,7 @@ class Embedder:
             if cosine(vector, vector) is None:
                 what = shorten(text, 40)
                 raise LocalModelError(f"the embedding of {what!r} is all zeros, or not finite")
-            self._vectors[text] = vector
+            self._vectors[text] = _in_reach(vector)
 
     async def aembed_text(self, text: str, **_: Any) -> Sequence[float]:
         """Return the vector of a text."""
@@ -318,6 +319,12 @@ class Embedder:
     def similarity(self, one: str, other: str) -> float:
         """Return the cosine of two texts that were fetched."""
         return cosine(self._vectors[one], self._vectors[other]) or 0.0
+
+
+def _in_reach(vector: Sequence[float]) -> Sequence[float]:
+    """Return a vector whose square ragas can compute: it does so in 32 bits."""
+    length = math.sqrt(math.fsum(part * part for part in vector))
+    return vector if 1e-9 < length < 1e9 else [part / length for part in vector]
 
 
 async def together(*asked: Awaitable[Any]) -> list[Any]:

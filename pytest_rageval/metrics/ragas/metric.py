@@ -100,7 +100,7 @@ class RagasMetric:
         try:
             candidates = self._candidates(sample)
         except Unscorable as error:
-            return Score(self._name, None, reason=str(error))
+            return Score(self._name, self._of_nothing(sample, str(error)), str(error))
         ragas = await load_ragas()
         prompts = await self._prompts_for(ragas, models)
         asked: dict[Any, Any] = {}
@@ -184,6 +184,11 @@ class RagasMetric:
         references = wanted["reference"]
         count = len(references) if getattr(self._options, "references", "first") == "best" else 1
         return [{**wanted, "reference": reference} for reference in references[:count]]
+
+    def _of_nothing(self, sample: Sample, reason: str) -> float | None:
+        """Return 0 for a search that found nothing, as our own metrics do; None for other gaps."""
+        is_searched = sample.contexts is not None and reason == _EMPTY["contexts"]
+        return 0.0 if is_searched and not self._row.lower_is_better else None
 
     def _is_optional(self, field: str) -> bool:
         if field == "reference" and getattr(self._options, "with_reference", False):

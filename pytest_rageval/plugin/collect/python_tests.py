@@ -21,6 +21,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.ask_target import filled
 from pytest_rageval.engine.scoring.score_sample import (
     score_case,
+    skipped_result,
     unanswered_result,
     unscored_result,
 )
@@ -80,7 +81,9 @@ class TestedCase:
 
     def unscored(self, outcome: Outcome) -> SampleResult:
         """Return the result of a test that scored nothing, with the reason unless it is skipped."""
-        if isinstance(self.case, InvalidRow) or outcome == "skipped":
+        if outcome == "skipped":
+            return skipped_result(self.plan, self.case)
+        if isinstance(self.case, InvalidRow):
             return unscored_result(self.plan, self.case)
         reason = self.refused or "rageval.check was not called"
         return unanswered_result(self.plan, self.case, reason)
@@ -158,8 +161,7 @@ class Checker:
             self._case.refused = f"rageval.check: {error}"
             raise TypeError(self._case.refused) from None
         plan = self._case.plan
-        cites = plan.answers is not None and plan.answers.citations is not None
-        return filled(self.sample, found, plan.top_k, keeps_places=cites)
+        return filled(self.sample, found, plan.beside, plan.top_k, keeps_text=answer is NOT_GIVEN)
 
     def _score(self, sample: Sample) -> SampleResult:
         plan = self._case.plan

@@ -14,6 +14,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import (
     left_out_result,
     score_case,
+    skipped_result,
     stop_reason,
     unscored_result,
 )
@@ -196,8 +197,10 @@ class SampleItem(pytest.Item):
         self._is_left_out = True
         self.add_marker(pytest.mark.skip(reason=stop_reason(self.plan)))
 
-    def unscored(self, _: Outcome) -> SampleResult:
-        make = left_out_result if self._is_left_out else unscored_result
+    def unscored(self, outcome: Outcome) -> SampleResult:
+        if self._is_left_out:
+            return left_out_result(self.plan, self.case)
+        make = skipped_result if outcome == "skipped" else unscored_result
         return make(self.plan, self.case)
 
     def case_outcome(self, reported: Outcome) -> Outcome:

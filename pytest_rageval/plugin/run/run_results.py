@@ -148,10 +148,14 @@ class Results:
         return found
 
     def _extent(self, cases: _ScenarioCases, *, stopped: bool) -> Extent:
+        skipped = [one for one in cases.results.values() if one.outcome == "skipped"]
+        # Where all are skipped, that is no choice of a part: nothing was judged, which is red.
+        is_part = len(skipped) < len(cases.results)
+        not_run = sum(one.is_not_run for one in skipped) if is_part else 0
         return Extent(
             total=cases.info.total,
-            selected=cases.info.selected,
-            ran=len(cases.results),
+            selected=cases.info.selected - not_run,
+            ran=len(cases.results) - not_run,
             stopped=stopped,
             lost=self._lost(cases, stopped=stopped),
             missing=self._missing.get(cases.info.nodeid, ()),

@@ -203,6 +203,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "diagnoses": info.diagnose is not None,
         "complete": result.complete,
         "not_asked": result.counts.not_asked,
+        "not_run": result.counts.not_run,
         "total": result.counts.samples,
         "beyond_budget": sum(is_beyond_budget(sample) for sample in result.samples),
         "doc_weights": [

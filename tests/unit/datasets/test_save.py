@@ -37,6 +37,8 @@ SAMPLES = [
     Sample("three", question="q", skip="", xfail="known, since May"),
     Sample("four", question="q", answer="nan", references=("nan", ""), contexts=("nan",)),
     Sample("five"),
+    Sample("six", question="q", answer=""),
+    Sample("seven", question="'", answer=" \n"),
 ]
 
 

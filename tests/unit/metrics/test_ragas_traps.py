@@ -31,8 +31,7 @@ pytest.importorskip("ragas")
     [
         ("faithfulness", {"answer": " \n"}, "the answer is empty"),
         ("faithfulness", {"question": ""}, "the question is empty"),
-        ("faithfulness", {"contexts": ()}, "there are no contexts, or they are empty"),
-        ("context_recall", {"contexts": ("", " ")}, "there are no contexts, or they are empty"),
+        ("noise_sensitivity", {"contexts": ()}, "there are no contexts, or they are empty"),
         ("context_recall", {"references": ("",)}, "the reference is empty"),
         ("context_entity_recall", {"references": ()}, "the reference is empty"),
         ("answer_correctness", {"answer": ""}, "the answer is empty"),
@@ -51,6 +50,14 @@ def test_empty_inputs_are_unscored_and_nobody_is_asked(
     found = score(name, {}, sample=replace(SAMPLE, **fields))
     assert found.value is None
     assert (found.reason or "").startswith(reason)
+
+
+@pytest.mark.parametrize("contexts", [(), ("", " ")])
+@pytest.mark.parametrize("name", ["faithfulness", "context_recall", "context_precision"])
+def test_a_search_that_found_nothing_is_the_worst(name: str, contexts: tuple[str, ...]) -> None:
+    """[C3] As for our own metrics: left out of the mean, it would make a broken index green."""
+    found = score(name, {}, sample=replace(SAMPLE, contexts=contexts))
+    assert (found.value, found.reason) == (0.0, "there are no contexts, or they are empty")
 
 
 def test_empty_references_before_a_full_one_are_passed_over() -> None:

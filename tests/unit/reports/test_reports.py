@@ -196,6 +196,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "xfailed": 0,
         "invalid": 1,
         "in_figures": 1,
+        "not_run": 0,
     }
     assert set(found["metrics"]["f1"]) == {
         "failed",

@@ -50,7 +50,7 @@ function usageText(usage) {
 function notices(app) {
   const { scenario } = app.run.data;
   const found = [];
-  const ran = app.run.n - scenario.not_asked;
+  const ran = app.run.n - scenario.not_asked - scenario.not_run;
   const cut = scenario.not_asked ? "stopped_run" : "partial_run";
   if (!scenario.complete) found.push(say(cut, { ran, total: scenario.total }));
   if (scenario.sampled) found.push(sampledWords(scenario.sampled));

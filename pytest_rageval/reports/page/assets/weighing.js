@@ -290,7 +290,8 @@ function decide(state) {
 function countsOf(state) {
   const counts = { passed: 0, failed: 0, error: 0, skipped: 0, xfailed: 0 };
   for (const outcome of state.outcomes) counts[outcome] += 1;
-  counts.ran = state.run.n - state.run.data.scenario.not_asked;
+  const { not_asked, not_run } = state.run.data.scenario;
+  counts.ran = state.run.n - not_asked - not_run;
   counts.scored = state.weighted.filter((score) => score !== null).length;
   return counts;
 }

@@ -73,6 +73,24 @@ def test_the_first_line_of_excel_names_the_mark(load: Load, first: str) -> None:
     assert (broken.row, broken.line) == (2, 4)
 
 
+def test_rows_between_two_stray_quotes_are_rows(load: Load) -> None:
+    """[U4] Most tools write TSV without quoting: an answer that began with a quote held rows."""
+    rows = ['"All for one\tx', "Berlin\tParis", "the Rhine\tthe Seine", 'one for all"\tx', "y\ty"]
+    found = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n")
+    first, *others = found.cases
+    assert isinstance(first, InvalidRow)
+    assert first.reason == (
+        "not a valid table row: a cell has whole rows in it, and ends on line 5; "
+        "is the quote on line 2 closed?"
+    )
+    assert [case.answer for case in others if isinstance(case, Sample)] == [
+        *("Berlin", "the Rhine", 'one for all"', "y"),
+    ]
+    (kept,) = load("s.tsv", 'answer\treferences\n"a\nb"\tx\n').cases
+    assert isinstance(kept, Sample)
+    assert kept.answer == "a\nb"
+
+
 def test_lines_and_rows_are_counted_as_with_commas(load: Load) -> None:
     """[U4] A header of two lines, a blank line, a row too short, a quote too many: none is lost."""
     body = 'x;x\n\ny\n"z" z;z\nw;w\n'

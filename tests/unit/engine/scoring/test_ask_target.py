@@ -114,10 +114,57 @@ def test_an_answer_stands_in_the_place_of_what_the_data_held() -> None:
     assert (kept.contexts, kept.context_docs) == (("o",), ("o.md",))
 
 
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        # A new text takes its citations and confidence along, new contexts their ids.
+        ({"answer": "a"}, {"contexts", "context_docs", "retrieved_ids"}),
+        ({"answer": "a", "contexts": ["n"]}, set()),
+        ({"contexts": ["n"]}, set()),
+        ({"contexts": [{"text": "n", "id": "1"}, {"text": "m"}]}, set()),
+        ({"retrieved_ids": ["n"]}, {"contexts", "context_docs"}),
+    ],
+)
+def test_nothing_of_an_earlier_answer_goes_with_a_new_one(
+    answer: dict[str, Any], kept: set[str]
+) -> None:
+    """[A21] It made a system green that had returned nonsense."""
+    said: dict[str, Any] = {
+        "answer": "old",
+        "contexts": ("o",),
+        "context_docs": ("o.md",),
+        "retrieved_ids": ("o",),
+        "citations": (1,),
+        "cited_sentences": (("old", (1,)),),
+        "confidence": 0.9,
+    }
+    found = filled(replace(SAMPLE, **said), answer_of(answer), frozenset())
+    assert {name for name, old in said.items() if getattr(found, name) == old} == kept
+
+
+def test_what_a_system_says_beside_its_text_is_read_where_the_scenario_reads_it() -> None:
+    """[A21]"""
+    both = frozenset({"citations", "confidence"})
+    answer = answer_of({"answer": "a", "citations": [2, "x"], "confidence": 0.25})
+    found = filled(SAMPLE, answer, both)
+    assert (found.citations, found.confidence) == ((2, "x"), 0.25)
+    found = filled(SAMPLE, answer, frozenset())
+    assert (found.citations, found.confidence) == (None, None)
+    with pytest.raises(TargetError, match="its confidence must be a number from 0 to 1"):
+        filled(SAMPLE, answer_of({"answer": "a", "confidence": "high"}), both)
+
+
+def test_a_search_that_finds_nothing_has_no_ids() -> None:
+    """[A21] Its recall is 0; without ids it would not apply."""
+    assert answer_of({"answer": "a", "contexts": []}).retrieved_ids == ()
+    assert answer_of({"contexts": [{"id": "d1", "text": ""}]}).retrieved_ids == ("d1",)
+    assert answer_of({"contexts": ["a text"]}).retrieved_ids is None
+
+
 def test_top_k_cuts_what_is_answered() -> None:
     """[B8]"""
     answer = Answer("a", ("1", "2", "3"), (None, "b", "c"), ("x", "y", "z"))
-    found = filled(SAMPLE, answer, 2)
+    found = filled(SAMPLE, answer, frozenset(), 2)
     assert (found.contexts, found.context_docs) == (("1", "2"), (None, "b"))
     assert found.retrieved_ids == ("x", "y")
 
@@ -125,7 +172,8 @@ def test_top_k_cuts_what_is_answered() -> None:
 def test_a_blank_context_keeps_its_place_where_places_are_cited() -> None:
     """[2] is the second one, whatever the first holds."""
     answer = answer_of({"answer": "a [2]", "contexts": ["", {"text": "b", "source": "b.pdf"}]})
-    plain, placed = filled(SAMPLE, answer), filled(SAMPLE, answer, keeps_places=True)
+    plain = filled(SAMPLE, answer, frozenset())
+    placed = filled(SAMPLE, answer, frozenset({"citations"}))
     assert (plain.contexts, plain.context_docs) == (("b",), ("b.pdf",))
     assert (placed.contexts, placed.context_docs) == (("", "b"), (None, "b.pdf"))
     assert answer_of({"answer": "a", "contexts": ["", " "]}).contexts == ()
