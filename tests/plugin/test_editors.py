@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import editor_tree
 import pytest
 from editor_tree import filed
 
@@ -95,6 +96,12 @@ def several(project: Project) -> Project:
     project.rows([{"id": "a", **row}, {"id": "b", **row}], "eval/bots.jsonl")
     project.file("test_bot.py", FUNCTION)
     return project
+
+
+@pytest.fixture(autouse=True)
+def _found_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the workers of old versions of xdist find the editor: they have the path of theirs."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(editor_tree.__file__).parent))
 
 
 def check_filed(project: Project, collect: Run, run: Run) -> None:

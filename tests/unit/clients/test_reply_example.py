@@ -38,7 +38,8 @@ def schema_of(model: type[BaseModel]) -> ReplySchema:
 
 
 def test_it_has_every_field_with_what_belongs_there() -> None:
-    assert shown_example(schema_of(Verdicts)) == (
+    # Before pydantic 2.9, its schema has the bounds of a float as 0.0 and 5.0.
+    assert shown_example(schema_of(Verdicts)).replace("from 0.0 to 5.0", "from 0 to 5") == (
         '{"all": [{"statement": "<put your own text here: a claim of the answer>", '
         '"verdict": "<put a whole number here: 0 or 1>"}], '
         '"tags": ["<put your own text here: words>"], '
