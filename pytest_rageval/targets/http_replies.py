@@ -51,9 +51,8 @@ class ReplyReader:
 
     def _answer(self, value: Any) -> Answer:
         said = value.get("error") if isinstance(value, dict) else None
-        if said and isinstance(
-            said, str | dict
-        ):  # an answer beside it is that of a system that failed
+        # An answer beside it is that of a system that failed; a number may be a figure.
+        if said and not isinstance(said, float):
             raise TargetError(f"replied an error: {shorten(str(said), 200)}")
         if not self._paths:
             return answer_of(value)
@@ -77,15 +76,18 @@ class ReplyReader:
         Raises TargetError for a stream that tells of an error: what came before it is half an
         answer.
         """
-        parts, found, is_empty = [], {}, True
+        parts: list[str] = []
+        wholes: list[str] = []
+        found: dict[str, Any] = {}
+        is_empty = True
         for event in events:
             is_empty = False
             refuse_error(event)
             if isinstance(event, dict):
                 found.update(self._other_fields(event))
             part = self._part(event)
-            parts += [] if part is None else [part]
-        if not parts:
+            (wholes if _is_end(event) else parts).extend([] if part is None else [part])
+        if not (parts := parts or wholes[-1:]):
             what = "without any event" if is_empty else "in which no event has an answer"
             raise TargetError(f"replied a stream {what}")
         return answer_of({**found, "answer": _whole(parts)})
@@ -114,11 +116,18 @@ class ReplyReader:
         return {name: part for name, part in found.items() if part is not None}
 
 
+def _is_end(event: Any) -> bool:
+    """Return whether an event repeats what came, as ``response.output_text.done`` of OpenAI."""
+    return isinstance(event, dict) and str(event.get("type")).endswith((".done", ".completed"))
+
+
 def refuse_error(event: Any) -> None:
     """Raise TargetError for an event that is an error."""
     said: Any = None
     if isinstance(event, dict):
-        has_failed = event.get("type") == "error" or _first_of((_FINISH,), event) == "error"
+        kind = str(event.get("type"))
+        has_failed = kind == "error" or kind.endswith((".failed", ".incomplete"))
+        has_failed = has_failed or _first_of((_FINISH,), event) == "error"
         said = event.get("error") or (event if has_failed else None)
     elif isinstance(event, str) and event.startswith(("[SERVER_ERROR]", "[ERROR]")):
         said = event
@@ -131,7 +140,8 @@ def _whole(parts: Sequence[str]) -> str:
     said = [part for part in parts if part.strip()]
     if len(said) > 2 and said[-1].strip() == "".join(parts[: parts.index(said[-1])]).strip():
         return said[-1]
-    grows = len(set(said)) > 2  # "7", "7", "7" are three digits
+    # "7", "7", "7" are three digits, and "1", "10" may be two numbers.
+    grows = len(set(said)) > 2 or (len(set(said)) == 2 and len(said[0].strip()) > 2)
     if grows and all(part.startswith(before) for before, part in pairwise(said)):
         return said[-1]
     return "".join(parts)

@@ -56,15 +56,25 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     return objects[::-1]
 
 
+def is_cut_off(text: str) -> bool:
+    """Return whether a reply ends in JSON without an end: what it corrects is not known.
+
+    >>> is_cut_off('{"score": 1} No: {"score": 0, "rea'), is_cut_off('{"score": 1} As {I} say')
+    (True, False)
+    """
+    plain = strip_thinking(text)
+    ends = [found.end for found in objects_in(plain)]
+    return re.search(_BEGUN, plain[max(ends, default=0) :]) is not None
+
+
 def stated(name: str, text: str) -> list[Any]:
     """Return what the objects of a reply say under a name, leaving out null.
 
-    Raises UnreadableReplyError for a reply whose only object has no end.
+    Raises UnreadableReplyError for a reply whose last object has no end.
     """
-    objects = find_objects(text)
-    if not objects and re.search(_BEGUN, strip_thinking(text)):
+    if is_cut_off(text):
         raise UnreadableReplyError("its JSON has no end")
-    return [found[name] for found in objects if found.get(name) is not None]
+    return [found[name] for found in find_objects(text) if found.get(name) is not None]
 
 
 def read_reason(text: str) -> str:

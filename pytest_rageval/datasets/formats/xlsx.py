@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
@@ -167,8 +167,9 @@ def _texts(cells: Iterable[Any], width: int = 0) -> list[str]:
 
 def _sheet(book: Any, file: DataFile) -> Any:
     wanted = file.spec.sheet
-    if wanted is None:
-        return book.worksheets[0]
+    if wanted is None:  # a hidden one is what a macro or an export has left behind
+        seen = (sheet for sheet in book.worksheets if sheet.sheet_state == "visible")
+        return next(seen, book.worksheets[0])
     if wanted not in book.sheetnames:
         raise file.refuse(unknown_name("sheet", wanted, book.sheetnames))
     return book[wanted]
@@ -184,6 +185,10 @@ def _row(
     return Row(number, line, named, tabular=True)
 
 
+_ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
+"""A character that XML cannot hold, or a line break, as Excel writes it."""
+
+
 def _cell(value: Any) -> Any:
     """Return a cell as JSON-plain data: dates as ISO text, blank text as missing.
 
@@ -196,7 +201,8 @@ def _cell(value: Any) -> Any:
     if isinstance(value, datetime.timedelta):
         return duration_text(value)
     if isinstance(value, str):
-        return value if value.strip() else None
+        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+        return text if text.strip() else None
     return value
 
 

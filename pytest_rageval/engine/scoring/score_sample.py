@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     NOT_DRAWN,
     NOT_RUN,
     NOTHING,
+    PASSING,
     RETRIEVAL,
     SUPPORT,
     TARGET,
@@ -280,9 +281,11 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
     """Return ``score`` under the column's name, or an error where it cannot be the metric's."""
     if not isinstance(score, Score):
         return Score(column.name, None, error=f"returned {shorten(repr(score))}, not a Score")
-    if score.details is not None and (reason := excess(score.details)):
+    if score.details is not None and (reason := _flaw(score.details)):
         return Score(column.name, None, error=f"its details are {reason}")
-    value = score.value
+    value = None if score.error else score.value
+    if value is None and score.value is not None:
+        return _no_score(column, score, str(score.error))
     if type(value) is float and score.metric == column.name:
         low, high = column.ends
         is_high_enough = low is None or low - TOLERANCE <= value
@@ -293,6 +296,13 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
     if value is None:
         return score if score.metric == column.name else replace(score, metric=column.name)
     return _converted(column, score)
+
+
+def _flaw(details: Mapping[str, Any]) -> str:
+    passing = details.get(PASSING)
+    if isinstance(passing, str):  # bool("False") would be True
+        return f"unclear: {PASSING} is {shorten(repr(passing))}, expected True or False"
+    return excess(details)
 
 
 def _converted(column: MetricColumn, score: Score) -> Score:

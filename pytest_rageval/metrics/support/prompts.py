@@ -14,7 +14,7 @@ from pytest_rageval.metrics.support.table import Cell, Level
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.prompts import Language, filled, free_mark, prompts_of, tagged
 from pytest_rageval.text.refusals import kind_of
-from pytest_rageval.text.reply import UnreadableReplyError, find_objects
+from pytest_rageval.text.reply import UnreadableReplyError, find_objects, is_cut_off
 from pytest_rageval.text.reply_text import objects_in
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
 from pytest_rageval.text.tokenize import has_cjk, split_characters
@@ -115,6 +115,8 @@ def _listed(reply: str, name: str, shown: str) -> list[Any]:
         raise UnreadableReplyError(f'its list "{name}" is the one that stands in the material')
     if not lists:
         raise UnreadableReplyError(f'it has no list "{name}"')
+    if is_cut_off(reply):
+        raise UnreadableReplyError("its last JSON has no end")
     # A model that thinks aloud corrects itself: its last word counts.
     return own[-1]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from pytest_rageval.engine.planning.binding import metric_name
-from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.errors import listed, shorten, unknown_name
 from pytest_rageval.metrics.base import (
     METRIC_REGISTRY,
     MetricDefinition,
@@ -35,6 +35,7 @@ _USED: Final = ("scene_key", "evaluate_metrics", "datasets", "context", "paralle
 _CONTEXT: Final = ("top_k", "model", "prompt", "llm_model")
 _MOST_CONCURRENT: Final = 1024
 _LONGEST_PROMPT: Final = 20_000
+_LISTED: Final = 10
 # A name as metrics have them, with numbers in its notation: no import path, no file, no text.
 _METRIC: Final = re.compile(r"[\w-]+(\(\w+=[\w.+-]+(, ?\w+=[\w.+-]+)*\))?(@\d+)?")
 # What would judge, weigh, mark, save or compare, none of which the answer shows.
@@ -148,10 +149,8 @@ def lay_over(request: EvaluationRequest, scenario: Scenario) -> Changes:
     Target, corpus, models, ``match`` and ``empty_answer`` of the scenario hold. A target is left
     out where the rows bring what it would be asked for; refuses rows that need one and have none.
     """
-    tree = _translated(request, scenario, is_asked=False)
-    asks = bool(tree.problems) and scenario.target is not None
-    if asks:
-        tree = _translated(request, scenario, is_asked=True)
+    asks = scenario.target is not None and _lacks_answers(request, scenario)
+    tree = _translated(request, scenario, is_asked=asks)
     if tree.problems:
         raise Refused(400, "; ".join(problem.message for problem in tree.problems))
     asked = [_asked(written, scenario) for written in tree.data["metrics"]]
@@ -169,6 +168,20 @@ def lay_over(request: EvaluationRequest, scenario: Scenario) -> Changes:
     others = {name: column for name, column in tree.fallbacks.items() if name not in key_map}
     rows = [_filled(row, others) for row in tree.data["dataset"]["rows"]]
     return Changes(values, rows, key_map)
+
+
+def _lacks_answers(request: EvaluationRequest, scenario: Scenario) -> bool:
+    """Return whether the rows need a target; refuses some that have an answer beside others."""
+    rows: Sequence[Mapping[str, Any]] = request.body["datasets"]
+    names = ("prediction", *FIELD_ALIASES["answer"])
+    lacking = [at for at, row in enumerate(rows, 1) if all(row.get(one) is None for one in names)]
+    if 0 < len(lacking) < len(rows):
+        raise Refused(
+            400,
+            f"datasets: no prediction in rows {listed(map(str, lacking), _LISTED)}, and others "
+            "have one: send them apart, the target is asked about rows without",
+        )
+    return bool(_translated(request, scenario, is_asked=False).problems)
 
 
 def _translated(request: EvaluationRequest, scenario: Scenario, *, is_asked: bool) -> YamlTree:

@@ -51,6 +51,24 @@ def parquet(**columns: Any) -> bytes:
 # Workbooks
 
 
+def test_a_hidden_sheet_is_not_read(samples: Samples) -> None:
+    """A18: the first that is seen, as in the program that wrote it."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(workbook(["answer"], ["hidden"], more=True)))
+    book.worksheets[0].sheet_state = "hidden"
+    book.active = 1
+    packed = io.BytesIO()
+    book.save(packed)
+    assert [sample.answer for sample in samples("r.xlsx", packed.getvalue())] == ["other"]
+
+
+def test_an_escaped_character_is_that_character(samples: Samples) -> None:
+    """A18: Excel writes a carriage return as _x000D_, and such a text with _x005F_ before it."""
+    content = workbook(["answer", "references"], ["a_x000D_\nb", "_x005F_x000D_"])
+    (sample,) = samples("r.xlsx", content)
+    assert (sample.answer, sample.references) == ("a\r\nb", ("_x000D_",))
+
+
 def test_a_workbook_has_a_header_and_rows(samples: Samples) -> None:
     """A18, A19: a blank cell is missing, a blank row is none."""
     content = workbook(

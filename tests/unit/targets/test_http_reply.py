@@ -92,6 +92,8 @@ def test_a_stream_that_breaks_off_is_no_answer(text: str, why: str) -> None:
         (["Five", "Five days", "Five days."], "Five days."),
         (["ha", "ha"], "haha"),
         (["7", "7", "7"], "777"),
+        (["New", "New York"], "New York"),
+        (["1", "10"], "110"),
         (["1", "1", "10"], "1110"),
         (["", "{", "}"], "{}"),
         ([""], ""),
@@ -103,6 +105,17 @@ def test_what_a_stream_repeats_counts_once(parts: list[str], answer: str) -> Non
     assert read("text/event-stream", _sse(*events)).text == answer
 
 
+def test_events_of_openais_responses_are_read() -> None:
+    """[A21] The whole text follows its parts; one that failed, or is cut off, is no answer."""
+    delta = {"type": "response.output_text.delta", "delta": "Paris"}
+    done = {"type": "response.output_text.done", "text": "Paris"}
+    assert read("text/event-stream", _sse(delta, done)).text == "Paris"
+    assert read("text/event-stream", _sse(done)).text == "Paris"
+    for kind in ("response.failed", "response.incomplete"):
+        with pytest.raises(TargetError, match="breaks off"):
+            read("text/event-stream", _sse(delta, {"type": kind, "response": {}}))
+
+
 def test_a_path_of_ones_own_replaces_the_names() -> None:
     """[A21]"""
     events = [{"token": "a", "contexts": ["no"], "hits": [{"t": "1"}, {"t": "2"}]}]
@@ -110,10 +123,10 @@ def test_a_path_of_ones_own_replaces_the_names() -> None:
     assert found.contexts == ("1", "2")
 
 
-@pytest.mark.parametrize("error", ["retrieval failed", {"code": 7}])
+@pytest.mark.parametrize("error", ["retrieval failed", {"code": 7}, True, ["7"], 7])
 def test_an_answer_beside_an_error_is_none(error: object) -> None:
     """[A21] Some services reply with status 200 whatever happened; an error of null is none."""
-    with pytest.raises(TargetError, match="^replied an error: .*(failed|7)"):
+    with pytest.raises(TargetError, match="^replied an error: .*(failed|7|True)"):
         read("application/json", json.dumps({"answer": "Paris", "error": error}))
     for none in (None, "", False):
         text = json.dumps({"answer": "Paris", "error": none})

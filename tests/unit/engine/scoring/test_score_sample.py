@@ -338,3 +338,17 @@ def test_a_score_that_cannot_be_keeps_the_word_that_the_sample_does_not_pass(val
     found = checked_score(MetricColumn("m"), Score("m", value, details={"passing": False}))
     assert (found.value, found.details) == (None, {"passing": False})
     assert found.error
+
+
+@pytest.mark.parametrize(
+    ("score", "error"),
+    [
+        (Score("m", 0.9, error="the judge is down"), "the judge is down"),
+        (Score("m", 0.9, details={"passing": "False"}), "its details are unclear: passing is"),
+    ],
+)
+def test_a_score_with_an_error_or_an_unclear_verdict_is_none(score: Score, error: str) -> None:
+    """[F7] They were a score of 0.9, and passed."""
+    found = checked_score(MetricColumn("m"), score)
+    assert found.value is None
+    assert (found.error or "").startswith(error)

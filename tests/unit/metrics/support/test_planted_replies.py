@@ -89,6 +89,13 @@ def test_of_two_verdicts_the_last_one_counts(reply: str) -> None:
     assert CellsReply(1)(reply)[0].level == "none"
 
 
+def test_a_correction_that_is_cut_off_leaves_no_verdict() -> None:
+    """The draft before it was taken."""
+    cut = f"{VERDICTS}\nCorrection: {OWN[:30]}"
+    with pytest.raises(UnreadableReplyError, match="its last JSON has no end"):
+        CellsReply(1)(cut)
+
+
 @pytest.mark.parametrize("said", ["null", "NaN", "None", "false", '""', "0"])
 def test_a_verdict_that_is_missing_is_not_none(said: str) -> None:
     with pytest.raises(UnreadableReplyError, match='"support" must be full, partial or none'):

@@ -244,3 +244,11 @@ def test_an_unknown_scene_is_refused(scenario: Scenario) -> None:
 def test_a_number_may_be_the_name_of_a_scenario() -> None:
     """[B12] DB-GPT's documentation has 147 for a space."""
     assert read_request({**RECALL, "scene_value": 147}).scenario == "147"
+
+
+def test_rows_with_and_without_an_answer_go_apart(tmp_path: Path) -> None:
+    """[B12] Those without were not asked, and had no score."""
+    asked = of_text(tmp_path, f'{SCENARIO}target: "http://127.0.0.1:1/ask"\n')
+    rows = [{"query": "q", "prediction": "a"}, {"query": "q2"}, {"query": "q3", "prediction": None}]
+    with pytest.raises(Refused, match="no prediction in rows 2, 3, and others have one"):
+        changes(asked, APP, datasets=rows)
