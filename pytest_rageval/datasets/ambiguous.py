@@ -118,9 +118,10 @@ class ReadRows:
     def _unread(self) -> Iterator[Doubt]:
         """Yield what a second file does not give, and the data would be scored for.
 
-        That is an answer always, and anything else if it gives nothing at all.
+        That is an answer always, and anything else if it gives nothing at all. Lists of nuggets are
+        of the questions: a file with these is none of answers.
         """
-        if not self.theirs:
+        if not self.theirs or "nuggets" in self.joined.values():
             return
         fields = {column: self._field_of(column) for column in self.joined}
         given = GIVEN.intersection(fields.values())

@@ -108,7 +108,7 @@ class UserWorkers:
 _ANSWER_S: Final = 5.0
 _LOOK_S: Final = 2.0
 # A worker that died is replaced in some seconds where somebody replaces it.
-_PATIENCE_S: Final = 20.0
+_PATIENCE_S: Final = 60.0
 
 
 class SchedulerWatch:

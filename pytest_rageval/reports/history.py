@@ -81,8 +81,16 @@ def trend_of(
 
 def all_runs(base: Path) -> Sequence[RunPoint]:
     """Return every run below ``base``, oldest first."""
-    homes = list(_scenario_folders(base))
-    return _ordered(_points(base, (run for home in homes for run in _run_folders(base, home))))
+    return _ordered(_points(base, _all_folders(base)))
+
+
+def unread_runs(base: Path) -> list[str]:
+    """Return the folders below ``base`` whose ``results.json`` this version cannot read."""
+    return [folder for folder in _all_folders(base) if not [*_points(base, [folder])]]
+
+
+def _all_folders(base: Path) -> list[str]:
+    return [run for home in _scenario_folders(base) for run in _run_folders(base, home)]
 
 
 def _scenario_folders(base: Path) -> Iterator[Path]:

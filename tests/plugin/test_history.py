@@ -148,3 +148,17 @@ def test_a_clock_that_was_set_back_is_said(
             f"* was written last, and began before {first} by its clock: *clock that was set back",
         ]
     )
+
+
+def test_a_run_that_cannot_be_read_is_named(scenario: Project, run: Run) -> None:
+    """The trend would be drawn over the gap."""
+    run()
+    run()
+    first, second = scenario.folders()
+    path = first / "results.json"
+    path.write_bytes(path.read_bytes()[:300])
+    shown = scenario.pytest("--rag-history")
+    shown.stdout.fnmatch_lines(
+        ["qa: 1 run", f"left out: qa/{first.name}: results.json is cut off, or of another version"]
+    )
+    assert second.name in shown.stdout.str()

@@ -463,3 +463,15 @@ def test_it_needs_a_model_and_ids(nuggets: Nuggets) -> None:
     nuggets.write([{**row, "key": row["id"], "id": None} for row in ROWS])
     assert nuggets.make("--rag-set=dataset.key_map.id=key").ret == 0
     assert [row["id"] for row in nuggets.rows()] == ["a", "b", "c"]
+
+
+def test_the_scenario_of_recorded_answers_runs(nuggets: Nuggets) -> None:
+    """Lists are no answers: those of the rows are scored."""
+    rows = nuggets.project.path / "rows.jsonl"
+    lines = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
+    nuggets.project.rows([{**line, "answer": "30 days"} for line in lines], "rows.jsonl")
+    nuggets.make()
+    result = nuggets.project.pytest("rows.rageval.yaml")
+    assert result.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    samples = nuggets.project.results("rows")["samples"]
+    assert {sample["answer"] for sample in samples} == {"30 days"}
