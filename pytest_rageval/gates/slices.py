@@ -92,8 +92,8 @@ class SliceGate(Gate):
         Fail also when no sample has a value: there are no groups to look at.
 
         A value is left out if all its samples are skipped or expected invalid rows; also, with a
-        remark, if all its rows rule the metric out, or the baseline has none of its samples. Where
-        a sample of the rows is asked, each value needs one of them.
+        remark, if all its rows rule the metric out or weigh 0, or the baseline has none of its
+        samples. Where a sample of the rows is asked, each value needs one of them.
         """
         slices = self._judged_slices(result)
         new = self._new(slices)
@@ -107,7 +107,7 @@ class SliceGate(Gate):
         if found.outcome == "passed" and (unseen := self._not_drawn(result)):
             found = replace(found, outcome="failed", message=unseen, margin=None)
         if unfit := sorted(self._unfit(result)):
-            what = "the metric does not apply to any of their rows, left out"
+            what = "left out, as all their rows rule the metric out or weigh 0"
             found = replace(found, message=f"{found.message}; {what}: {listed(unfit, _LISTED)}")
         if self.compared_with is None or not new:
             return found
@@ -121,20 +121,22 @@ class SliceGate(Gate):
         ]
 
     def _unfit(self, result: ScenarioResult) -> frozenset[str]:
-        """Return the values whose rows all rule out what the gate of each part is about."""
+        """Return the values whose rows all rule out what the gate of each part is about.
+
+        Or weigh nothing: a mean of them is none.
+        """
         targets = [*self.inner.targets]
-        return frozenset(
-            value
-            for value, samples in self._slices(result).items()
-            if targets
-            and any(sample.is_expected for sample in samples)
-            and all(
-                is_ruled_out(sample, target)
-                for sample in samples
-                if sample.is_expected
-                for target in targets
-            )
-        )
+        found = set()
+        for value, samples in self._slices(result).items():
+            expected = [sample for sample in samples if sample.is_expected]
+            counting = [sample for sample in expected if sample.sample_weight > 0.0]
+            if (
+                targets
+                and expected
+                and all(is_ruled_out(sample, target) for sample in counting for target in targets)
+            ):
+                found.add(value)
+        return frozenset(found)
 
     def _not_drawn(self, result: ScenarioResult) -> str:
         """Return the message about values of which a sample of the rows has none, "" if none.

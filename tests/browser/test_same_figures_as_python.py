@@ -406,7 +406,7 @@ def test_slices_to_which_a_metric_never_applies_are_left_out_and_said(
     assert found["gates"][0]["message"] == wanted.gates[0].message
     assert wanted.gates[0].message == (
         "2 of 2 values of doc_name: c.pdf: no sample has a f1; a.pdf: 0.5000 < 0.6000; "
-        "the metric does not apply to any of their rows, left out: b.pdf"
+        "left out, as all their rows rule the metric out or weigh 0: b.pdf"
     )
 
 
@@ -424,6 +424,24 @@ def test_slices_left_out_have_a_name_all_the_same(
     page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
     (found,) = page.evaluate(ASK, [[{"f1": 2}, []]])
     wanted = weigh(info, samples, {"f1": 2.0}, {})
+    assert_same(found, wanted)
+    assert wanted.gates[0].outcome == "passed"
+    assert found["gates"][0]["message"] == wanted.gates[0].message
+
+
+def test_a_document_that_is_given_no_weight_is_left_out(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    samples = [
+        SampleResult("a", 0, scores={"f1": 0.5}, doc_name="a.pdf"),
+        SampleResult("b", 1, scores={"f1": 0.1}, doc_name="b.pdf"),
+    ]
+    info = made_info(
+        2, (MetricColumn("f1"),), gates={"by": {"doc_name": {"f1": 0.4}}}, thresholds={}
+    )
+    page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+    (found,) = page.evaluate(ASK, [[{"f1": 1}, [["b.pdf", 0]]]])
+    wanted = weigh(info, samples, {"f1": 1.0}, {"b.pdf": 0.0})
     assert_same(found, wanted)
     assert wanted.gates[0].outcome == "passed"
     assert found["gates"][0]["message"] == wanted.gates[0].message

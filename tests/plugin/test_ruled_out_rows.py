@@ -30,7 +30,7 @@ def test_a_group_to_which_a_metric_never_applies_is_left_out_and_said(project: P
     result = project.pytest()
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["gate by.kind.recall@5.mean*passed*not apply to any of their rows, left out: trap"]
+        ["gate by.kind.recall@5.mean*passed*left out, as all their rows rule * or weigh 0: trap"]
     )
 
 

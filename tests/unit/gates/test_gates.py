@@ -432,8 +432,25 @@ def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) 
     gate = check(result, options, [named, bare])["by.doc_name.f1.mean"]
     assert (gate.outcome, gate.message) == (
         "passed",
-        "all 1 values of doc_name, worst 1.0000 >= 0.5000; the metric does not apply to any of "
-        "their rows, left out: a",
+        "all 1 values of doc_name, worst 1.0000 >= 0.5000; left out, as all their rows rule the "
+        "metric out or weigh 0: a",
+    )
+
+
+def test_a_value_whose_rows_weigh_nothing_is_left_out(result: Result) -> None:
+    """It has no mean; a gate on it failed with "no sample has a f1"."""
+    first, second = scored(1.0, 0.0, doc_name=["a", "b"])
+    samples = [first, replace(second, sample_weight=0.0)]
+    options = {"by": {"doc_name": {"f1": 0.5}}}
+    gate = check(result, options, samples)["by.doc_name.f1.mean"]
+    assert gate.outcome == "passed"
+    assert gate.message.endswith("left out, as all their rows rule the metric out or weigh 0: b")
+    none = [replace(sample, sample_weight=0.0) for sample in samples]
+    gate = check(result, options, none)["by.doc_name.f1.mean"]
+    assert (gate.outcome, gate.message) == (
+        "failed",
+        "there are no slices to look at; left out, as all their rows rule the metric out or weigh "
+        "0: a, b",
     )
 
 

@@ -289,8 +289,12 @@ function waysToAllow(state, expected, samples) {
 
 function checkSlices(state, gate, samples) {
   const verdicts = sliceVerdicts(state, gate, samples);
-  if (!verdicts.length)
-    return { outcome: "failed", observed: null, bound: null, margin: null, message: () => say("no_slices") };
+  const unfit = unfitValues(state, gate, samples);
+  const leftOut = () => (unfit.length ? say("unfit_values", { list: unfit.join(", ") }) : "");
+  if (!verdicts.length) {
+    const message = () => say("no_slices") + leftOut();
+    return { outcome: "failed", observed: null, bound: null, margin: null, message };
+  }
   const named = judgedParts(state, gate, samples).filter((slice) => slice.expected.length);
   const isBare = named.length === 1 && textAt(state.run, named[0].text) === "(none)";
   if (isBare && verdicts[0].outcome === "passed" && !isCause(state.run, gate.field)) {
@@ -308,12 +312,11 @@ function checkSlices(state, gate, samples) {
     failed.length
       ? say("failed_slices", { ...figures, list: listedSlices(state, worstFirst) })
       : say("all_slices", { ...figures, worst: worst.message() });
-  const unfit = unfitValues(state, gate, samples);
   return {
     ...worst,
     ...(failed.length ? { headline } : {}),
     margin: null,
-    message: () => verdict() + (unfit.length ? say("unfit_values", { list: unfit.join(", ") }) : ""),
+    message: () => verdict() + leftOut(),
   };
 }
 
@@ -344,8 +347,10 @@ function judgedParts(state, gate, samples) {
 }
 
 function isUnfit(state, gate, samples) {
-  const metric = gate.target && metricOf(state.run, gate.target);
-  return Boolean(metric?.isRuledOut) && samples.every((at) => metric.isRuledOut[at]);
+  if (!gate.target) return false;
+  const metric = metricOf(state.run, gate.target);
+  const counting = samples.filter((at) => state.sampleWeights[at] > 0);
+  return counting.every((at) => Boolean(metric?.isRuledOut?.[at]));
 }
 
 function listedSlices(state, failed, most = 5) {

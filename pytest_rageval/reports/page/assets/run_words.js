@@ -75,7 +75,7 @@ const RUN_WORDS = [
   [/(\d+) scores? of (\S+) (?:is|are) too few for an interval/, "$2 只有 $1 个分数，不足以计算区间"],
   [/; by Holm's stricter method it would pass: /, "；按更严格的 Holm 方法则会通过："],
   [/; allowed: mode (\w+), max_drop /, "；允许：模式 $1，max_drop "],
-  [/; the metric does not apply to any of their rows, left out: /, "；该指标不适用于其任何一行，未计入："],
+  [/; left out, as all their rows rule the metric out or weigh 0: /, "；所有行都不适用该指标或权重为 0，未计入："],
   [/(?<=任何一行，未计入：.*), and (\d+) more$/, "，另有 $1 个"],
   [/^cannot be decided: no row was asked of (\d+) of (\d+) values of (.+?): (.+); ask more rows$/, "无法判定：$3 的 $2 个取值中有 $1 个没有评测任何行（$4）；请评测更多行"],
   [/row missing on (\d+)/, "$1 个样本缺少有效数据行"],
