@@ -16,7 +16,12 @@ from pytest_rageval.errors import RagevalError, error_line, shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
-from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES
+from pytest_rageval.scenario.fields import (
+    ANSWERED_FIELDS,
+    FIELD_ALIASES,
+    OF_ANSWERS,
+    WITH_ANSWERS,
+)
 from pytest_rageval.text.codec import excess
 from pytest_rageval.text.json_value import digests
 
@@ -251,6 +256,9 @@ def answer_of(value: object) -> Answer:
             keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
             raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
         raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
+    said = found.get("error")
+    if said and not isinstance(said, float):  # a number may be a figure
+        raise TargetError(f"returned an error: {shorten(str(said), 200)}")
     return _checked(_from_fields(found))
 
 
@@ -273,7 +281,8 @@ def _fields(value: object) -> Mapping[str, Any] | None:
     if hasattr(value, "model_dump"):  # pydantic
         dumped = value.model_dump()
         return dumped if isinstance(dumped, dict) else None
-    names = [name for field in _PARTS for name in _aliases(field)]
+    beside = [name for field in WITH_ANSWERS for name in OF_ANSWERS[field]]
+    names = [*(name for field in _PARTS for name in _aliases(field)), *beside, "error"]
     found = {name: getattr(value, name) for name in names if hasattr(value, name)}
     return found or None
 

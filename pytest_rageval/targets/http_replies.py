@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.errors import shorten
-from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
 from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
@@ -76,8 +76,8 @@ class ReplyReader:
         Raises TargetError for a stream that tells of an error: what came before it is half an
         answer.
         """
-        parts: list[str] = []
-        wholes: list[str] = []
+        parts: list[_Part] = []
+        wholes: list[_Part] = []
         found: dict[str, Any] = {}
         is_empty = True
         for event in events:
@@ -85,17 +85,18 @@ class ReplyReader:
             refuse_error(event)
             if isinstance(event, dict):
                 found.update(self._other_fields(event))
-            part = self._part(event)
-            (wholes if _is_end(event) else parts).extend([] if part is None else [part])
+            (wholes if _is_end(event) else parts).extend(self._part(event))
         if not (parts := parts or wholes[-1:]):
             what = "without any event" if is_empty else "in which no event has an answer"
             raise TargetError(f"replied a stream {what}")
         return answer_of({**found, "answer": _whole(parts)})
 
-    def _part(self, event: Any) -> str | None:
-        """Return what an event has of the answer, None if it has no place for one."""
+    def _part(self, event: Any) -> list[_Part]:
+        """Return what an event has of the answer, and where; [] if it has no place for one."""
         if isinstance(event, str):
-            return event
+            return [("", event)]
+        if _KIND.match(kind := str(event.get("type"))) and not kind.startswith(_OF_TEXT):
+            return []  # thoughts and calls of tools
         own = self._paths.get("answer")
         tried = (own,) if own is not None else (*_STREAMED, *_ANSWERS)
         for path in tried:
@@ -104,8 +105,8 @@ class ReplyReader:
             except LostPathError:
                 continue
             if isinstance(part, str):
-                return part
-        return None
+                return [(path.written, part)]
+        return []
 
     def _other_fields(self, event: dict[str, Any]) -> dict[str, Any]:
         """Return the other fields of an event, without those that are null."""
@@ -116,18 +117,24 @@ class ReplyReader:
         return {name: part for name, part in found.items() if part is not None}
 
 
+_Part = tuple[str, str]
+"""Where a part of an answer stands in its event, and the part."""
+_KIND = re.compile(r"response\.")
+_OF_TEXT = "response.output_text."
+"""The types of events of OpenAI's Responses, and of those that have text."""
+
+
 def _is_end(event: Any) -> bool:
     """Return whether an event repeats what came, as ``response.output_text.done`` of OpenAI."""
-    return isinstance(event, dict) and str(event.get("type")).endswith((".done", ".completed"))
+    return isinstance(event, dict) and event.get("type") == f"{_OF_TEXT}done"
 
 
 def refuse_error(event: Any) -> None:
     """Raise TargetError for an event that is an error."""
     said: Any = None
     if isinstance(event, dict):
-        kind = str(event.get("type"))
-        has_failed = kind == "error" or kind.endswith((".failed", ".incomplete"))
-        has_failed = has_failed or _first_of((_FINISH,), event) == "error"
+        kinds = {str(event.get(name)).lower() for name in ("type", "event", "status")}
+        has_failed = not _FAILED.isdisjoint(kinds) or _first_of((_FINISH,), event) == "error"
         said = event.get("error") or (event if has_failed else None)
     elif isinstance(event, str) and event.startswith(("[SERVER_ERROR]", "[ERROR]")):
         said = event
@@ -135,23 +142,33 @@ def refuse_error(event: Any) -> None:
         raise TargetError(f"its stream breaks off with an error: {shorten(str(said), 200)}")
 
 
-def _whole(parts: Sequence[str]) -> str:
+_FAILED = frozenset({"error", "response.failed", "response.incomplete"})
+
+
+def _whole(parts: Sequence[_Part]) -> str:
     """Return the answer of a stream; some repeat all that came before, at the end or each time."""
-    said = [part for part in parts if part.strip()]
-    if len(said) > 2 and said[-1].strip() == "".join(parts[: parts.index(said[-1])]).strip():
+    texts = [text for _, text in parts]
+    said = [text for text in texts if text.strip()]
+    joined = "".join(texts)
+    if len(said) < 2:
+        return joined
+    before = "".join(texts[: len(texts) - 1 - texts[::-1].index(said[-1])])
+    is_elsewhere = parts[-1][0] != parts[0][0]  # the whole under another name
+    if (len(said) > 2 or is_elsewhere) and said[-1].strip() == before.strip():
         return said[-1]
-    # "7", "7", "7" are three digits, and "1", "10" may be two numbers.
-    grows = len(set(said)) > 2 or (len(set(said)) == 2 and len(said[0].strip()) > 2)
-    if grows and all(part.startswith(before) for before, part in pairwise(said)):
+    # "7", "7", "7" are three digits, "1", "10" may be two numbers; no token has a blank within.
+    is_long = len(said[0].strip()) > 2 or any(" " in text.strip() for text in said)
+    grows = len(set(said)) > 2 or (is_long and (len(set(said)) == 2 or " " in said[0].strip()))
+    if grows and all(part.startswith(first) for first, part in pairwise(said)):
         return said[-1]
-    return "".join(parts)
+    return joined
 
 
 _FINISH = parse_path("choices[0].finish_reason")
 _ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
 _OTHER_FIELDS = {
-    name: tuple(map(parse_path, FIELD_ALIASES.get(name, (name,))))
-    for name in ("contexts", "context_docs", "retrieved_ids")
+    name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
+    for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
 }
 
 

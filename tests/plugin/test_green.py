@@ -155,6 +155,25 @@ def test_what_a_conftest_skips_is_a_part_left_out(asked: Project, workers: tuple
     assert not (asked.path / "new.json").exists()
 
 
+CALLED = """
+    import pytest
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(item):
+        if item.name in {names}:
+            pytest.skip("not today")
+"""
+
+
+def test_what_is_skipped_after_it_was_scored_did_not_run(asked: Project) -> None:
+    """[G10] A hook that skips what is wrong would leave the mean of what is right."""
+    write(asked, metrics=["f1"], gates={"f1": 0.1})
+    asked.conftest(CALLED.format(names=["s0", "s1"]))
+    assert asked.pytest("--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
+    assert set(asked.gates().values()) == {"failed"}
+    assert asked.results()["counts"]["not_run"] == 2
+
+
 def test_where_a_conftest_skips_all_nothing_is_green(asked: Project) -> None:
     """[G10]"""
     write(asked, metrics=["f1"], gates={"f1": 0.1})

@@ -237,7 +237,9 @@ class RagevalSession:
         if item.lost:  # without a result: the gates fail, and name it
             self._results.note_lost(item.plan.info.nodeid, report.nodeid)
             return
-        scored = item.result or item.unscored(outcome)
+        # What pytest skips counts as not run, also where it was scored before that.
+        kept = item.result if outcome != "skipped" else None
+        scored = kept or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid
         if self._is_worker:

@@ -90,7 +90,8 @@ def test_a_stream_that_breaks_off_is_no_answer(text: str, why: str) -> None:
         (["Five", " days", "."], "Five days."),
         (["Five", " days.", "Five days."], "Five days."),
         (["Five", "Five days", "Five days."], "Five days."),
-        (["ha", "ha"], "haha"),
+        (["ha", "ha"], "ha"),
+        (["Paris", "Paris"], "Paris"),
         (["7", "7", "7"], "777"),
         (["New", "New York"], "New York"),
         (["1", "10"], "110"),
@@ -103,6 +104,40 @@ def test_what_a_stream_repeats_counts_once(parts: list[str], answer: str) -> Non
     """[A21] Some end with the whole answer, some send all so far with each event."""
     events = [{"token": part} for part in parts[:-1]] + [{"answer": parts[-1]}]
     assert read("text/event-stream", _sse(*events)).text == answer
+
+
+@pytest.mark.parametrize(
+    ("tokens", "answer"),
+    [
+        (["ha", "ha"], "haha"),
+        (["Ne", "w"], "New"),
+        (["New York", "New York"], "New York"),
+        (["New York", "New York City"], "New York City"),
+    ],
+)
+def test_tokens_of_one_name_are_joined_unless_they_grow(tokens: list[str], answer: str) -> None:
+    """[A21]"""
+    assert read("text/event-stream", _sse(*({"token": one} for one in tokens))).text == answer
+
+
+def test_a_stream_says_citations_and_confidence() -> None:
+    """[A21] As a reply in JSON does."""
+    found = read("text/event-stream", _sse({"token": "a"}, {"citations": [2], "confidence": 0.5}))
+    assert (found.extra["citations"], found.extra["confidence"]) == ([2], 0.5)
+
+
+def test_thoughts_and_calls_are_no_part_of_an_answer() -> None:
+    """[A21] OpenAI's Responses; a tool that failed on the way is no failed answer."""
+    others = [
+        {"type": "response.reasoning_summary_text.delta", "delta": "think"},
+        {"type": "response.function_call_arguments.delta", "delta": "{}"},
+        {"type": "tool.failed", "name": "search"},
+    ]
+    text = {"type": "response.output_text.delta", "delta": "Paris"}
+    assert read("text/event-stream", _sse(*others, text)).text == "Paris"
+    for failed in ({"event": "error", "message": "boom"}, {"status": "error"}):
+        with pytest.raises(TargetError, match="breaks off"):
+            read("text/event-stream", _sse({"answer": "New"}, failed))
 
 
 def test_events_of_openais_responses_are_read() -> None:
