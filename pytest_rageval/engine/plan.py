@@ -185,8 +185,8 @@ class TargetPlan(Value, frozen=True):
     """Whether it is to be sent the messages before the question, which rows have."""
     sends_history: bool = True
     takes_history: bool = True
-    contexts_hint: str = ""
-    """What to say where it returns no contexts, so that those of a row stay."""
+    kept_hints: Mapping[str, str] = field(default_factory=dict)
+    """What to say, by field, where it returns none, and those of a row stay."""
     beside: frozenset[str] = frozenset()
     """What is read of an answer beside its text: ``citations``, ``confidence``."""
 

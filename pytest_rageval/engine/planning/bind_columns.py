@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -286,28 +286,38 @@ class _Columns(Struct):
         return f"{shown} {_ABSENT}"
 
 
-def contexts_hint(
-    binding: Binding, metrics: Iterable[BoundMetric], shown_fields: frozenset[str] | None
-) -> str:
-    """Return what to say where a target returns no contexts and those of the rows stay.
+def kept_hints(
+    binding: Binding, metrics: Sequence[BoundMetric], shown_fields: frozenset[str] | None
+) -> Mapping[str, str]:
+    """Return what to say, by field, where a target returns none and those of the rows stay.
 
-    "" where nothing is measured by them, or where they are what the target answers from: it is
-    shown them (``shown_fields``), or the key_map says that they are ``contexts``.
+    Under ``retrieved_ids`` for rankings, which measure by contexts where there are no ids; under
+    ``contexts`` for all others. Nothing where the rows' are what the target answers from: it is
+    shown them (``shown_fields``), or the key_map names them.
     """
-    key_map = binding.scenario.dataset.key_map
-    by_contexts = [
-        metric.column.name
-        for metric in metrics
-        if not {"contexts", "context_docs"}.isdisjoint(metric.info.needs | metric.info.or_needs)
-    ]
-    if not by_contexts or "contexts" in key_map or "contexts" in (shown_fields or ()):
-        return ""
-    return (
-        f"{binding.loaded.path.name}: the target returns no contexts, so {', '.join(by_contexts)} "
-        "took those of the rows for what was retrieved. If they are what should be retrieved, "
-        "write dataset.key_map: {reference_contexts: contexts}; if the target was given them, "
-        "{contexts: contexts}"
-    )
+    found = {}
+    meant = binding.scenario.dataset.key_map.keys() | (shown_fields or frozenset())
+    for name, what in (("retrieved_ids", "no contexts and no ids"), ("contexts", "no contexts")):
+        measured = [one.column.name for one in metrics if _measured_by(one.info) == name]
+        if measured and meant.isdisjoint(("contexts", name)):
+            found[name] = (
+                f"{binding.loaded.path.name}: the target returns {what}, so {', '.join(measured)} "
+                f"took those of the rows for what was retrieved. {_ADVICE}"
+            )
+    return found
+
+
+_ADVICE: Final = (
+    "If they are what should be retrieved, write dataset.key_map: {reference_contexts: contexts}; "
+    "if the target was given them, {contexts: contexts}"
+)
+
+
+def _measured_by(info: MetricInfo) -> str:
+    if "retrieved_ids" in info.needs:
+        return "retrieved_ids"
+    used = info.needs | info.or_needs
+    return "" if used.isdisjoint(("contexts", "context_docs")) else "contexts"
 
 
 def _quoted(names: Iterable[Any]) -> str:

@@ -28,7 +28,7 @@ from pytest_rageval.engine.planning.bind_cases import (
     made_questions,
     own_names,
 )
-from pytest_rageval.engine.planning.bind_columns import contexts_hint
+from pytest_rageval.engine.planning.bind_columns import kept_hints
 from pytest_rageval.engine.planning.bind_keys import (
     bind_gates,
     bind_groups,
@@ -179,8 +179,7 @@ def _bind(
     provided = ANSWERED_FIELDS if asks else frozenset()
     if target is not None:
         provided = target.provides
-        hint = contexts_hint(binding, metrics, target.fields)
-        target = replace(target, contexts_hint=hint)
+        target = replace(target, kept_hints=kept_hints(binding, metrics, target.fields))
         info = replace(info, target=target.shown)
     is_answered = bool(provided & SEEN_BY_PEOPLE)
     cases: Sequence[Case] = ()

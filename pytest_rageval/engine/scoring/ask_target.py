@@ -59,7 +59,7 @@ class TargetClient:
         self._clients = clients
         self._limits = limits
         self._cache = AnswerCache(plan, run) if plan.cache_answers else None
-        self._hint: str | None = None
+        self._hints: dict[str, str] = {}
         settings = plan.settings
         self._retry = Retry(settings.retries, settings.max_wait_s)
 
@@ -67,7 +67,7 @@ class TargetClient:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing anything."""
         problem = self._cache.problem if self._cache is not None else None
-        return tuple(found for found in (problem, self._hint) if found)
+        return (*([problem] if problem else []), *self._hints.values())
 
     async def answer(self, sample: Sample, order: int) -> TargetReply:
         """Return the sample with its answer; if slots are few, the lowest ``order`` goes first."""
@@ -83,10 +83,20 @@ class TargetClient:
             if is_ours(error):
                 raise
             return TargetReply(sample, f"{self._plan.shown}: {describe_exception(error)}")
-        if answer.contexts is None and sample.contexts is not None:
-            self._hint = self._plan.contexts_hint
+        self._note_kept(sample, answer)
         latency_s = None if answer.is_kept else answer.latency_s
         return TargetReply(shown, None, latency_s, answer.extra)
+
+    def _note_kept(self, sample: Sample, answer: Answer) -> None:
+        """Note what is to be said where fields of the row stand in for what was not answered."""
+        if answer.contexts is not None:
+            return
+        has_ids = sample.retrieved_ids is not None and answer.retrieved_ids is None
+        kept = {"contexts": sample.contexts is not None}
+        kept["retrieved_ids"] = has_ids or (kept["contexts"] and answer.retrieved_ids is None)
+        self._hints |= {
+            name: hint for name, hint in self._plan.kept_hints.items() if kept.get(name, False)
+        }
 
     async def aclose(self) -> None:
         """Close the target."""

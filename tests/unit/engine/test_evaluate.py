@@ -149,6 +149,18 @@ def test_contexts_of_rows_that_count_as_retrieved_are_told_of(
     assert all("key_map: {reference_contexts: contexts}" in remark for remark in told)
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_said"), [("text", True), ({"answer": "text", "retrieved_ids": ["d"]}, False)]
+)
+def test_ids_of_rows_that_count_as_retrieved_are_told_of(answer: object, is_said: bool) -> None:
+    """W4: recall was that of the search that the rows were recorded from."""
+    rows = [{"question": "q", "retrieved_ids": ["d"], "reference_ids": {"d": 1}}]
+    scenario = {"name": "s", "metrics": ["hit_rate@1", "f1"], "dataset": rows}
+    found = evaluate(scenario, target=lambda question: answer)
+    said = "the target returns no contexts and no ids, so hit_rate@1 took those of the rows"
+    assert [said in remark for remark in found.info.remarks] == [True] * is_said
+
+
 def test_contexts_that_no_metric_uses_are_not_told_of() -> None:
     """W4."""
     rows = [{"question": "q", "contexts": ["a"], "references": ["text"]}]
