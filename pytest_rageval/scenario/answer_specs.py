@@ -109,7 +109,9 @@ class RefusalsSpec(Spec):
         " absent those that compare the answer with references",
     )
     answerable: Literal["judge"] | None = Field(
-        None, description="a judge says whether the contexts suffice, where a row does not say it"
+        None,
+        description="a judge says whether the contexts suffice, where a row does not say it: for "
+        "the metrics of refusals, and for all others where the row has no reference",
     )
 
 

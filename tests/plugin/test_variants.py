@@ -146,6 +146,22 @@ def test_a_part_of_the_variants_leaves_the_gate_undecided(
     assert plain(*args, "--rag-strict").ret == strict_ret
 
 
+def test_what_a_conftest_skips_leaves_the_gate_undecided(three: Project, plain: Run) -> None:
+    """No worker has crashed, and nothing is lost."""
+    three.scenario(BEST)
+    three.conftest(
+        "import pytest\n"
+        "def pytest_collection_modifyitems(items):\n"
+        "    for item in items:\n"
+        "        if item.nodeid.endswith('dense::q3'):\n"
+        "            item.add_marker(pytest.mark.skip)\n"
+    )
+    result = plain()
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["NOT DECIDED: gate best of qa, *"])
+    assert plain("--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.mark.full
 def test_one_sample_of_one_variant_runs(three: Project, plain: Run) -> None:
     """By node id, and by ``--rag-scenario``; the gates are undecided."""

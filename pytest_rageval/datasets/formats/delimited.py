@@ -28,7 +28,7 @@ def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
     before = csv.field_size_limit(file.max_row_bytes)
     try:
         with file.text() as stream:
-            records = _Records(file, stream)
+            records = _Records(file, stream, is_tsv=delimiter == "\t")
             mark = records.excel_mark()
             records.begin(file.spec.delimiter or mark or _sniffed(records, delimiter))
             yield from one_output_a_row(_rows(file, records), file)
@@ -67,7 +67,7 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
     is_quoted = QUOTE_COLUMN in header
     if is_quoted:
         header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
-    number = 0
+    number, records.width = 0, len(header)
     blank = BlankLines(file)
     while (cells := records.following()) is not None:
         if isinstance(cells, str):
@@ -107,8 +107,9 @@ class _Records:
     other lines are read again, so that no row is lost.
     """
 
-    def __init__(self, file: DataFile, text: TextIO) -> None:
+    def __init__(self, file: DataFile, text: TextIO, *, is_tsv: bool) -> None:
         self._file = file
+        self._is_tsv = is_tsv
         self._limit = file.max_row_bytes
         self._text = text
         self._delimiter = ","
@@ -117,6 +118,8 @@ class _Records:
         """Lines to read again after a broken one, the last line first."""
         self._next_line = 1
         self.line = 1
+        self.width = 0
+        """How many cells the header has, once it is read."""
 
     def begin(self, delimiter: str) -> None:
         """Read with this delimiter."""
@@ -158,19 +161,23 @@ class _Records:
             found = next(self._records, None)
         except csv.Error as error:
             return self._without_rest(str(error))
-        if self._has_swallowed_rows(found):
-            return self._without_rest("a cell has whole rows in it, and ends")
+        if found is not None and (reason := self._swallowed_rows(found)):
+            return self._without_rest(reason)
         self._next_line = self.line + len(self._of_record)
         return found
 
-    def _has_swallowed_rows(self, cells: list[str] | None) -> bool:
-        """Return whether each line between two quotes looks like a row.
+    def _swallowed_rows(self, cells: list[str]) -> str:
+        """Return why rows stand between two quotes that are of a text, "" if none do.
 
-        Most tools write TSV without quoting: a quote that begins a cell may be of its text.
+        Most tools write ``.tsv`` without quoting: a cell has no tab there, least of all in lines.
         """
-        if cells is None or self._delimiter != "\t" or len(self._of_record) == 1:
-            return False
-        return all(line.count("\t") == len(cells) - 1 for line in self._of_record)
+        if len(self._of_record) == 1 or not self.width:
+            return ""
+        if len(cells) != self.width:
+            found = f"it has {len(cells)} cells where the header has {self.width}"
+            return f"over several lines, {found}, and ends"
+        is_odd = self._is_tsv and any("\t" in one and "\n" in one for one in cells)
+        return "a cell has tabs and line breaks, and ends" if is_odd else ""
 
     def _without_rest(self, error: str) -> str:
         """Return why the first line of a record is broken; its other lines are read again."""

@@ -54,20 +54,21 @@ def scores_by_rules(
     judged: Mapping[str, Score],
 ) -> list[Score]:
     """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
-    sample = with_answerable(sample, judged)
-    reading = read_answer(rules, sample, judged, with_citations=_reads_citations(plan))
+    decided = with_answerable(sample, judged)
+    reading = read_answer(rules, decided, judged, with_citations=_reads_citations(plan))
     context.reading = reading
     scores: dict[str, Score] = {}
     context.scores = scores
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
         name, column = metric.column.name, metric.column
-        score = _ruled(rules, metric, sample, reading.kind) or judged.get(name)
-        if rules.asks(ANSWERABLE) and sample.answerable is None:
-            score = _unknown(rules, metric, judged) or score
+        seen = decided if _hears_the_judge(metric, sample) else sample
+        score = _ruled(rules, metric, seen, reading.kind) or judged.get(name)
+        if rules.asks(ANSWERABLE) and decided.answerable is None:
+            score = _unknown(rules, metric, sample, judged) or score
         if score is None:
-            shown = _stripped(rules, metric, sample)
+            shown = _stripped(rules, metric, seen)
             score = score_of_metric(plan, metric, shown, context)
-        scores[name] = _settled(column, sample, _explained(score, judged))
+        scores[name] = _settled(column, seen, _explained(score, judged))
     return [scores[metric.column.name] for metric in plan.metrics]
 
 
@@ -75,14 +76,28 @@ def _reads_citations(plan: Plan) -> bool:
     return any(metric.info.section == "citations" for metric in plan.metrics)
 
 
-def _unknown(rules: AnswerRules, metric: BoundMetric, judged: Mapping[str, Score]) -> Score | None:
+def _hears_the_judge(metric: BoundMetric, sample: Sample) -> bool:
+    """Return whether what a judge says of the contexts decides a metric.
+
+    It sees what was found. Where the row knows of an answer, it says how right a refusal was, and
+    excuses neither the search nor the answer.
+    """
+    expected = (sample.references, sample.reference_contexts, sample.nuggets)
+    judged = (sample.reference_ids or {}).values()
+    has_answer = any(expected) or any(grade >= 1 for grade in judged)
+    return metric.info.section == "refusals" or not has_answer
+
+
+def _unknown(
+    rules: AnswerRules, metric: BoundMetric, sample: Sample, judged: Mapping[str, Score]
+) -> Score | None:
     """Return the error of a metric that depends on whether the row can be answered.
 
     None for any other metric. The error of the judge is kept: a spent budget is told as such.
     """
     column, info = metric.column, metric.info
     depends = is_conditioned(rules, column, info) or _is_of_claims(info)
-    if info.section != "refusals" and not depends:
+    if not _hears_the_judge(metric, sample) or not (depends or info.section == "refusals"):
         return None
     asked = judged.get(ANSWERABLE)
     why = (
@@ -195,7 +210,8 @@ def is_ruled(
 
     ``judged`` None: what the judge says of them is not known yet.
     """
-    known = with_answerable(sample, judged or NOTHING)
+    heard = judged if judged is not None and _hears_the_judge(metric, sample) else NOTHING
+    known = with_answerable(sample, heard)
     return _ruled(rules, metric, known, _kind(rules, sample, judged)) is not None
 
 

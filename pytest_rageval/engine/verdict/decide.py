@@ -378,9 +378,10 @@ def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -
 def _gate(found: VariantComparison, *, stopped: bool, strict: bool) -> GateResult:
     """Return the verdict of the gate ``best``, undecided where a variant or a sample is missing."""
     infos = [result.info for result in found.results]
+    not_run = sum(result.counts.not_run for result in found.results)
     extent = Extent(
         total=sum(info.total for info in infos),
-        selected=sum(info.selected for info in infos),
+        selected=sum(info.selected for info in infos) - not_run,
         ran=sum(result.counts.ran for result in found.results),
         stopped=stopped,
     )

@@ -156,7 +156,8 @@ def _content(trace: Trace, steps: Sequence[Span]) -> dict[str, Any]:
         "question": question,
         "answer": answer,
         "contexts": None if documents is None else [document.text for document in documents],
-        "retrieved_ids": [document.id for document in documents] if has_ids and documents else None,
+        # Of a search that found nothing, too: its recall is 0.
+        "retrieved_ids": [document.id for document in documents or ()] if has_ids else None,
         "trace_input": given if question is None and given is not None else None,
         "trace_output": gave if answer is None and gave is not None else None,
     }

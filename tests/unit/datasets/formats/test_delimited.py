@@ -73,19 +73,31 @@ def test_the_first_line_of_excel_names_the_mark(load: Load, first: str) -> None:
     assert (broken.row, broken.line) == (2, 4)
 
 
-def test_rows_between_two_stray_quotes_are_rows(load: Load) -> None:
+@pytest.mark.parametrize(
+    "between", [["Berlin\tParis"], ["Berlin\tParis", ""], ["Berlin"], ["Berlin\tParis\t"]]
+)
+def test_rows_between_two_stray_quotes_are_rows(load: Load, between: list[str]) -> None:
     """[U4] Most tools write TSV without quoting: an answer that began with a quote held rows."""
-    rows = ['"All for one\tx', "Berlin\tParis", "the Rhine\tthe Seine", 'one for all"\tx', "y\ty"]
-    found = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n")
-    first, *others = found.cases
+    rows = ['"All for one\tx', *between, "the Rhine\tthe Seine", 'one for all"\tx', "y\ty"]
+    first, *others = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n").cases
     assert isinstance(first, InvalidRow)
     assert first.reason == (
-        "not a valid table row: a cell has whole rows in it, and ends on line 5; "
-        "is the quote on line 2 closed?"
+        "not a valid table row: a cell has tabs and line breaks, and ends on line "
+        f"{4 + len(between)}; is the quote on line 2 closed?"
     )
-    assert [case.answer for case in others if isinstance(case, Sample)] == [
-        *("Berlin", "the Rhine", 'one for all"', "y"),
-    ]
+    found = [case.answer for case in others if isinstance(case, Sample)]
+    assert found[-3:] == ["the Rhine", 'one for all"', "y"]
+
+
+def test_a_quote_that_closes_in_another_column_takes_no_rows_along(load: Load) -> None:
+    """[U4] The record is too short; its lines are read as the rows that they are."""
+    rows = ['a\t"x', "b\ty", 'c"\tz', "d\tw"]
+    cases = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n").cases
+    assert [type(case) for case in cases] == [InvalidRow, Sample, Sample, Sample]
+
+
+def test_a_cell_of_several_lines_is_one(load: Load) -> None:
+    """[U4]"""
     (kept,) = load("s.tsv", 'answer\treferences\n"a\nb"\tx\n').cases
     assert isinstance(kept, Sample)
     assert kept.answer == "a\nb"

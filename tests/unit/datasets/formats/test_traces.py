@@ -93,6 +93,12 @@ def fields(load: Load) -> Callable[..., dict[str, Any]]:
 Fields = Callable[..., dict[str, Any]]
 
 
+def test_a_search_that_found_nothing_has_an_empty_list(fields: Fields) -> None:
+    """A30: its recall is 0; without ids it would be left out of the mean."""
+    found = fields(search("search", begins=1, output__value="[]"), llm("llm", begins=3), chain())
+    assert (found["contexts"], found["retrieved_ids"]) == ((), ())
+
+
 def test_a_trace_is_a_row_of_documented_names(fields: Fields) -> None:
     """A30: latency is the root's 9.5 s; tokens and cost are those of the model's call."""
     found = fields(

@@ -424,11 +424,19 @@ def test_of_repeats_the_middle_one_counts(by_judge: Callable[..., Any]) -> None:
 def test_nothing_is_scored_where_nobody_said_whether_it_can_be_answered(
     by_judge: Callable[..., Any],
 ) -> None:
-    """The answer equals the reference, and may be one to a question that has none."""
+    """Nobody knows whether to refuse was right; the row's reference says what the answer is."""
     found, _ = by_judge(0.0, fails=True, answer="Paris", answerable=None)
-    assert found.scores["em"] is None
-    assert found.errors["em"] == found.errors["refusal"] == "ClientError: no reply"
+    assert found.scores["em"] == 1.0
+    assert found.errors["refusal"] == "ClientError: no reply"
     assert found.outcome == "error"
+
+
+def test_a_search_that_found_nothing_excuses_no_refusal(by_judge: Callable[..., Any]) -> None:
+    """The judge sees what was found; the reference shows that the documents hold an answer."""
+    found, _ = by_judge(2.0, 0.0, answer="I do not know.", answerable=None)
+    assert (found.scores["em"], found.scores["refusal"]) == (0.0, 1.0)
+    found, _ = by_judge(2.0, 0.0, answer="I do not know.", answerable=False)
+    assert (found.scores["em"], found.scores["refusal"]) == (1.0, 1.0)
 
 
 def test_a_metric_that_switches_a_section_on_is_on_record(plan: PlanOf) -> None:
