@@ -19,6 +19,9 @@ from pytest_rageval.text.prompts import Prompt, prompts_of
 _PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
 
 
+_LEVEL: Final = re.compile(r"(?i)\blevel\b|等级|级别|结论")
+
+
 class MustSatisfy:
     """Asks the judge once for each criterion; the score is the share that the answer meets."""
 
@@ -60,7 +63,8 @@ class MetOrNot(Rubric):
         for score in stated("score", reply):
             if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
                 raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
-        return read_score(reply, self.low, self.high, must_be_named=True)
+        named = _LEVEL.sub("score", reply)  # as the prompt calls it
+        return read_score(named, self.low, self.high, must_be_named=True)
 
 
 class Question(RubricMetric):

@@ -344,7 +344,8 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
         parts = _with_docs(parts, docs_given)
     parts = [(text.strip(), doc, name) for text, doc, name in parts]
     filled = [part for part in parts if part[0]]
-    named = filled or parts  # a search may return ids without a text
+    # A search may return ids without a text, in their places.
+    named = [part for part in parts if part[0] or part[2] is not None]
     ids = [name for _, _, name in named if name is not None]
     whole = len(ids) == len(named)  # of nothing found, too
     # Blank ones beside others keep their places, for citations; ``with_texts`` leaves them out.

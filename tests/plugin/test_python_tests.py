@@ -804,3 +804,21 @@ def test_a_sample_that_is_never_checked_is_no_missing_metric(project: Project) -
     result = project.pytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.gates() == {"unscored": "failed"}
+
+
+def test_what_a_test_does_not_give_is_not_taken_from_the_row(project: Project, run: Run) -> None:
+    """Ids belong to the contexts of an earlier search; without them there is no recall."""
+    project.file("bot.yaml", "name: bot\ndataset: bot.jsonl\nmetrics: ['recall@5', em]\n")
+    row = {"id": "a", "answer": "x", "references": ["x"]}
+    ids = {"retrieved_ids": ["d1"], "reference_ids": {"d1": 1}}
+    project.rows([{**row, **ids}], "bot.jsonl")
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n"
+        "@pytest.mark.rag_scenario('bot.yaml')\n"
+        "def test_bot(rag_sample, rageval):\n"
+        "    rageval.check(answer='x', contexts=['another text'])\n",
+    )
+    result = run("test_bot.py")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*recall@5 unscored: rageval.check was given no retrieved_ids*"])

@@ -355,7 +355,9 @@ def test_samples_that_fell_have_their_cause(app: WebClient, folder: Path) -> Non
     for text in (LOW.replace("answer: a ball", "answer: the cube"), LOW):
         write(folder, path.name, text)
         evaluate(path, write_to=folder / ".rageval")
-    b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
+    # Other tests run all scenarios, perhaps before this one.
+    points = app.get(f"/api/history?scenario={scenario}")["points"]
+    b, a = (point["run"] for point in points[:2])
     [worse] = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")["worse"]
     assert (worse["cause"], worse["cause_reason"]) == (
         "retrieval",

@@ -174,6 +174,11 @@ def test_only_data_of_the_project_can_be_chosen(app: WebClient, folder: Path) ->
     assert app.send("POST", "/api/proposals", {"file": "data/swapped.csv"}).status == 404
 
 
+def kept(folder: Path) -> list[Path]:
+    """Return the data that the app has kept; none before the first upload of all tests."""
+    return sorted((folder / "rageval_data").glob("*"))
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
@@ -205,10 +210,10 @@ def test_reserved_names_get_another_one(app: WebClient) -> None:
 @pytest.mark.parametrize("name", ["x.py", "x.exe", "csv", "", "x.csv.sh", "x.", "x.ini", "x.html"])
 def test_other_kinds_of_files_are_refused(app: WebClient, folder: Path, name: str) -> None:
     """[P4]"""
-    before = sorted((folder / "rageval_data").iterdir())
+    before = kept(folder)
     reply = upload(app, name, CSV)
     assert (reply.status, "known format" in reply.body["error"]) == (400, True)
-    assert sorted((folder / "rageval_data").iterdir()) == before
+    assert kept(folder) == before
 
 
 @pytest.mark.parametrize("name", ["evil.rageval.yaml", "evil.yaml", "evil.json"])
@@ -217,7 +222,7 @@ def test_a_scenario_is_no_data(app: WebClient, folder: Path, name: str) -> None:
     text = json.dumps({"name": "evil", "dataset": "golden.csv", "metrics": ["os:system"]})
     reply = upload(app, name, text)
     assert (reply.status, "but a scenario" in reply.body["error"]) == (400, True)
-    assert not [path for path in (folder / "rageval_data").iterdir() if "evil" in path.name]
+    assert not [path for path in kept(folder) if "evil" in path.name]
 
 
 def test_nothing_is_overwritten_and_the_same_file_is_kept_once(
@@ -246,7 +251,7 @@ def test_an_upload_is_never_served(app: WebClient) -> None:
 
 def test_what_is_too_large_or_empty_leaves_nothing(app: WebClient, folder: Path) -> None:
     """[P4] By its length, by what comes, and once unpacked."""
-    before = sorted((folder / "rageval_data").iterdir())
+    before = kept(folder)
     assert upload(app, "empty.csv", "").status == 400
     bomb = gzip.compress(b"a" * 60_000_000)
     assert upload(app, "bomb.csv", bomb, Content_Encoding="gzip").status == 413
@@ -254,21 +259,21 @@ def test_what_is_too_large_or_empty_leaves_nothing(app: WebClient, folder: Path)
     body = chunk * 6 + b"0\r\n\r\n"
     chunked = {"Transfer_Encoding": "chunked", "Content_Length": None}
     assert upload(app, "long.csv", body, **chunked).status == 413
-    assert sorted((folder / "rageval_data").iterdir()) == before
+    assert kept(folder) == before
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(app: WebClient, folder: Path) -> None:
     """[P4] The page was closed while it was sent."""
-    before = sorted((folder / "rageval_data").iterdir())
+    before = kept(folder)
     headers = {**app.headers("POST"), **BYTES, "Content-Length": "1000000"}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     with socket.create_connection(("127.0.0.1", app.port)) as connection:
         connection.sendall(f"POST /api/files?name=half.csv HTTP/1.1\r\n{lines}\r\nquest".encode())
         time.sleep(0.3)
     end = time.monotonic() + 60.0
-    while sorted((folder / "rageval_data").iterdir()) != before and time.monotonic() < end:
+    while kept(folder) != before and time.monotonic() < end:
         time.sleep(0.05)
-    assert sorted((folder / "rageval_data").iterdir()) == before
+    assert kept(folder) == before
 
 
 HOSTILE = ["!!python/object:os.system", "x\ny: &z {", "'\"`$(id) # - *1"]

@@ -201,7 +201,9 @@ def _cell(value: Any) -> Any:
     if isinstance(value, datetime.timedelta):
         return duration_text(value)
     if isinstance(value, str):
-        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value) if "_x" in value else value
+        if text is not value:  # the halves of an emoji are two of them
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         return text if text.strip() else None
     return value
 

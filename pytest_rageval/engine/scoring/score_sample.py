@@ -270,9 +270,12 @@ def _score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> 
     """Return why a metric has no score: a row need not have a field, a target has to answer."""
     name = bound.column.name
     lacks = f"no {' and no '.join(NAMED.get(field, field) for field in missing)}"
-    if plan.target is not None and ANSWERED_FIELDS.issuperset(missing):
-        hint = "" if "answer" in missing else "; where it found nothing, have it return []"
-        return Score(name, None, error=f"the target returned {lacks}{hint}")
+    is_answered = plan.target is not None or not plan.info.is_of_file
+    if is_answered and ANSWERED_FIELDS.issuperset(missing):
+        who = "the target returned" if plan.target is not None else "rageval.check was given"
+        hint = "" if "answer" in missing else "; [] says that nothing was found"
+        hint += ", and each context needs an id" if "retrieved_ids" in missing else ""
+        return Score(name, None, error=f"{who} {lacks}{hint}")
     is_asked = bound.info.of_row.isdisjoint(missing)
     return Score(name, None, f"the row has {lacks}", left_out=None if is_asked else "row")
 

@@ -123,8 +123,9 @@ class Checker:
         """Score an answer, record the scores, and fail as a case of the scenario would.
 
         ``answer`` is a text, or anything else that a target may return; by default the answer in
-        the data is scored. Fields that are not given keep their values from the data. Returns the
-        result if it meets the thresholds. Raises TypeError for a value that is not an answer, such
+        the data is scored. Contexts that are not given are those of the data; what belongs to
+        other contexts, or to another answer, is not: ids, citations, confidence. Returns the result
+        if it meets the thresholds. Raises TypeError for a value that is not an answer, such
         as None or an empty text. Each sample can be checked only once.
         """
         __tracebackhide__ = True

@@ -67,6 +67,8 @@ def test_an_escaped_character_is_that_character(samples: Samples) -> None:
     content = workbook(["answer", "references"], ["a_x000D_\nb", "_x005F_x000D_"])
     (sample,) = samples("r.xlsx", content)
     assert (sample.answer, sample.references) == ("a\r\nb", ("_x000D_",))
+    (sample,) = samples("s.xlsx", workbook(["answer"], ["_xD83D__xDE00_"]))
+    assert sample.answer == "😀"
 
 
 def test_a_workbook_has_a_header_and_rows(samples: Samples) -> None:

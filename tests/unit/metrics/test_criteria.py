@@ -78,3 +78,8 @@ def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
     rubric = MetOrNot({}, {}, high=1.0)
     with pytest.raises(UnreadableReplyError):
         rubric.read(reply)
+
+
+@pytest.mark.parametrize("reply", ["Level: 1", "等级：1", "结论：1", "1", "The level is 1."])
+def test_a_level_that_is_called_so_is_a_verdict(reply: str) -> None:
+    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0

@@ -159,6 +159,8 @@ def test_a_search_that_finds_nothing_has_no_ids() -> None:
     assert answer_of({"answer": "a", "contexts": []}).retrieved_ids == ()
     assert answer_of({"contexts": [{"id": "d1", "text": ""}]}).retrieved_ids == ("d1",)
     assert answer_of({"contexts": ["a text"]}).retrieved_ids is None
+    found = answer_of({"contexts": [{"id": "d1", "text": " "}, {"id": "d2", "text": "b"}, ""]})
+    assert found.retrieved_ids == ("d1", "d2")
 
 
 def test_top_k_cuts_what_is_answered() -> None:

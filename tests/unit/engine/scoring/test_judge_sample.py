@@ -63,7 +63,7 @@ def plan_of(plan: Callable[..., Plan]) -> Callable[..., Plan]:
         made = plan("name: s\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
         both = (*made.metrics, *metrics)
         columns = tuple(metric.column for metric in both)
-        info = replace(made.info, nodeid=SCENARIO, metrics=columns)
+        info = replace(made.info, nodeid=SCENARIO, path=SCENARIO, metrics=columns)
         return replace(made, info=info, metrics=both, models=ModelPlan(repeats=repeats))
 
     return make
