@@ -5,6 +5,7 @@ They are read only where a scenario asks for that: its columns are metadata othe
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from pytest_rageval.datasets.cells import BadValueError, is_missing, list_in_tex
 from pytest_rageval.datasets.turns import answers_of, before_question, place_of_question
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
-from pytest_rageval.scenario.fields import OF_ANSWERS, SAYS_NO, WITH_ANSWERS
+from pytest_rageval.scenario.fields import SAYS_NO, WITH_ANSWERS
 from pytest_rageval.text.citations import structured_answer, structured_citations
 from pytest_rageval.text.json_value import digest, head_of
 
@@ -115,7 +116,14 @@ def read_messages(value: Any, name: str) -> tuple[Mapping[str, str], ...]:
             f"{name} must be a list of messages, {{role: user, content: ...}}, "
             f"found {shorten(repr(value))}"
         )
-    return tuple(_message(item, at, name) for at, item in enumerate(value))
+    said = [item for item in value if not _is_call(item)]
+    return tuple(_message(item, at, name) for at, item in enumerate(said))
+
+
+def _is_call(item: Any) -> bool:
+    """Return whether a message calls a tool and says nothing."""
+    is_silent = isinstance(item, Mapping) and item.get("content") is None
+    return is_silent and bool(item.get("tool_calls") or item.get("function_call"))
 
 
 def _message(item: Any, at: int, name: str) -> Mapping[str, str]:
@@ -219,14 +227,15 @@ _READ: Final = {
 }
 
 
-def read_beside(found: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+def read_beside(found: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the citations and the confidence in what a system returned; None for what is not.
 
-    Only ``names`` are read. Raises BadValueError for a value that is none of the field.
+    Only the fields of ``columns`` are read, from the first of their columns that is there. Raises
+    BadValueError for a value that is none of the field.
     """
     said: dict[str, Any] = dict.fromkeys(WITH_ANSWERS)
-    for name in sorted(names):
-        given = [column for column in OF_ANSWERS[name] if found.get(column) is not None]
+    for name, known in columns.items():
+        given = [column for column in known if found.get(column) is not None]
         if given:
             said[name] = _READ[name](found[given[0]], given[0])
     return said
@@ -316,18 +325,27 @@ def _with_turns(cases: Sequence[Case]) -> list[Case]:
         is_counted = key is not None and TURN not in case.metadata
         turn = counts[key or ""] if is_counted else None
         numbered.append((_with(case, TURN, turn), key))
-    last: dict[str, float] = {}
+    turns: dict[str, list[float]] = {}
     for case, key in numbered:
         if key is not None:
-            last[key] = max(last.get(key, 0.0), _turn(case))
-    return [
-        case if key is None else _with(case, LAST_TURN, _turn(case) == last[key])
-        for case, key in numbered
-    ]
+            turns.setdefault(key, []).append(_turn(case))
+    # A name is no place: where one turn has no number, the rows are in the order of the turns.
+    last = {key: None if math.inf in known else max(known) for key, known in turns.items()}
+    left = {key: len(known) for key, known in turns.items()}
+    made: list[Case] = []
+    for case, key in numbered:
+        if key is None:
+            made.append(case)
+            continue
+        left[key] -= 1
+        is_last = left[key] == 0 if last[key] is None else _turn(case) == last[key]
+        made.append(_with(case, LAST_TURN, is_last))
+    return made
 
 
 def _turn(case: Case) -> float:
+    """Return the number of a turn, infinity where it is none."""
     try:
         return float(case.metadata.get(TURN, 0))
     except (TypeError, ValueError):
-        return 0.0
+        return math.inf

@@ -187,8 +187,8 @@ class TargetPlan(Value, frozen=True):
     takes_history: bool = True
     kept_hints: Mapping[str, str] = field(default_factory=dict)
     """What to say, by field, where it returns none, and those of a row stay."""
-    beside: frozenset[str] = frozenset()
-    """What is read of an answer beside its text: ``citations``, ``confidence``."""
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is read of an answer beside its text, with its names: ``citations``, ``confidence``."""
 
     def of_fixture(self, value: object) -> TargetPlan:
         """Return the plan of a target that takes a fixture's ``value``.
@@ -268,8 +268,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     on_invalid: str = "fail"
     models: ModelPlan = field(default_factory=ModelPlan)
     top_k: int | None = None
-    beside: frozenset[str] = frozenset()
-    """What is read of an answer beside its text: ``citations``, ``confidence``."""
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is read of an answer beside its text, with its names: ``citations``, ``confidence``."""
     target: TargetPlan | None = None
     """The system under test; None where the data hold the answers."""
     saved_columns: Mapping[str, str] | None = None

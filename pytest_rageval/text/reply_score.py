@@ -38,7 +38,7 @@ def read_score(text: str, low: float, high: float, *, must_be_named: bool = Fals
     if not text[-1:].isspace() and re.search(_CUT_OFF, strip_thinking(text)):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
     lines = _without_list_numbers(drop_other_numbers(write_digits(to_lines(text)), low, high))
-    if re.search(_PHRASES["other_scale"][0], lines):
+    if any(float(scale["top"]) != high for scale in _found("other_scale", lines)):
         raise UnreadableReplyError(f"it names another scale than {low:g} to {high:g}")
     claims = _strongest(list(_claims(lines)), lines, low, high)
     if not claims or (must_be_named and claims[0].rank > _Rank.PHRASED):
@@ -49,10 +49,20 @@ def read_score(text: str, low: float, high: float, *, must_be_named: bool = Fals
         raise UnreadableReplyError(f"it states several scores: {listed}")
     for claim in claims:
         claim.check(low, high)
-    for found in re.finditer(_PHRASES["corrected"][0], lines[max(one.end for one in claims) :]):
-        if low <= (value := float(found["value"])) <= high and value != values[0]:
-            raise UnreadableReplyError(f"it takes {values[0]:g} back: {value:g}")
+    _refuse_correction(values[0], lines[max(one.end for one in claims) :], low, high)
     return values[0]
+
+
+def _refuse_correction(score: float, behind: str, low: float, high: float) -> None:
+    """Raise UnreadableReplyError if what stands behind a score names another one in its place."""
+    for found in _found("corrected", behind):
+        if low <= (value := float(found["value"])) <= high and value != score:
+            raise UnreadableReplyError(f"it takes {score:g} back: {value:g}")
+
+
+def _found(name: str, lines: str) -> Iterator[re.Match[str]]:
+    for rule in _PHRASES[name]:
+        yield from re.finditer(rule, lines)
 
 
 def _without_list_numbers(lines: str) -> str:

@@ -35,10 +35,18 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     return frozenset(found)
 
 
-def read_beside_answers(binding: Binding) -> frozenset[str]:
-    """Return what is read of an answer beside its text: ``citations``, ``confidence``."""
-    read = read_of_answers(binding) | binding.scenario.dataset.key_map.keys()
-    return read.intersection(WITH_ANSWERS)
+def read_beside_answers(binding: Binding) -> dict[str, tuple[str, ...]]:
+    """Return what is read of an answer beside its text, ``citations`` and ``confidence``.
+
+    By field, the names under which it may be: that of the data first.
+    """
+    key_map = binding.scenario.dataset.key_map
+    read = read_of_answers(binding) | key_map.keys()
+    return {
+        name: (*((key_map[name],) if name in key_map else ()), *OF_ANSWERS[name])
+        for name in WITH_ANSWERS
+        if name in read
+    }
 
 
 def outdated_lists(dataset: Dataset) -> Iterator[str]:

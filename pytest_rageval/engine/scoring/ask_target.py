@@ -153,7 +153,7 @@ class TargetClient:
 def filled(
     sample: Sample,
     answer: Answer,
-    beside: frozenset[str],
+    beside: Mapping[str, tuple[str, ...]],
     top_k: int | None = None,
     *,
     keeps_text: bool = False,
@@ -180,14 +180,14 @@ def filled(
     return replace(sample, **said)
 
 
-def _beside(answer: Answer, names: frozenset[str]) -> dict[str, Any]:
+def _beside(answer: Answer, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """Return what an answer says beside its text, None for what it does not."""
     # Not at the top: most answers say no more than their text.
     from pytest_rageval.datasets.answer_fields import read_beside
     from pytest_rageval.datasets.cells import BadValueError
 
     try:
-        return read_beside(answer.extra, names)
+        return read_beside(answer.extra, columns)
     except BadValueError as error:
         raise TargetError(f"its {error}") from None
 

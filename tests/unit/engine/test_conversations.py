@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import ScenarioResult
+from pytest_rageval.datasets.answer_fields import read_messages, with_made_columns
 from pytest_rageval.engine.plan import AnswerRules, Plan, TargetPlan
 from pytest_rageval.engine.scoring.answer_rules import seen_by
 from pytest_rageval.engine.scoring.ask_target import question_key
@@ -410,3 +411,25 @@ def test_a_turn_that_may_be_the_answer_is_said(
     found = plan(rows({"answer": "x", **REWRITTEN, **row}))
     assert len(only(found).history or ()) == 2
     assert any("counts as an earlier one" in one for one in found.info.warnings) is is_said
+
+
+def test_a_turn_that_is_called_by_a_name_has_its_place_in_the_file() -> None:
+    """Every row was the last turn of its conversation."""
+    rows = [
+        {"conversation_id": "c", "turn": f"turn-{at}", "question": "q", "answer": "a"}
+        for at in (1, 2, 3)
+    ]
+    cases = [
+        Sample(str(at), metadata={key: row[key] for key in ("conversation_id", "turn")})
+        for at, row in enumerate(rows)
+    ]
+    found, made = with_made_columns(cases, frozenset({"history"}))
+    assert made == ("turn", "last_turn")
+    assert [case.metadata["last_turn"] for case in found] == [False, False, True]
+
+
+def test_a_message_that_calls_a_tool_and_says_nothing_is_passed_over() -> None:
+    """As the clients of OpenAI write it."""
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
+    asked = {"role": "user", "content": "May dogs come in?"}
+    assert read_messages([asked, call], "messages") == (asked,)

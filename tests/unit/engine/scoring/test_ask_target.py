@@ -138,17 +138,19 @@ def test_nothing_of_an_earlier_answer_goes_with_a_new_one(
         "cited_sentences": (("old", (1,)),),
         "confidence": 0.9,
     }
-    found = filled(replace(SAMPLE, **said), answer_of(answer), frozenset())
+    found = filled(replace(SAMPLE, **said), answer_of(answer), {})
     assert {name for name, old in said.items() if getattr(found, name) == old} == kept
 
 
 def test_what_a_system_says_beside_its_text_is_read_where_the_scenario_reads_it() -> None:
     """[A21]"""
-    both = frozenset({"citations", "confidence"})
+    both = {"citations": ("refs", "citations"), "confidence": ("confidence",)}
     answer = answer_of({"answer": "a", "citations": [2, "x"], "confidence": 0.25})
     found = filled(SAMPLE, answer, both)
     assert (found.citations, found.confidence) == ((2, "x"), 0.25)
-    found = filled(SAMPLE, answer, frozenset())
+    named = filled(SAMPLE, answer_of({"answer": "a", "refs": [3]}), both)
+    assert named.citations == (3,)  # as the key_map calls it in the data
+    found = filled(SAMPLE, answer, {})
     assert (found.citations, found.confidence) == (None, None)
     with pytest.raises(TargetError, match="its confidence must be a number from 0 to 1"):
         filled(SAMPLE, answer_of({"answer": "a", "confidence": "high"}), both)
@@ -166,7 +168,7 @@ def test_a_search_that_finds_nothing_has_no_ids() -> None:
 def test_top_k_cuts_what_is_answered() -> None:
     """[B8]"""
     answer = Answer("a", ("1", "2", "3"), (None, "b", "c"), ("x", "y", "z"))
-    found = filled(SAMPLE, answer, frozenset(), 2)
+    found = filled(SAMPLE, answer, {}, 2)
     assert (found.contexts, found.context_docs) == (("1", "2"), (None, "b"))
     assert found.retrieved_ids == ("x", "y")
 
@@ -174,8 +176,8 @@ def test_top_k_cuts_what_is_answered() -> None:
 def test_a_blank_context_keeps_its_place_where_places_are_cited() -> None:
     """[2] is the second one, whatever the first holds."""
     answer = answer_of({"answer": "a [2]", "contexts": ["", {"text": "b", "source": "b.pdf"}]})
-    plain = filled(SAMPLE, answer, frozenset())
-    placed = filled(SAMPLE, answer, frozenset({"citations"}))
+    plain = filled(SAMPLE, answer, {})
+    placed = filled(SAMPLE, answer, {"citations": ("citations",)})
     assert (plain.contexts, plain.context_docs) == (("b",), ("b.pdf",))
     assert (placed.contexts, placed.context_docs) == (("", "b"), (None, "b.pdf"))
     assert answer_of({"answer": "a", "contexts": ["", " "]}).contexts == ()
