@@ -100,6 +100,7 @@ def test_a_newer_run_does_not_replace_a_report_with_labels(
     assert windows.watch.problems == [asked] * 2
 
 
+@pytest.mark.full
 def test_the_app_asks_before_it_leaves_a_report_with_labels(
     labelled: Callable[[], Any], windows: Any
 ) -> None:
@@ -125,6 +126,7 @@ def test_the_app_asks_before_it_leaves_a_report_with_labels(
     assert len(windows.watch.problems) == 2  # nothing to ask about
 
 
+@pytest.mark.full
 def test_a_reload_is_asked_about(labelled: Callable[[], Any], windows: Any) -> None:
     """[A24] The frame has no right to a dialog of its own."""
     page = labelled()

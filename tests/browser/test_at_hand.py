@@ -74,6 +74,7 @@ def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioRe
     return weigh(info, samples, {"f1": 0.6, "faithfulness": 0.4}, {"returns.pdf": 2.0})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", WINDOWS)
 def test_axe_finds_nothing(
     open_report: Any, weigh: Callable[..., ScenarioResult], axe: str, options: dict[str, Any]
@@ -159,6 +160,7 @@ def sorted_by(page: Any) -> tuple[str, str]:
     return found.locator("bdi").inner_text(), found.get_attribute("aria-sort")
 
 
+@pytest.mark.full
 def test_samples_are_found_filtered_and_paged(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:
@@ -212,6 +214,7 @@ def test_groups_show_the_worst_first(
     assert f"level: {value}" in page.locator(".filters").inner_text()
 
 
+@pytest.mark.full
 def test_the_language_is_the_browsers(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:

@@ -194,6 +194,7 @@ def test_hostile_texts_are_shown_as_they_are(page: Any) -> None:
     assert page.locator("h1").text_content() == NAME
 
 
+@pytest.mark.full
 def test_marks_of_direction_turn_nothing_around_them(open_report: Any) -> None:
     page = open_report(hostile())
     at = ATTACKS.index("\u202egnp.exe\u2066\u2067 never closed")
@@ -203,6 +204,7 @@ def test_marks_of_direction_turn_nothing_around_them(open_report: Any) -> None:
         assert place.evaluate("found => getComputedStyle(found).unicodeBidi") == "isolate"
 
 
+@pytest.mark.full
 def test_a_megabyte_is_cut_with_a_note(open_report: Any) -> None:
     page = open_report(hostile())
     page.get_by_role("button", name=re.compile(f"Open sample {len(ATTACKS)} ")).click()

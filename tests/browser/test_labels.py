@@ -370,6 +370,7 @@ KEPT = {
 } | {*("supported", "of", "is", "not", "in", "the", "contexts")}
 
 
+@pytest.mark.full
 def test_labelling_and_agreement_fit_a_phone_and_read_well(open_report: Any, axe: str) -> None:
     """In the dark, and in Chinese."""
     options = {"bypass_csp": True, "color_scheme": "dark", "locale": "zh-CN", **PHONE}

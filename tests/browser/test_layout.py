@@ -195,6 +195,7 @@ MEASURE = r"""(selector) => {
 }"""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("count", "widths"), SIZES)
 def test_nothing_overlaps_breaks_or_leaves_the_window(
     open_report: Any, weigh: Callable[..., ScenarioResult], count: int, widths: tuple[int, ...]
@@ -325,6 +326,7 @@ KEPT = (
 )
 
 
+@pytest.mark.full
 def test_what_the_run_said_is_in_chinese_too(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:

@@ -125,6 +125,7 @@ def test_evidence_is_marked_in_its_passage(open_report: Any) -> None:
     assert name.isascii()
 
 
+@pytest.mark.full
 def test_the_page_fits_a_phone_and_reads_well(open_report: Any, axe: str) -> None:
     """In the dark, in Chinese, while a question is edited; and light."""
     options = {"bypass_csp": True, "color_scheme": "dark", "locale": "zh-CN", **PHONE}

@@ -187,9 +187,8 @@ def made_weights(
         (12, True, None),
         *(
             pytest.param(200, *case, marks=pytest.mark.full)
-            for case in [(False, None), (False, "level"), (True, None)]
+            for case in [(False, None), (False, "level"), (True, None), (True, "level")]
         ),
-        (200, True, "level"),
     ],
 )
 def test_random_weights_give_pythons_figures(

@@ -94,6 +94,7 @@ def test_one_baseline_alone_is_shown_without_choices(open_report: Any) -> None:
     assert change == "0.5000 → 0.2500"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options",
     [

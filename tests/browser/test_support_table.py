@@ -256,6 +256,7 @@ def large() -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options",
     [
@@ -284,6 +285,7 @@ def test_axe_finds_nothing(
 OPEN_FOLDS = "for (const fold of document.querySelectorAll('#worst details')) fold.open = true"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [{}, PHONE], ids=["laptop", "phone"])
 def test_a_large_table_does_not_move_the_page_sideways(
     open_report: Any, weigh: Weigh, options: dict[str, Any]
