@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from chromium import PHONE, violations
 from sheet_page import downloaded, opened, records
 
