@@ -155,7 +155,7 @@ def test_contexts_of_rows_that_count_as_retrieved_are_told_of(
 def test_ids_of_rows_that_count_as_retrieved_are_told_of(answer: object, is_said: bool) -> None:
     """W4: recall was that of the search that the rows were recorded from."""
     rows = [{"question": "q", "retrieved_ids": ["d"], "reference_ids": {"d": 1}}]
-    scenario = {"name": "s", "metrics": ["hit_rate@1", "f1"], "dataset": rows}
+    scenario = {"name": "s", "metrics": ["hit_rate@1"], "dataset": rows}
     found = evaluate(scenario, target=lambda question: answer)
     said = "the target returns no contexts and no ids, so hit_rate@1 took those of the rows"
     assert [said in remark for remark in found.info.remarks] == [True] * is_said
