@@ -1,4 +1,4 @@
-"""From the bytes of a text to the text, whatever usual encoding they have."""
+"""Reads bytes as text: by their mark, by the encoding that a page declares, or by what fits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ _DECLARED: Final = re.compile(
     rb"""<(?:meta\b[^>]{0,200}?\bcharset|\?xml\b[^>]{0,100}?\bencoding)\s*=\s*["']?([\w.:-]{2,40})""",
     re.IGNORECASE,
 )
-_WIDER: Final = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
-"""What pages that declare an encoding have in truth, as browsers read them."""
+_WIDER: Final = {
+    **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("big5", "x-x-big5"), "big5hkscs"),
+    **dict.fromkeys(("shift_jis", "x-sjis", "windows-31j"), "cp932"),
+    **dict.fromkeys(("euc_kr", "windows-949", "ks_c_5601-1989"), "cp949"),
+    **dict.fromkeys(("iso8859-1", "ascii", "x-cp1252"), "cp1252"),
+    "iso8859-9": "cp1254",
+    **dict.fromkeys(("tis-620", "iso8859-11", "windows-874", "dos-874"), "cp874"),
+}
+"""What pages that declare an encoding are really in, by Python's name of it or a name that Python
+lacks. Browsers read them so."""
 
 _NO_PAGE: Final = {"unicode-escape", "raw-unicode-escape", "utf-7", "punycode", "idna"}
-"""Encodings of Python that would change a page of plain ASCII, and that browsers do not know."""
+"""Encodings of Python that browsers do not know; they would change a page of plain ASCII."""
 
 
 def read_text(path: Path) -> str:
@@ -30,22 +39,24 @@ def read_text(path: Path) -> str:
 
 
 def decoded(raw: bytes, declared: str = "") -> str:
-    """Return the text that bytes are, by their mark, the encoding declared, or what fits.
+    """Return the bytes as text, by their mark, the encoding declared, or what fits.
 
-    Raises UnreadableError where nothing does.
+    Raises UnreadableError where nothing does, and where the bytes are not in what is declared.
     """
     if not raw.strip():
         raise UnreadableError("empty")
     sure = sure_encoding(raw)
-    encoding = sure or declared or ("utf-8" if raw.isascii() else likely_encoding(raw))
-    if not encoding:
-        raise UnreadableError(_not_utf8(raw))
+    by_label = _codec(declared) if declared and not sure else ""
+    encoding = sure or by_label or ("utf-8" if raw.isascii() else likely_encoding(raw))
     try:
-        text = raw.decode(encoding).removeprefix("\ufeff")
-    except UnicodeError as error:
-        if declared and not sure:
+        text = raw.decode(encoding or "utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        if by_label == "utf-8":  # what templates write, whatever the page was saved in
             return decoded(raw)
-        raise UnreadableError(f"not {encoding}: {error}") from error
+        if by_label:
+            raise UnreadableError(_why_not_as_declared(raw, error.start, declared)) from error
+        reason = f"not {encoding}: {error}" if encoding else _why_not_utf8(raw, error.start)
+        raise UnreadableError(reason) from error
     if "\0" in text:
         raise UnreadableError(f"binary: a null character at {text.index(chr(0))}")
     return with_line_feeds(text)
@@ -57,30 +68,42 @@ def with_line_feeds(text: str) -> str:
 
 
 def declared_encoding(raw: bytes) -> str:
-    """Return the encoding that a page of HTML declares at its beginning, "" for none known.
+    """Return the encoding that an HTML page declares at its beginning, "" where none is known.
 
-    None that cannot be: what is found as ASCII bytes is in no UTF-16, and rot13 is no encoding.
+    Nor where it cannot be true: what is found as ASCII bytes is not UTF-16, and rot13 is no
+    encoding.
     """
     found = _DECLARED.search(raw[:4096])
     if found is None:
         return ""
     try:
-        name = codecs.lookup(found[1].decode()).name
-        reads_itself = found[0].decode(name) == found[0].decode()
+        label = found[1].decode()
+        codec = _codec(label)
+        reads_itself = found[0].decode(codec) == found[0].decode()
     except (LookupError, UnicodeError):
         return ""
-    if name in _NO_PAGE or not reads_itself:
-        return ""
+    return label if reads_itself and codec not in _NO_PAGE else ""
+
+
+def _codec(label: str) -> str:
+    """Return Python's name of what a page with this label is in; LookupError for none known."""
+    label = label.lower()
+    name = label if label in _WIDER else codecs.lookup(label).name
     return _WIDER.get(name, name)
 
 
-def _not_utf8(raw: bytes) -> str:
-    try:
-        raw.decode()
-    except UnicodeDecodeError as error:
-        if b"\0" in raw:
-            return f"binary: a null byte at offset {raw.index(0)}"
-        line = raw.count(b"\n", 0, error.start) + 1
-        place = f"byte 0x{raw[error.start]:02x} in line {line}"
-        return f"not UTF-8 ({place}), nor surely another encoding; save it as UTF-8"
-    return ""
+def _why_not_as_declared(raw: bytes, start: int, declared: str) -> str:
+    # Not guessed: most guesses would be another script, and nobody would see that.
+    return f"declares {declared}, but {_place(raw, start)} is not in it; save it as UTF-8"
+
+
+def _why_not_utf8(raw: bytes, start: int) -> str:
+    if b"\0" in raw:
+        return f"binary: a null byte at offset {raw.index(0)}"
+    place = _place(raw, start)
+    return f"not UTF-8 ({place}), nor surely another encoding; save it as UTF-8"
+
+
+def _place(raw: bytes, start: int) -> str:
+    line = raw.count(b"\n", 0, start) + 1
+    return f"byte 0x{raw[start]:02x} in line {line}"

@@ -145,6 +145,45 @@ def test_a_declared_encoding_that_cannot_be_is_no_encoding(read: Read, declared:
     assert [one.text for one in read({"a.html": page}).passages] == [text]
 
 
+# Each has a character, the last, that the declared encoding lacks by the letter, and that pages
+# which declare it have all the same: browsers read the wider encoding of the second column.
+WIDER = [
+    ("euc-kr", "cp949", "반품 기한은 30일이며 봉인을 뜯은 상품은 환불되지 않습니다. 뷁"),
+    ("windows-949", "cp949", "반품 기한은 30일이며 봉인을 뜯은 상품은 환불되지 않습니다. 뷁"),
+    ("Shift_JIS", "cp932", "返品は三十日以内です。開封した商品は返金できません。㈱①"),
+    ("x-sjis", "cp932", "返品は三十日以内です。開封した商品は返金できません。㈱①"),
+    ("big5", "big5hkscs", "退貨期限為三十天，但封條已被拆開者除外，請放回盒子裏"),
+    ("x-gbk", "gb18030", "退货期限为三十天，但封条已被拆开者除外，请放回盒子里。"),
+    ("iso-8859-9", "cp1254", "İade süresi otuz gündür, mührü açılmış “ürünler” hariç."),
+    ("tis-620", "cp874", "คืนสินค้าได้ภายในสามสิบวัน เว้นแต่เปิด “ตราผนึก” แล้ว"),
+]
+
+
+@pytest.mark.parametrize(("declared", "wider", "text"), WIDER)
+def test_a_page_is_read_as_browsers_read_its_label(
+    read: Read, declared: str, wider: str, text: str
+) -> None:
+    """The label was dropped without a word, and Korean was read as Chinese."""
+    long_enough = f"{text} {text}"
+    page = f'<meta charset="{declared}"><p>{long_enough}'.encode(wider)
+    assert [one.text for one in read({"a.html": page}).passages] == [long_enough]
+
+
+def test_a_page_that_is_not_in_what_it_declares_is_not_guessed(read: Read) -> None:
+    """Cut in half, the last syllable is a byte that Korean has not; two lines stand before it."""
+    korean = "반품 기한은 30일이며 봉인을 뜯은 상품은 환불되지 않습니다.".encode("cp949")
+    page = b'<meta charset="euc-kr">\n<p>' + korean + b"\n\xb9 <p>"
+    found = read({"a.html": page, "b.md": TEXT})
+    message = "declares euc-kr, but byte 0xb9 in line 3 is not in it; save it as UTF-8"
+    assert left_out(found) == {"a.html": message}
+
+
+def test_a_page_that_declares_utf_8_may_still_be_guessed(read: Read) -> None:
+    """Templates write it into pages that somebody then saves in the encoding of the system."""
+    page = b'<meta charset="utf-8"><p>' + ZH.encode("gb18030")
+    assert [one.text for one in read({"a.html": page}).passages] == [ZH]
+
+
 BROKEN: dict[str, tuple[str, bytes, str]] = {
     "empty": ("a.md", b" \n\n", "empty"),
     "null": ("a.md", b"abc\0def" * 20, "binary: a null"),
