@@ -1,4 +1,4 @@
-"""How users' functions are called: their own copy of the sample, and scores of what they return."""
+"""Calls users' functions with a copy of the sample, and makes scores of what they return."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CustomFunction:
             returned = call.function(*positional, **named, **given, **call.keywords)
         except (Exception, KeyboardInterrupt):
             raise
-        except BaseException as error:  # sys.exit, pytest.skip: they concern this score alone
+        except BaseException as error:  # sys.exit or pytest.skip: an error of this score alone
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error
         return as_score(self._name, returned)
 
@@ -84,8 +84,6 @@ class CustomCoroutine:
         given = signature.gives[name]
         if given == "models":
             return models
-        if given == "context":
-            return ScoringContext()
         model = getattr(models, given)
         return signature.defaults.get(name) if model is None else model
 

@@ -158,8 +158,7 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
     _refuse_unpassable(parameters, gives, shown)
     _refuse_likely_fields(options, shown, is_by_field=is_by_field)
     is_async = _is_async(function)
-    if not is_async and (asks := [name for name, given in gives.items() if given != "context"]):
-        raise CustomMetricError(f"{shown} takes {asks[0]!r}: only an async function can ask models")
+    _refuse_ungiven(gives, shown, is_async=is_async)
     defaults = {part.name: part.default for part in parameters if part.default is not _EMPTY}
     made = call_options(options, names, shown)
     places = [part.name for part in parameters if part.kind is inspect.Parameter.POSITIONAL_ONLY]
@@ -228,6 +227,19 @@ def _refuse_unpassable(
         if part.kind is inspect.Parameter.POSITIONAL_ONLY and part.name in gives:
             raise CustomMetricError(
                 f"{shown} takes {part.name!r}, which cannot be passed by name: write it behind '/'"
+            )
+
+
+def _refuse_ungiven(gives: Mapping[str, Given], shown: str, *, is_async: bool) -> None:
+    """Raise CustomMetricError for a model that nobody could await, and for a context too early."""
+    for name, given in gives.items():
+        if not is_async and given != "context":
+            why = "only an async function can ask models"
+            raise CustomMetricError(f"{shown} takes {name!r}: {why}")
+        if is_async and given == "context":
+            raise CustomMetricError(
+                f"{shown} takes {name!r}, a ScoringContext: async functions are called before "
+                f"there is one. Leave {name!r} out, or write 'def' for 'async def'"
             )
 
 

@@ -342,6 +342,17 @@ class TestModels:
 
         assert "only an async function can ask models" in refusal(blocking)
 
+    def test_an_async_function_has_no_context(self) -> None:
+        """It received an empty one, without the latency of the answer."""
+
+        async def early(sample: Sample, context: ScoringContext) -> float:
+            return 1.0
+
+        assert refusal(early) == (
+            "my_metrics:own takes 'context', a ScoringContext: async functions are called before "
+            "there is one. Leave 'context' out, or write 'def' for 'async def'"
+        )
+
 
 class TestParametersNamedLikeFields:
     """[P11] As fixtures do: a parameter receives the field of its name."""
