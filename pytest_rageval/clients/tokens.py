@@ -1,4 +1,4 @@
-"""What a model's replies in the cache tell of its tokens: how it counts, and how much it writes."""
+"""Guesses of tokens: Habits forecasts a run from the cache, TokenGuess corrects itself in a run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ from typing import Final
 from pytest_rageval.clients.base import Usage
 
 _PIECES = re.compile(r"[A-Za-z]{1,9}|[0-9]{1,2}|[!-/:-@\[-`{-~]{1,3}|\n\s*")
-_A_CONVERSATION: Final = 10  # a server's template adds 7 (OpenAI) to 30 tokens
-_FEW, _MANY = 10, 1000  # tokens of a reply, while a model has too few in the cache to tell
+_A_CONVERSATION: Final = 10
+"""Tokens of a prompt beside its texts: a server's template adds 7 (OpenAI) to 30."""
+
+_FEW: Final = 10
+_MANY: Final = 1000
+"""Tokens of a reply, while a model has too few in the cache to tell."""
+
 ENOUGH: Final = 5
 """So many replies tell how long the next ones are."""
 
-# How far a model may be from the guess: little for ASCII, far for other scripts; how far
-# the prompts of a metric may be on top of that, and the texts of a row. Standard deviations.
-_ASCII_SD, _OTHER_SD, _KIND_SD, _REPLY_SD = 0.1, 1.0, 0.07, 0.03
+_CHANCES: Final = 2.5
+"""Standard deviations, for nine of ten runs. A normal law takes 1.6; five replies do not tell their
+standard deviation well, and lengths are skewed (``test_habits`` tries it)."""
+
+# How far a model may be from the guess, as standard deviations:
+_ASCII_SD: Final = 0.1  # for ASCII
+_OTHER_SD: Final = 1.0  # for other scripts
+_KIND_SD: Final = 0.07  # for the prompts of one metric, on top
+_REPLY_SD: Final = 0.03  # for the texts of one row, on top
 _ROUNDS: Final = 100
 
 
@@ -28,7 +39,7 @@ def token_parts(text: str) -> tuple[float, float]:
 
     A token each: up to nine letters, two digits or three marks, and a line's end with the spaces
     that follow; a Chinese character is one, a Cyrillic or accented letter half of one. For the
-    prompts of ragas in English, that is within 15 % of six tokenizers (``test_habits``).
+    English prompts of ragas, that is within 15 % of three tokenizers (``test_ragas_forecast``).
 
     >>> token_parts('"seven": 12,'), token_parts("检索 RAG")
     ((5.0, 0.0), (1.0, 2.0))
@@ -59,7 +70,7 @@ class Habits:
         self._lengths: dict[str, list[int]] = {}
         for one in kept:
             self._lengths.setdefault(one.kind, []).append(one.completion_tokens)
-        self._most = _MANY if max_tokens is None else max_tokens
+        self._max_tokens = max_tokens
 
     def prompt(self, texts: Iterable[str], kind: str = "", *, is_chat: bool = True) -> float:
         """Return about how many tokens the server will count for these texts."""
@@ -71,7 +82,7 @@ class Habits:
         """Return the least and the most tokens that replies to so many questions will have.
 
         Meant to hold in nine of ten runs. A reply of a kind that the cache has too few of is taken
-        to have 10 to 1,000 tokens, ``max_tokens`` at most.
+        to have 10 to 1,000 tokens. No reply is taken to have more than ``max_tokens``.
         """
         found = [self._of_kind(kind, count) for kind, count in kinds.items()]
         return sum(least for least, _ in found), sum(most for _, most in found)
@@ -79,12 +90,15 @@ class Habits:
     def _of_kind(self, kind: str, count: int) -> tuple[float, float]:
         known = self._lengths.get(kind, ())
         if len(known) < ENOUGH:
-            return float(count * min(_FEW, self._most)), float(count * min(_MANY, self._most))
+            most = _MANY if self._max_tokens is None else self._max_tokens
+            return float(count * min(_FEW, most)), float(count * min(_MANY, most))
         mean = count * statistics.fmean(known)
         # Chance in the replies to come, and in those that the mean is from.
         chance = statistics.stdev(known) * math.sqrt(count + count**2 / len(known))
-        margin = max(2.5 * chance, 0.1 * mean)
-        return max(mean - margin, 0.0), mean + margin
+        margin = max(_CHANCES * chance, 0.1 * mean)
+        # Replies in the cache may be from a time without this limit.
+        limit = math.inf if self._max_tokens is None else float(count * self._max_tokens)
+        return min(max(mean - margin, 0.0), limit), min(mean + margin, limit)
 
 
 def _parts(texts: Iterable[str]) -> tuple[float, float]:

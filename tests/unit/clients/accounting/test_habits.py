@@ -62,6 +62,19 @@ def test_replies_have_ten_to_a_thousand_tokens_until_five_of_their_kind_are_know
     assert (least, most) == pytest.approx((1810, 3200))
 
 
+@pytest.mark.parametrize(
+    ("max_tokens", "expected"),
+    [(50, (150.0, 150.0)), (100, (270.0, 300.0)), (1000, (270.0, 330.0))],
+)
+def test_no_reply_is_longer_than_max_tokens(max_tokens: int, expected: tuple[float, float]) -> None:
+    """Also where the cache has longer ones: three of 100 tokens, a tenth more or less, are capped.
+
+    It was ignored where five replies were known.
+    """
+    five = [call(9, 0, 20)] * 5
+    assert Habits(five, max_tokens).completion({"k": 3}) == pytest.approx(expected)
+
+
 @pytest.mark.full
 def test_the_range_of_replies_holds_in_nine_of_ten_runs() -> None:
     """[R15] Of replies with 60 to 800 tokens: before any is known, and after five of them."""
