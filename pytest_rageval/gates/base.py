@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
@@ -224,6 +224,8 @@ class Location:
     path: tuple[str, ...]
     target: str = ""
     """The metric or ``weighted_score``; empty for a scenario gate."""
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The options that are written elsewhere than below the path, and where."""
 
     @property
     def column(self) -> MetricColumn:
@@ -232,6 +234,8 @@ class Location:
 
     def error(self, message: str, *below: str) -> GateOptionError:
         """Return the error for what stands ``below`` this location."""
+        if below and below[0] in self.elsewhere:
+            return GateOptionError((*self.elsewhere[below[0]], *below[1:]), message)
         return GateOptionError((*self.path, *below), message)
 
     def bound(
@@ -325,8 +329,8 @@ def each_gate(
     for key, value in options.items():
         here = (*path, key)
         if key in targets_of(info) or key == SUPPORT:
-            for kind, inner, inner_path in _metric_checks(value, here):
-                yield from _made(kind, inner, Location(info, inner_path, key))
+            for kind, inner, location in _metric_checks(value, Location(info, here, key)):
+                yield from _made(kind, inner, location)
         else:
             yield from _made(key, value, Location(info, here))
 
@@ -342,20 +346,27 @@ def _made(name: str, value: Any, location: Location) -> Iterator[list[Gate] | Ga
             yield location.error(message, *below)
 
 
-def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+def _metric_checks(value: Any, location: Location) -> Iterator[tuple[str, Any, Location]]:
+    """Yield the name, the options and the location of each check of one metric."""
     value = without_own_keys(value)
     mean = GATE_REGISTRY.get("mean").options
     if not isinstance(value, Mapping) or value.keys() <= mean.model_fields.keys():
-        yield "mean", value, path
+        yield "mean", value, location
         return
     of_mean = {name: part for name, part in value.items() if name in BESIDE_MEAN}
-    if "mean" in value and of_mean:
-        beside = {name: part for name, part in value.items() if name not in of_mean}
-        options = beside["mean"]
-        options = options if isinstance(options, Mapping) else {"value": options}
-        value = {**beside, "mean": {**options, **of_mean}}
+    of_mean = of_mean if "mean" in value else {}
     for kind, options in value.items():
-        yield kind, options, (*path, kind)
+        if kind in of_mean:
+            continue
+        here = replace(location, path=(*location.path, kind))
+        if kind == "mean" and of_mean:
+            elsewhere = {name: (*location.path, name) for name in of_mean}
+            inner = options if isinstance(options, Mapping) else {"value": options}
+            if inner is not options:
+                elsewhere["value"] = here.path
+            yield kind, {**inner, **of_mean}, replace(here, elsewhere=elsewhere)
+        else:
+            yield kind, options, here
 
 
 def _kind(name: str, location: Location) -> GateKind:

@@ -143,3 +143,23 @@ def test_it_is_refused_where_the_chance_is_never_known(
     with pytest.raises(GateOptionError, match=why) as caught:
         make_gates({"a": {"min": 0.8, "max_flip": 0.1}}, info(*columns, **fields))
     assert caught.value.path == ("a", "max_flip")
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "message"),
+    [
+        ({"mean": 0.8, "max_flip": 0.1}, ("a", "max_flip"), "needs 'repeats'"),
+        ({"mean": 0.8, "max_flip": "x"}, ("a", "max_flip"), "expected a number"),
+        ({"mean": {"min": 0.8}, "not_applicable": 2}, ("a", "not_applicable"), "from 0 to 1"),
+        ({"mean": {"min": 0.8, "max_flip": 0.1}}, ("a", "mean", "max_flip"), "needs 'repeats'"),
+        ({"mean": "x", "not_applicable": 0.1}, ("a", "mean"), "expected a number"),
+        ({"mean": {"min": "x"}, "max_flip": 0.1}, ("a", "mean", "min"), "expected a number"),
+    ],
+)
+def test_a_mistake_is_told_where_it_is_written(
+    info: Callable[..., Any], options: Any, path: tuple[str, ...], message: str
+) -> None:
+    """An option beside ``mean`` was looked for below it, on another line."""
+    with pytest.raises(GateOptionError, match=message) as caught:
+        make_gates({"a": options}, info(MetricColumn("a")))
+    assert caught.value.path == path
