@@ -1,4 +1,4 @@
-"""What a run will cost, about: each metric that asks a model sends all texts of a sample once."""
+"""What a run will cost, about: as if each metric that asks a model sent a sample's texts once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from pytest_rageval.clients.base import EMBEDDING_REGISTRY
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.tokens import TokenGuess
-from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.plan import BoundMetric, Plan
+from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Case, Sample
 
 
@@ -19,7 +20,8 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
     """
     asked = list(asked_models(plan))
     samples = [case for case in cases if isinstance(case, Sample) and case.skip is None]
-    texts = [texts_of(sample) for sample in samples]
+    asking = [metric for metric in plan.metrics if metric.info.asks]
+    texts = [texts_of(sample, asking) for sample in samples]
     usd = 0.0
     for settings, times in asked:
         if settings.price is None:
@@ -27,14 +29,16 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         guess = TokenGuess(settings.max_tokens)
         for one in texts:
             estimate = guess.make(one)
-            usd += times * settings.price.cost_usd(estimate.prompt, estimate.completion)
+            # An embedding model replies with vectors, which cost nothing.
+            reply = 0.0 if settings is plan.models.embedding else estimate.completion
+            usd += times * settings.price.cost_usd(estimate.prompt, reply)
     return {"usd": usd, "unpriced": [one.shown for one, _ in asked if one.price is None]}
 
 
 def asked_models(plan: Plan) -> Iterator[tuple[ClientSettings, int]]:
     """Yield each model that may cost something, and how often it is asked about a sample.
 
-    Metrics that read the support table of a sample ask for it together.
+    The metrics that read a sample's support table make it together: they count as one.
     """
     for role, settings in (("judge", plan.models.judge), ("embedding", plan.models.embedding)):
         if settings is None or (role == "embedding" and is_local(settings)):
@@ -51,12 +55,24 @@ def is_local(settings: ClientSettings) -> bool:
     return EMBEDDING_REGISTRY.get(settings.provider).is_local
 
 
-def texts_of(sample: Sample) -> list[str]:
-    """Return the texts of a sample that a metric may send."""
+def texts_of(sample: Sample, metrics: Iterable[BoundMetric] = ()) -> list[str]:
+    """Return the texts of a sample that are sent, with those that only some ``metrics`` read."""
+    read = frozenset[str]().union(*(_read_by(metric.info) for metric in metrics))
+    only_read = {
+        "reference_contexts": sample.reference_contexts or (),
+        "must_satisfy": sample.must_satisfy or (),
+        "nuggets": [nugget["text"] for nugget in sample.nuggets or ()],
+    }
     found = (
+        *(message["content"] for message in sample.history or ()),
         sample.question,
         sample.answer,
         *(sample.contexts or ()),
         *(sample.references or ()),
+        *(text for name in only_read if name in read for text in only_read[name]),
     )
     return [text for text in found if text]
+
+
+def _read_by(info: MetricInfo) -> frozenset[str]:
+    return info.needs | info.or_needs | info.of_row | info.reads

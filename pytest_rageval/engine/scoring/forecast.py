@@ -307,7 +307,7 @@ class _Forecaster:
             is_whole, score = await self._run(bound, shown, purpose)
         if self._looked_up == before and not is_whole:
             for role in roles:
-                self.uses[role].ask(texts_of(answered or sample))
+                self.uses[role].ask(texts_of(answered or sample, [bound]))
         for role in roles:
             self.uses[role].is_least |= not is_whole
         return score if self._made_up == made_up else None

@@ -21,10 +21,12 @@ JUDGE = "judge: {{model: m, base_url: 'http://127.0.0.1:9/v1', max_tokens: 100{m
 ONE_AND_TWO = ("[claim_recall]", "[claim_recall, claim_precision]")
 
 
-def cost(folder: Path, more: str, metrics: str = "[llm_answer_relevancy]") -> dict[str, object]:
+def cost(
+    folder: Path, more: str, metrics: str = "[llm_answer_relevancy]", keys: str = "", **row: object
+) -> dict[str, object]:
     file = folder / "s.yaml"
-    rows = json.dumps([{"id": f"r{at}", **TEXTS, **LISTS} for at in range(3)])
-    text = f"name: s\nmetrics: {metrics}\n{JUDGE.format(more=more)}dataset: {rows}\n"
+    rows = json.dumps([{"id": f"r{at}", **TEXTS, **LISTS, **row} for at in range(3)])
+    text = f"name: s\nmetrics: {metrics}\n{JUDGE.format(more=more)}{keys}dataset: {rows}\n"
     file.write_text(text, "utf-8")
     plan = make_plan(file)
     return cost_of(plan, plan.cases)
@@ -65,3 +67,35 @@ def test_a_model_without_a_price_is_named(tmp_path: Path) -> None:
 
 def test_a_scenario_that_asks_nobody_costs_nothing(tmp_path: Path) -> None:
     assert cost(tmp_path, "", "[em]") == {"usd": 0.0, "unpriced": []}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "keys", "row"),
+    [
+        ("[must_satisfy]", "", {"must_satisfy": ["it is so", "it is on"]}),
+        ("[nugget_recall]", "", {"nuggets": [{"text": "eight le"}, {"text": "tters it"}]}),
+        (
+            "[llm_answer_relevancy]",
+            "conversation: true\n",
+            {"history": [{"role": "user", "content": "sixteen letters."}]},
+        ),
+    ],
+)
+def test_texts_that_are_sent_cost_too(
+    tmp_path: Path, metrics: str, keys: str, row: dict[str, object]
+) -> None:
+    """16 characters are four tokens more than the seven, for each of three samples."""
+    found = cost(tmp_path, ", price: {input: 1}", metrics, keys, **row)
+    assert found["usd"] == pytest.approx(3 * (7 + 4) / 1e6)
+
+
+def test_a_text_that_nobody_reads_costs_nothing(tmp_path: Path) -> None:
+    found = cost(tmp_path, ", price: {input: 1}", reference_contexts=["sixteen letters."])
+    assert found["usd"] == pytest.approx(3 * 7 / 1e6)
+
+
+def test_an_embedding_model_writes_nothing(tmp_path: Path) -> None:
+    """It was charged for 256 tokens a sample."""
+    model = "{model: e, base_url: 'http://127.0.0.1:9/v1', price: {input: 1, output: 2}}"
+    found = cost(tmp_path, "", "[semantic_similarity]", f"embedding: {model}\n")
+    assert found["usd"] == pytest.approx(3 * 7 / 1e6)
