@@ -289,9 +289,9 @@ def cached_calls(cache: Cache, settings: ClientSettings) -> Iterator[CachedCall]
         with suppress(TypeError, ValueError):  # a key that somebody has edited
             texts = tuple(str(content) for _, content in key["messages"])
             if prompt > 0 and completion >= 0:
-                is_first = value.get("calls", 1) == 1
+                is_one = value.get("calls", 1) == 1
                 said = str(value.get("text"))
-                yield CachedCall(question_kind(key), texts, prompt, completion, is_first, said)
+                yield CachedCall(question_kind(key), texts, prompt, completion, is_one, said)
 
 
 def question_kind(key: Mapping[str, Any]) -> str:

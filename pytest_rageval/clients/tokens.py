@@ -7,7 +7,7 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_rageval.clients.base import Usage
 
@@ -56,8 +56,8 @@ class CachedCall:
     texts: tuple[str, ...]
     prompt_tokens: int
     completion_tokens: int
-    is_first: bool = True
-    """Whether one request was enough; the tokens of several are added up."""
+    took_one_request: bool = True
+    """Else the tokens are those of several requests together."""
     reply: str = ""
 
 
@@ -66,7 +66,7 @@ class Habits:
 
     def __init__(self, calls: Iterable[CachedCall] = (), max_tokens: int | None = None) -> None:
         kept = list(calls)
-        self._scales = _scales([call for call in kept if call.is_first])
+        self._scales = _scales([call for call in kept if call.took_one_request])
         self._lengths: dict[str, list[int]] = {}
         for one in kept:
             self._lengths.setdefault(one.kind, []).append(one.completion_tokens)
@@ -119,24 +119,43 @@ class _Scales:
     kinds: Mapping[str, float]
 
 
+class _Sums(NamedTuple):
+    """Sums of products over the calls of a kind, of the normal equations.
+
+    ``p`` are tokens of ASCII, ``o`` of other characters, ``w`` of the whole without the template,
+    each as a share of what the server counted.
+    """
+
+    pp: float = 0.0
+    po: float = 0.0
+    oo: float = 0.0
+    pw: float = 0.0
+    ow: float = 0.0
+
+    def plus(self, other: _Sums) -> _Sums:
+        """Return the sums over both."""
+        return _Sums(*(a + b for a, b in zip(self, other, strict=True)))
+
+
 def _scales(calls: Iterable[CachedCall]) -> _Scales:
     """Return the scales with the least squares of the relative errors, each drawn towards 1."""
-    sums: dict[str, list[float]] = {}
+    sums: dict[str, _Sums] = {}
     for one in calls:
         plain, others = (part / one.prompt_tokens for part in _parts(one.texts))
         whole = 1.0 - _A_CONVERSATION / one.prompt_tokens
-        new = (plain**2, plain * others, others**2, plain * whole, others * whole)
-        sums[one.kind] = [a + b for a, b in zip(sums.get(one.kind, [0.0] * 5), new, strict=True)]
+        new = _Sums(plain**2, plain * others, others**2, plain * whole, others * whole)
+        sums[one.kind] = sums.get(one.kind, _Sums()).plus(new)
     drawn = [(_REPLY_SD / sd) ** 2 for sd in (_ASCII_SD, _OTHER_SD, _KIND_SD)]
     plain_scale, others_scale, kinds = 1.0, 1.0, dict.fromkeys(sums, 0.0)
     for _ in range(_ROUNDS if sums else 0):
-        for kind, (pp, po, _, pw, _) in sums.items():
-            kinds[kind] = (pw - plain_scale * pp - others_scale * po) / (pp + drawn[2])
-        pp = drawn[0] + sum(one[0] for one in sums.values())
-        po = sum(one[1] for one in sums.values())
-        oo = drawn[1] + sum(one[2] for one in sums.values())
-        pw = drawn[0] + sum(one[3] - kinds[kind] * one[0] for kind, one in sums.items())
-        ow = drawn[1] + sum(one[4] - kinds[kind] * one[1] for kind, one in sums.items())
+        for kind, of_kind in sums.items():
+            left = of_kind.pw - plain_scale * of_kind.pp - others_scale * of_kind.po
+            kinds[kind] = left / (of_kind.pp + drawn[2])
+        pp = drawn[0] + sum(one.pp for one in sums.values())
+        po = sum(one.po for one in sums.values())
+        oo = drawn[1] + sum(one.oo for one in sums.values())
+        pw = drawn[0] + sum(one.pw - kinds[kind] * one.pp for kind, one in sums.items())
+        ow = drawn[1] + sum(one.ow - kinds[kind] * one.po for kind, one in sums.items())
         size = pp * oo - po**2
         plain_scale, others_scale = (pw * oo - ow * po) / size, (ow * pp - pw * po) / size
     return _Scales(max(plain_scale, 0.1), max(others_scale, 0.1), kinds)

@@ -1,10 +1,10 @@
 """The interface of gates, and how the ``gates`` of a scenario are read.
 
-Two kinds: ``gates`` names a scenario gate itself (``pass_rate: 0.9``), and a metric gate under a
-metric or ``weighted_score`` (``f1: {mean: 0.8}``), where a bare value means ``mean``.
-To add one, write a module here with ``GATES = (GateKind(...),)``: a type of pydantic's for its
-options, and what makes gates of them. What else is known of a gate, its class says: whether it is
-decided early, which samples are worth a look when it fails, how the page computes it.
+A scenario gate stands at the top of ``gates`` (``pass_rate: 0.9``), a metric gate below its metric
+or ``weighted_score`` (``f1: {mean: 0.8}``; a bare value means ``mean``).
+To add one, write a module here with ``GATES = (GateKind(...),)``: the pydantic type of its options,
+and the function that makes gates of them. The class of a gate says the rest: whether it is decided
+early, which samples to look at when it fails, how the page computes it.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ class Gate(ABC):
     """Whether labels of people decide it."""
 
     estimates: ClassVar[bool] = False
-    """Whether it is about all rows where only a sample of them is asked."""
+    """Whether it can judge all samples by an estimate from some, drawn by chance."""
 
     name: str
     """Its name in node ids and tables."""
 
     @property
     def not_of_samples(self) -> str:
-        """Why it cannot be decided where only a sample of the rows is asked, "" if it can."""
+        """Why it cannot be decided where only some samples are asked, "" if it can."""
         return "is judged by labels, which a sample of the rows has not" if self.by_labels else ""
 
     @abstractmethod
@@ -371,7 +371,8 @@ def _metric_checks(value: Any, location: Location) -> Iterator[tuple[str, Any, L
 
 def _kind(name: str, location: Location) -> GateKind:
     scope = "metric" if location.target else "scenario"
-    if location.target not in ("", *targets_of(location.info)) and name != "agreement":
+    is_table = location.target == SUPPORT and SUPPORT not in targets_of(location.info)
+    if is_table and name != "agreement":
         message = f"{SUPPORT} is the table that metrics of claims, nuggets and citations read, and "
         message += f"has no {shorten(name)!r}: of the table itself only 'agreement' is judged"
         raise location.error(message)

@@ -17,10 +17,10 @@ OUTPUT: Final = "RAGEVAL_CHILD_OUTPUT"
 """The environment variable that names the file for the events of a child."""
 
 PARENT: Final = "RAGEVAL_CHILD_PARENT"
-"""The environment variable with the id of this process, without which a run ends itself."""
+"""The environment variable with the id of this process: once that has ended, a run ends itself."""
 
 _POLL_S = 0.1
-# From Ctrl-C on, by which pytest still writes what it has, to a signal that cannot be ignored.
+# After Ctrl-C, on which pytest still writes what it has, and after SIGTERM; then it is killed.
 _PATIENCE_S = (5.0, 2.0)
 _SHOWN_BYTES = 64_000
 
@@ -28,9 +28,9 @@ _SHOWN_BYTES = 64_000
 class Child:
     """A running pytest. ``events`` are what its plugins have written so far, in order."""
 
-    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, output: Path) -> None:
         self._process = process
-        self._folder = folder
+        self._output = output
         self._read = 0
         self.events: list[dict[str, Any]] = []
 
@@ -41,7 +41,7 @@ class Child:
 
     def terminal(self) -> str:
         """Return the end of what pytest has printed."""
-        with contextlib.suppress(OSError), (self._folder / "terminal").open("rb") as stream:
+        with contextlib.suppress(OSError), (self._output / "terminal").open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - _SHOWN_BYTES))
             return stream.read().decode("utf-8", "replace")
         return ""
@@ -80,7 +80,7 @@ class Child:
 
     def _send(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
+            if sys.platform == "win32":  # no signal can ask: the first one ends it at once
                 self._process.send_signal(_KILL)
             else:
                 os.killpg(self._process.pid, number)
@@ -88,7 +88,7 @@ class Child:
     def _read_events(self) -> bool:
         """Read the lines that are complete; return whether there were any."""
         try:
-            with (self._folder / "events").open("rb") as stream:
+            with (self._output / "events").open("rb") as stream:
                 stream.seek(self._read)
                 lines, end, _ = stream.read().rpartition(b"\n")
         except OSError:

@@ -38,7 +38,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     judged: Collection[str] | None = None,
     at_once: int = 1,
 ) -> dict[str, MetricComparison]:
-    """Return for each metric how its scores A differ from its scores B, two-sided.
+    """Return for each metric how its scores A differ from its scores B (A - B), two-sided.
 
     ``pairs`` holds two lists of scores of the same samples for each metric, ``weights`` one weight
     for each sample. A sample counts when both sides have a score (neither None nor NaN) and its
@@ -109,9 +109,10 @@ MOST_RESAMPLES: Final = 1_000_000
 def over_looks(test: SignificanceTest, looks: int, tests: int = 1) -> SignificanceTest:
     """Return the test of one of ``looks`` runs in a row that are held against one baseline.
 
-    Each has its part of alpha (Bonferroni), and as many resamples as show a tenth of that: fewer
-    could never be significant. ``tests`` is how many p-values the correction multiplies by at most.
-    Raises ValueError where more than a million resamples were needed, and above 10^12 looks.
+    Each has its part of alpha (Bonferroni), and at least as many resamples as reach a p-value of a
+    tenth of that part: with few, nothing is significant. ``tests`` is the most p-values of one
+    family: the correction multiplies by their number. Raises ValueError where more than a million
+    resamples are needed, and above 10^12 looks.
     """
     if looks == 1:
         return test
@@ -160,11 +161,11 @@ def alpha_of_each(alpha: float, correction: Correction, family: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The pairs of a metric that count; ``weighted`` has a place for every sample, for the tests.
+    """The pairs of one metric that count; ``groups`` are their group numbers.
 
-    There, the weight times the difference of a pair that counts, NaN for the others; with groups,
-    the sum of each group. ``groups`` are the group numbers of the pairs that count. ``vary``: not
-    all of their differences are the same.
+    ``weighted`` is for the tests and has every sample: weight times difference, NaN for a pair that
+    does not count; with groups, the sum of each group. ``vary``: the differences are not all the
+    same.
     """
 
     a: list[float]
@@ -328,17 +329,17 @@ def _limits(
     limits: dict[int, str] = {}
     adjust = holm if correction == "holm" else list
     smallest = [tested[at].smallest_p for at in family]
-    for rank, (at, best) in enumerate(zip(family, adjust(smallest), strict=True)):
+    for place, (at, best) in enumerate(zip(family, adjust(smallest), strict=True)):
         if best < alpha:
             continue
         found = tested[at]
-        over = f", {best:.4g} adjusted over {len(family)} metrics" if best > smallest[rank] else ""
+        over = f", {best:.4g} adjusted over {len(family)} metrics" if best > smallest[place] else ""
         if found.limited_by == "samples":
-            needed = _samples_needed(smallest, rank, alpha, adjust)
+            needed = _samples_needed(smallest, place, alpha, adjust)
         else:
             needed = math.floor((len(family) if correction == "holm" else 1) / alpha)
         limits[at] = (
-            f"{_counted(found, unit)}: p cannot fall below {smallest[rank]:.4g}{over}; "
+            f"{_counted(found, unit)}: p cannot fall below {smallest[place]:.4g}{over}; "
             f"{needed} would be needed for {alpha:g}"
         )
     return limits

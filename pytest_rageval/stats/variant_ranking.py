@@ -79,8 +79,8 @@ def rank_variants(
         pairs, out_of_reach = _pairs(
             [variant.name for variant in ranked if variant.n], common, contest, upwards
         )
-    reasons = [*([] if contest.anyway else unlike), *_reasons(ordered, contest, common)]
-    undecided = "; ".join(reasons) or out_of_reach
+    reasons = [*([] if contest.anyway else unlike), _why_undecided(ordered, contest, common)]
+    undecided = "; ".join(filter(None, reasons)) or out_of_reach
     if undecided:
         pairs = tuple(map(_untested, pairs))
     else:
@@ -184,44 +184,41 @@ def _untested(pair: VariantPair) -> VariantPair:
     return replace(pair, p_value=None, p_adjusted=None, significant=False, method="none")
 
 
-def _reasons(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> Iterator[str]:
-    """Yield why the samples in common say nothing of the data set."""
+def _why_undecided(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> str:
+    """Return why the samples in common say nothing of the data set, "" where they do."""
     names = [result.info.variant for result in results]
     metric = contest.of
     if len(names) < 2:
-        yield f"only {', '.join(names)} ran, and there is nothing to compare it with"
-        return
+        return f"only {', '.join(names)} ran, and there is nothing to compare it with"
     shared = (WEIGHTED_SCORE, *metrics_in_all(results))
     if metric not in shared:
         without = [result.info.variant for result in results if metric not in result.metrics]
         has = "has" if len(without) == 1 else "have"
-        yield (
+        return (
             f"{', '.join(without)} {has} no {metric}; rank by what all have: "
             f"{', '.join(shared)} ('best: {{of: {shared[-1]}}}')"
         )
-        return
     if not frozenset.intersection(*(frozenset(wanted_samples(result)) for result in results)):
-        yield (
+        return (
             f"no sample is in the data of all of {', '.join(names)}; rows are joined by their id "
             "(key_map: {id: ...})"
         )
-        return
     needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
     if needed <= common.count and common.count - common.partly < needed:
-        yield (
+        return (
             f"on {counted(common.partly, 'sample')} of {common.total} a metric applies in some "
             f"variants only (an empty answer?), and min_pairs: {contest.min_pairs:g} asks for "
             f"{needed} that all metrics measure alike; mend these, rank by one metric "
             "('best: {of: ...}'), or, if what is left is enough: 'best: {min_pairs: 0}'"
         )
-        return
     if common.count < needed or not common.count:
         asked = f", and min_pairs: {contest.min_pairs:g} asks for {needed}" if needed > 0 else ""
         enough = ", or, if what is left is enough: 'best: {min_pairs: 0}'" if common.count else ""
-        yield (
+        return (
             f"only {common.count} of {counted(common.total, 'sample')} have {metric} in all of "
             f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these{enough}"
         )
+    return ""
 
 
 def _who_lacks(common: Common) -> str:
@@ -235,6 +232,7 @@ def _remarks(
     common: Common, contest: Contest, unlike: Sequence[str], undecided: str
 ) -> Iterator[str]:
     if contest.anyway:
+        # What differs; behind the last semicolon `differences` says what to do about it.
         yield from (f"{text.rpartition('; ')[0]}; compared anyway" for text in unlike)
     if common.partly:
         partly = counted(common.partly, "sample")

@@ -92,11 +92,12 @@ class CallOptions(NoOptions):
 class Signature:
     """The parameters of a function of a sample.
 
-    ``of_sample`` says of those that receive the sample or a field of it which one, ``gives`` which
-    models others receive. Those of ``by_place`` are passed first, by their place. A parameter in
-    ``defaults`` keeps its default where the sample lacks the field, or the scenario the model.
-    ``roles`` are the models that it asks, None where it takes all models and does not declare
-    which; ``may_ask`` those that it can do without.
+    ``of_sample`` maps a parameter to what it receives of the sample: the whole or a field.
+    ``gives`` maps others to what they receive beside it: models, or the context. Those of
+    ``by_place`` are passed first, by their place. A parameter in ``defaults`` keeps its default
+    where the sample lacks the field, or the scenario the model. ``roles`` are the models that it
+    cannot do without, None where it takes all models and does not declare which; ``may_ask`` those
+    that it asks where the scenario has them.
     """
 
     of_sample: Mapping[str, str]
@@ -154,7 +155,7 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
         elif what and (is_by_field or parameter.default is _EMPTY):
             of_sample[parameter.name] = what
     options = [part for part in rest if part.name not in gives and part.name not in of_sample]
-    _refuse_mixture(parameters, first, of_sample, names, shown)
+    _refuse_unclear(parameters, first, of_sample, names, shown)
     _refuse_unpassable(parameters, gives, shown)
     _refuse_likely_fields(options, shown, is_by_field=is_by_field)
     is_async = _is_async(function)
@@ -193,7 +194,7 @@ def _of_sample(parameter: inspect.Parameter, names: Mapping[str, Any]) -> str:
     return parameter.name if known else ""
 
 
-def _refuse_mixture(
+def _refuse_unclear(
     parameters: list[inspect.Parameter],
     first: str,
     of_sample: Mapping[str, str],
@@ -334,11 +335,11 @@ def _received(
         marks = tuple(marked)
     given = _BY_ANNOTATION.get(_type_name(annotation))
     if given is None and annotation is _EMPTY:
-        has_none = parameter.default is _EMPTY or parameter.default is None
+        is_fillable = parameter.default is _EMPTY or parameter.default is None
         by_name: dict[str, Given] = {"judge": "judge", "embedding": "embedding"}
         if parameter.default is _EMPTY:
             by_name["models"] = "models"
-        given = by_name.get(parameter.name) if has_none else None
+        given = by_name.get(parameter.name) if is_fillable else None
     if given == "models":
         return given, frozenset(role for role in _ROLES if role in marks) or None
     return given, frozenset(role for role in _ROLES if role == given)

@@ -28,7 +28,7 @@ Z_95: Final = 1.959963984540054
 """The normal quantile of 95 % intervals."""
 
 _ADDED: Final = 2.0
-"""So many samples, or groups, are spread over the cells of a table."""
+"""How many samples, or groups, are added to a table, spread over its cells."""
 
 
 class Influence(NamedTuple):
@@ -49,9 +49,9 @@ Measure = Callable[[Table], Influence]
 class Counted:
     """Samples counted by cell: the sum of the table is how many independent ones they are worth.
 
-    ``units`` are the groups that make up the table, on its scale; None where each sample is for
-    itself, and in one cell. ``apart``, in 0..1, says how much of one kind a group would be if its
-    samples were independent: 1/m of m equal ones.
+    ``units`` are the groups that make up the table, on its scale; None where each sample stands for
+    itself, in one cell. ``apart``, in 0..1, is how alike the samples of a group would be if they
+    were independent: 1/m with m of equal weight.
     """
 
     table: Table
@@ -88,13 +88,15 @@ def table_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of the coefficient ``value`` of a table.
 
-    Two samples, or groups, are spread over all cells, with two levels half of one on each:
-    otherwise the interval of perfect agreement has no width, and that of a small table is too
-    short. (Half of one on each of 25 cells would drown the data.) The interval lies within
-    ``lowest``..1 and holds ``value``. With groups the variance is that of their sums, with t of
-    their number less 1; a group that is added is as much of one kind as those there are, and never
-    less than one of independent samples: groups of the same mix, whose sums do not vary, would
-    leave no width. Below two groups, or without a table or value, there is no interval.
+    Two samples, or groups, are added and spread over all cells (with two levels, half of one on
+    each): otherwise the interval of perfect agreement has no width, and that of a small table is
+    too short. Half of one on each of 25 cells would drown the data. The interval lies within
+    ``lowest``..1 and holds ``value``.
+
+    With groups, the variance is that of their sums, and the quantile that of t with their number
+    less 1. An added group is as alike within as those that are there, and not less than one of
+    independent samples: groups of the same mix, whose sums do not vary, would leave no width.
+    None below two groups, and without a table or a value.
     """
     if counted is None or value is None:
         return None
@@ -103,7 +105,7 @@ def table_interval(
         return None
     per_cell = _ADDED / (len(table) * len(table[0]))
     centre, cells = measure([[cell + per_cell for cell in row] for row in table])
-    added = per_cell * sum_of_squares(value for row in cells for value in row)
+    added = per_cell * sum_of_squares(moved for row in cells for moved in row)
     quantile, variance = Z_95, _table_squares(cells, table)
     if units is not None:
         independent, variance = (

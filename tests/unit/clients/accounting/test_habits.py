@@ -47,7 +47,7 @@ def test_five_replies_tell_how_a_model_counts_another_language() -> None:
 
 def test_what_was_asked_twice_tells_nothing_of_a_prompt() -> None:
     """[R15] Its tokens are those of two requests."""
-    twice = CachedCall("k", ("a " * 100,), 230, 50, is_first=False)
+    twice = CachedCall("k", ("a " * 100,), 230, 50, took_one_request=False)
     assert Habits([twice] * 9).prompt(("a " * 100,)) == 110.0
 
 
