@@ -8,7 +8,7 @@ from typing import Any
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.scenario.short_forms import expand_short_forms
-from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted
 
 _SERVERS = (
     *("corpus", "custom", "generation", "memory", "prompt", "reranker", "retriever", "router"),
@@ -57,9 +57,27 @@ def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
     # One of the same name takes the place of the mapping itself.
     keys = sorted(tree.at(old), key=lambda key: bool(key == old[-1]))
     for key in keys:
-        tree.move((*old, key), (*new, key))
+        if key == old[-1]:
+            tree.move((*old, key), (*new, key))
+        else:
+            _move_one(tree, (*old, key), (*new, key))
     if old[-1] not in keys:
         tree.at(new).pop(old[-1])
+
+
+def _move_one(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
+    """Move the value at ``old``; note a problem where ``new`` has one that it must not replace.
+
+    One that an override set replaces the file's.
+    """
+    if tree.has(new) and tree.at(new) is not None and not tree.is_overridden(old):
+        places = sorted((_place(old[:-1]), _place(new[:-1])))
+        tree.problem(old, f"{old[-1]}: is given {' and '.join(places)}; keep one of them")
+    tree.move(old, new)
+
+
+def _place(path: YamlPath) -> str:
+    return f"under {dotted(path)}" if path else "at the top"
 
 
 def _fill_in_metrics(tree: YamlTree) -> None:
@@ -95,7 +113,7 @@ def _translate_benchmark(tree: YamlTree) -> list[str]:
     expand_short_forms(tree, ("dataset", "path"))
     for key in _BENCHMARK_KEYS:
         if tree.has(("benchmark", key)):
-            tree.move(("benchmark", key), ("dataset", key))
+            _move_one(tree, ("benchmark", key), ("dataset", key))
     if tree.has(("benchmark", "name")) and not tree.has(("name",)):
         tree.move(("benchmark", "name"), ("name",))
     rest = tree.data.pop("benchmark")
@@ -149,12 +167,7 @@ def translate_retrieval(tree: YamlTree) -> None:
     for key in _DATASET_KEYS_AT_TOP:
         if tree.has((key,)):
             expand_short_forms(tree, ("dataset", "path"))
-            if tree.has(("dataset", key)) and tree.at(("dataset", key)) is not None:
-                message = f"{key}: is given at the top and under dataset; keep one of them"
-                tree.problem((key,), message)
-                tree.data.pop(key)
-            else:
-                tree.move((key,), ("dataset", key))
+            _move_one(tree, (key,), ("dataset", key))
     if "ir_metrics" in tree.data or "ks" in tree.data:
         _translate_metrics(tree)
 

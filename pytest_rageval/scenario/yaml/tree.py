@@ -67,9 +67,7 @@ class YamlTree:
 
     def move(self, old: YamlPath, new: YamlPath) -> None:
         """Move the value at ``old`` to ``new``, with its lines; parents of ``new`` are made."""
-        parent = self.at(old[:-1])
-        value = parent.pop(old[-1])
-        self.put(new, value)
+        self.put(new, self.at(old[:-1]).pop(old[-1]))
         for path in [path for path in self.lines if path[: len(old)] == old]:
             self.lines[new + path[len(old) :]] = self.lines.pop(path)
         self.note_move(old, new)
@@ -106,6 +104,10 @@ class YamlTree:
         parent[path[-1]] = value
         if origin is not None:
             self._origins[path] = origin
+
+    def is_overridden(self, path: YamlPath) -> bool:
+        """Return whether the value at ``path``, or one that holds it, is not from the file."""
+        return any(path[:length] in self._origins for length in range(1, len(path) + 1))
 
     def has(self, path: YamlPath) -> bool:
         """Return whether there is a value at ``path``."""
@@ -386,8 +388,6 @@ class _Builder:
 
 
 _SCALARS: Final = ("null", "bool", "int", "float")
-
-
 _PLAIN = re.compile(r"[\w./][\w .@/+()-]*")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 

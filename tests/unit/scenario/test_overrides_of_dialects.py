@@ -109,6 +109,16 @@ def test_of_ultrarag(load: Load) -> None:
     assert load(ULTRARAG, benchmark__limit=3).scenario.dataset.limit == 3
 
 
+def test_of_ultrarag_in_its_own_words_beside_ours(load: Load) -> None:
+    """The file says it once, with our key; the command line says it with UltraRAG's."""
+    given = {"benchmark__path": "z.jsonl", "evaluation__metrics": ["em"]}
+    scenario = load(
+        "name: s\ndataset: {path: a.jsonl, limit: 2}\nmetrics: [f1]\n", **given
+    ).scenario
+    assert (scenario.dataset.path, scenario.dataset.limit) == ("z.jsonl", 2)
+    assert [spec.metric for spec in scenario.metrics] == ["em"]
+
+
 def test_of_ultrarags_runs(load: Load) -> None:
     """A saved run takes the place of the older one."""
     (compare,) = load(RUNS, compare__n_resamples=777).scenario.compare or ()

@@ -202,6 +202,38 @@ def test_an_old_run_without_a_new_one_is_refused(load: Load) -> None:
     assert problem.endswith("compare.run_old_path needs 'qrels_path' and 'run_path'")
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "metrics: [f1]\nbenchmark: {path: a.jsonl}\nevaluation:\n  metrics: [em]\n",
+            "nq.yaml:4: metrics: is given at the top and under evaluation; keep one of them",
+        ),
+        (
+            "dataset: b.jsonl\nbenchmark:\n  path: a.jsonl\n",
+            "nq.yaml:3: path: is given under benchmark and under dataset; keep one of them",
+        ),
+        (
+            "dataset: {limit: 3}\nbenchmark:\n  path: a.jsonl\n  limit: 3\n",
+            "nq.yaml:4: limit: is given under benchmark and under dataset; keep one of them",
+        ),
+        (
+            "benchmark:\n  path: b.jsonl\n  benchmark:\n    path: a.jsonl\n",
+            "nq.yaml:4: path: is given under benchmark and under benchmark.benchmark; "
+            "keep one of them",
+        ),
+    ],
+)
+def test_what_our_keys_say_as_well_is_refused(load: Load, text: str, problem: str) -> None:
+    """D9: neither of the two is dropped in silence."""
+    assert refused(load, text) == [problem]
+
+
+def test_null_beside_them_says_nothing(load: Load) -> None:
+    text = "metrics: null\nbenchmark: {path: a.jsonl}\nevaluation: {metrics: [em]}\n"
+    assert names(load(text)) == ["em"]
+
+
 def test_unknown_parameters_of_a_benchmark_are_warned_of(load: Load) -> None:
     """D9: nothing is dropped in silence."""
     loaded = load(BENCHMARK + "  is_demo: true\n" + EVALUATION)
