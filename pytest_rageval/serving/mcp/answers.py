@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -37,7 +38,7 @@ class Arguments(BaseModel):
 
 
 def packed(answer: Mapping[str, Any]) -> str:
-    """Return ``answer`` as compact JSON, without what is None.
+    """Return ``answer`` as compact JSON, without the keys of what is None, or no finite number.
 
     >>> packed({"run": None, "gates": [{"bound": None, "name": "f1"}]})
     '{"gates":[{"name":"f1"}]}'
@@ -47,10 +48,11 @@ def packed(answer: Mapping[str, Any]) -> str:
 
 def _known(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _known(part) for key, part in value.items() if part is not None}
+        known = ((key, _known(part)) for key, part in value.items())
+        return {key: part for key, part in known if part is not None}
     if isinstance(value, float) and not math.isfinite(value):  # a file may have been changed
         return None
-    return [_known(part) for part in value] if isinstance(value, list) else value
+    return [_known(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def fitted(build: Callable[[int], Mapping[str, Any]], most: int = MOST_TOKENS) -> str:
@@ -140,7 +142,12 @@ _QUESTION: Final = 120
 def relative(project: Project, text: str) -> str:
     """Return a text of pytest's with paths relative to the rootdir."""
     root = str(project.paths.root)
-    return text.replace(f"{root}{os.sep}", "").replace(root, ".")
+    if root.endswith(os.sep):  # of the file system: each path begins with it
+        return text
+    end = rf"(?:({re.escape(os.sep)})|(?![\w@+~-]|\.\w))"  # not of its neighbour, rag-venv
+    return re.sub(
+        rf"(?<![\w.~-]){re.escape(root)}{end}", lambda found: "" if found[1] else ".", text
+    )
 
 
 def base_of(project: Project, entry: ScenarioEntry) -> Path:

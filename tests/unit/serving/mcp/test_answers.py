@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,13 @@ def test_what_is_none_is_left_out_and_what_is_empty_is_not() -> None:
     """[E25] An empty answer is one; a missing one is not."""
     assert packed({"a": None, "b": "", "c": [], "d": [{"e": None}], "f": 0.0}) == (
         '{"b":"","c":[],"d":[{}],"f":0.0}'
+    )
+
+
+def test_what_is_no_finite_number_is_left_out_as_none_is() -> None:
+    """[E25] A file may have been changed; a place in a list stays."""
+    assert packed({"a": math.nan, "b": (1.0, math.inf), "c": [math.nan], "d": 1}) == (
+        '{"b":[1.0,null],"c":[null],"d":1}'
     )
 
 
@@ -146,6 +155,23 @@ def test_texts_name_files_below_the_rootdir(tmp_path: Path) -> None:
     """[E25]"""
     text = f"{tmp_path}/qa.jsonl:3 in {tmp_path}"
     assert relative(project(tmp_path), text) == "qa.jsonl:3 in ."
+
+
+@pytest.mark.skipif(os.sep != "/", reason="its paths are written otherwise")
+@pytest.mark.parametrize(
+    ("root", "text", "shown"),
+    [
+        ("/me/rag", "/me/rag-venv/lib/x.py:3", "/me/rag-venv/lib/x.py:3"),
+        ("/me/rag", "/me/rag.old/x.py and /me/rag2", "/me/rag.old/x.py and /me/rag2"),
+        ("/me/rag", "/mnt/me/rag/x.py", "/mnt/me/rag/x.py"),
+        ("/me/rag", "'/me/rag', /me/rag: see /me/rag.", "'.', .: see .."),
+        ("/me/rag", "(/me/rag/.venv/x.py)", "(.venv/x.py)"),
+        ("/", "/qa.jsonl:3: 1/2 in /", "/qa.jsonl:3: 1/2 in /"),
+    ],
+)
+def test_texts_keep_other_paths(root: str, text: str, shown: str) -> None:
+    """[E25] A neighbour of the rootdir begins like it; below / all paths do."""
+    assert relative(project(Path(root)), text) == shown
 
 
 def test_a_red_run_says_why_scores_are_missing_and_which_rows_its_gates_name() -> None:
