@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +16,7 @@ from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 from pytest_rageval.scenario.spec import (
     Amount,
     Count,
+    Megabytes,
     Name,
     Number,
     Retries,
@@ -155,14 +156,14 @@ class ModelSpec(Spec):
     max_wait_s: Amount = Field(
         120.0, description="longest wait of one call, and longest time without any success"
     )
-    max_mb: Seconds = Field(8.0, description="a longer reply, unpacked, is an error")
+    max_mb: Megabytes = Field(8.0, description="a longer reply, unpacked, is an error")
     price: PriceSpec | None = Field(
         None, description="US dollars per million tokens; --rag-budget needs it"
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _profile_is_filled_in(cls, data: Any) -> Any:
+    def _refuse_unknown_profile(cls, data: Any) -> Any:
         """Refuse a profile that is not under ``models``: a known one was filled in before."""
         if isinstance(data, dict) and "profile" in data:
             known = data.get(_KNOWN_PROFILES, ())
@@ -275,14 +276,19 @@ class ProfileSpec(JudgeSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _profile_is_filled_in(cls, data: Any) -> Any:
+    def _refuse_unknown_profile(cls, data: Any) -> Any:
         """A profile names no other one: leave the key to be found unknown."""
         return data
 
 
 _KNOWN_PROFILES = "known profiles"
-_OF_JUDGES = ("form", "reasks", "language", "repeats", "controls", "batch_size")
-"""Keys of a profile that are not for a target."""
+"""Under this key, which no file can have, an unknown profile is told the names of the others."""
+_OF_OTHER_ROLES: Final[Mapping[str, Collection[str]]] = {
+    "judge": ProfileSpec.model_fields.keys() - JudgeSpec.model_fields.keys(),
+    "embedding": ProfileSpec.model_fields.keys() - EmbeddingSpec.model_fields.keys(),
+    "target": ("form", "reasks", "language", "repeats", "controls", "batch_size"),
+}
+"""The keys of a profile that a role leaves to the others."""
 
 
 def filled_roles(data: dict[str, Any]) -> dict[str, Any]:
@@ -292,14 +298,14 @@ def filled_roles(data: dict[str, Any]) -> dict[str, Any]:
         return data
     roles = {"judge": _filled, "embedding": _filled, "target": _filled_target}
     filled = {
-        role: fill(data[role], profiles)
+        role: fill(data[role], profiles, _OF_OTHER_ROLES[role])
         for role, fill in roles.items()
         if data.get(role) is not None
     }
     return {**data, **filled}
 
 
-def _filled(given: Any, profiles: dict[str, Any]) -> Any:
+def _filled(given: Any, profiles: dict[str, Any], of_others: Collection[str]) -> Any:
     """Return a role with the keys of its profile that it does not have itself.
 
     One without a profile comes back as it is. One that names an unknown profile gets the known
@@ -313,20 +319,18 @@ def _filled(given: Any, profiles: dict[str, Any]) -> Any:
     rest = {key: value for key, value in keys.items() if key != "profile"}
     if rest.get("model") == name:
         del rest["model"]
-    inherited = {key: value for key, value in profile.items() if key != "profile"}
+    inherited = {key: profile[key] for key in profile if key not in ("profile", *of_others)}
     return {"model": name, **inherited, **rest}
 
 
-def _filled_target(target: Any, profiles: dict[str, Any]) -> Any:
+def _filled_target(target: Any, profiles: dict[str, Any], of_others: Collection[str]) -> Any:
     """Return a target that is a model with the keys of its profile; others as they are."""
     if isinstance(target, str) and target in profiles:
         target = {"profile": target}
     if not isinstance(target, dict) or target.get("type", "chat") != "chat":
         return target
-    filled = _filled(target, profiles)
-    if filled is target:
-        return target
-    return {"type": "chat", **{key: filled[key] for key in filled if key not in _OF_JUDGES}}
+    filled = _filled(target, profiles, of_others)
+    return target if filled is target else {"type": "chat", **filled}
 
 
 class MetricSpec(Spec):

@@ -136,6 +136,35 @@ def test_a_mistake_in_a_profile_is_reported_once() -> None:
     ]
 
 
+def test_a_profile_is_for_any_role() -> None:
+    """Each takes the keys that it has: a batch is for texts, a temperature for replies."""
+    text = (
+        f"{SOUND}models: {{m: {{batch_size: 8, temperature: 0.5, repeats: 3, rpm: 9}}}}\n"
+        "judge: m\nembedding: m\ntarget: m\n"
+    )
+    scenario, _, problems = validate(parse_yaml(text, "s.yaml"))
+    assert problems == []
+    judge, embedding, target = scenario.judge, scenario.embedding, scenario.target
+    assert judge is not None
+    assert embedding is not None
+    assert target is not None
+    assert (judge.temperature, judge.repeats, judge.rpm) == (0.5, 3, 9)
+    assert (embedding.batch_size, embedding.rpm) == (8, 9)
+    assert (target.options, target.rpm) == ({"model": "m", "temperature": 0.5}, 9)
+
+
+def test_a_key_that_no_role_has_is_a_mistake_of_the_profile() -> None:
+    text = f"{SOUND}models: {{m: {{batchsize: 8}}}}\njudge: m\nembedding: m\n"
+    (problem,) = found(text)
+    assert problem.startswith("s.yaml:4: unknown key 'batchsize' under models.m. Did you mean")
+
+
+def test_a_role_has_no_keys_of_others_beside_its_profile() -> None:
+    text = f"{SOUND}models: {{m: {{rpm: 9}}}}\njudge: {{profile: m, batch_size: 8}}\n"
+    (problem,) = found(text)
+    assert problem.startswith("s.yaml:5: unknown key 'batch_size' under judge.")
+
+
 def test_what_may_be_a_key_is_not_quoted() -> None:
     text = f"{SOUND}judge: {{model: m, headers: [sk-1], base_url: [sk-2], extra_body: sk-3}}\n"
     assert "sk-" not in "".join(found(text))
