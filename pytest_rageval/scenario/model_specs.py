@@ -64,20 +64,21 @@ LANGUAGES: Final = {
 }
 
 _CODE = re.compile(r"[A-Za-z]{1,3}([-_]\w+)*")
-_NAME = re.compile(r"[^\W\d_]{4,}([ -][^\W\d_]+|[ ]?\([^()]+\))*")
+# Three letters are a name in title case ("Lao"), or with a second word ("min nan"); else a code.
+_FIRST_WORD = r"[^\W\d_]{4,}|[A-Z][a-z]{2}|[^\W\d_]{3}(?= [^\W\d_]{3})"
+_NAME = re.compile(rf"({_FIRST_WORD})([ -][^\W\d_]+|[ ]?\([^()]+\))*")
 
 
 def check_language(text: str) -> str:
     """Return a code or a name; raise ValueError for a code that is unknown, or what is no name.
 
-    Names beyond those of the codes are taken as they are: a judge knows more languages.
+    Names beyond those of the codes are taken as they are: a judge knows more languages. One of two
+    letters alone (Ga) would be a code.
     """
     if text.lower() in ("auto", ENGLISH):
         return text
-    if _CODE.fullmatch(text):
-        if re.split("[-_]", text.lower())[0] in LANGUAGES:
-            return text
-    elif _NAME.fullmatch(text):
+    is_code = _CODE.fullmatch(text) and re.split("[-_]", text.lower())[0] in LANGUAGES
+    if is_code or _NAME.fullmatch(text):
         return text
     known = ", ".join(sorted(LANGUAGES))
     hint = did_you_mean(text, [*LANGUAGES, *LANGUAGES.values()])

@@ -11,13 +11,16 @@ from pytest_rageval.scenario.schema import Scenario
 
 @pytest.mark.parametrize(
     "text",
-    ["auto", "en", "English", "zh-CN", "ZH", "zh_TW", "nl", "Swiss German", "Chinese (Taiwan)"],
+    [
+        *("auto", "en", "English", "zh-CN", "ZH", "zh_TW", "nl", "Swiss German"),
+        *("Chinese (Taiwan)", "Lao", "Twi", "Ewe", "Min Nan", "min nan", "Twi (Akan)"),
+    ],
 )
 def test_codes_and_english_names_are_languages(text: str) -> None:
     assert check_language(text) == text
 
 
-@pytest.mark.parametrize("text", ["xx", "qqq", "x1", "german?", "1234", ""])
+@pytest.mark.parametrize("text", ["xx", "qqq", "QQQ", "Ga", "qqq-CN", "x1", "german?", "1234", ""])
 def test_an_unknown_language_is_refused(text: str) -> None:
     """[F8] It would stand in the prompt as it is."""
     with pytest.raises(ValueError, match="unknown language"):
