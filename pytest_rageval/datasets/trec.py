@@ -114,21 +114,26 @@ def _queries(
 
 
 def _query_texts(file: DataFile, where: str) -> dict[str, str]:
-    """Return the texts of queries by id; raises ScenarioError for rows that have none."""
+    """Return the texts of queries by id; raises ScenarioError for rows with none or another."""
     found: dict[str, str] = {}
     problems = []
     for row in rows_in(file, where, "queries_path"):
+        message = ""
         name, text = first_of(row.fields, _QUERY_IDS), first_of(row.fields, _QUERY_TEXTS)
         if name is None or text is None:
             message = (
                 f"a query needs an id (for instance under _id or qid) and a text under one of "
                 f"{', '.join(_QUERY_TEXTS)}; found: {', '.join(row.fields) or 'nothing'}"
             )
+        elif found.setdefault(name, text) != text:
+            first = shorten(repr(found[name]))
+            message = f"query {shorten(name)} is here twice, first with the text {first}; keep one"
+        if message:
             problems.append(Problem(row_place(file.shown, row.line, row.number), message))
-        else:
-            found[name] = text
     if problems:
-        raise ScenarioError(problems[:_LISTED])
+        more = len(problems) - _LISTED
+        rest = [Problem(file.shown, f"and {more:,} more")] if more > 0 else []
+        raise ScenarioError([*problems[:_LISTED], *rest])
     return found
 
 
@@ -170,14 +175,19 @@ def _warnings(
 ) -> Iterator[str]:
     missing = [query for query in qrels if query not in run]
     if missing and spec.missing_queries == "zero":  # otherwise their cases say so
-        share = f"{len(missing)} of {len(qrels)} judged queries"
-        yield f"{share} have no results in {run_shown}: {_list(missing)} (see missing_queries)"
+        share = _share(missing, qrels)
+        yield f"{share} no results in {run_shown}: {_list(missing)} (see missing_queries)"
     hopeless = [query for query, judged in qrels.items() if max(judged.values()) < 1]
     if hopeless:
         yield (
-            f"{len(hopeless)} queries of {qrels_shown} have no relevant document, and can only "
-            f"score 0: {_list(hopeless)}"
+            f"{_share(hopeless, qrels)} no relevant document in {qrels_shown}, so that measures of "
+            f"relevance are 0 there: {_list(hopeless)}"
         )
+
+
+def _share(queries: Sequence[str], qrels: Qrels) -> str:
+    have = "has" if len(queries) == 1 else "have"
+    return f"{len(queries)} of {len(qrels)} judged queries {have}"
 
 
 def _list(names: Sequence[str]) -> str:

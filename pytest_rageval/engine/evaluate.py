@@ -25,6 +25,7 @@ from pytest_rageval.model import (
     verdicts_of,
 )
 from pytest_rageval.stats.summary import summarize_scenario
+from pytest_rageval.stats.wording import counted
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_rageval.executors.base import Workers
 
 Progress = Callable[[int, int], object]
-"""Called with the number of finished samples and the number of all samples."""
+"""Called with the number of finished cases and the number of all cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def evaluate_plan(
         live = LiveRun(run)
         try:
             samples = _asked(scorer, live.scenario(scorer.plan), reporter)
-            live.settle(lambda: None)
+            live.settle(lambda: None)  # wait for the control rows
             controls = verdicts_of(plan.info.controls, live.known_verdict)
             usage = live.usage
         finally:
@@ -100,9 +101,12 @@ class _Scorer:
             except LostSampleError as error:
                 self.lost.append(case.id)
                 self.why.append(str(error))
+                reporter.count()
                 return None
             judgement = with_scores(judgement, computed)
-        return reporter.after(run_case(self.plan, case, judgement))
+        result = run_case(self.plan, case, judgement)
+        reporter.count()
+        return result
 
 
 @contextmanager
@@ -135,7 +139,7 @@ def _summed(
     scorer: _Scorer,
     controls: Mapping[str, ControlVerdict] = NOTHING,
 ) -> ScenarioResult:
-    reasons = [f"{count} samples {why}" for why, count in Counter(scorer.why).items()]
+    reasons = [f"{counted(count, 'sample')} {why}" for why, count in Counter(scorer.why).items()]
     info = replace(plan.info, remarks=(*plan.info.remarks, *reasons))
     extent = Extent(info.total, len(plan.cases), len(samples), lost=scorer.lost)
     result = replace(summarize_scenario(info, samples, extent.complete), controls=controls)
@@ -143,23 +147,22 @@ def _summed(
 
 
 class _Reporter:
-    """Calls ``progress`` at most once for each sample, never with a smaller number."""
+    """Calls ``progress`` with 0, then at most once for each case; never with a smaller number."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
         self._total = total
-        self._results = 0
+        self._counted = 0
         self._shown = -1
         self.at_least(0)
 
-    def after(self, result: SampleResult) -> SampleResult:
-        """Count a result, and return it."""
-        self._results += 1
-        self.at_least(self._results)
-        return result
+    def count(self) -> None:
+        """Count a case that has its result, or that is lost."""
+        self._counted += 1
+        self.at_least(self._counted)
 
     def at_least(self, done: int) -> None:
-        """Report that at least this many samples are done."""
+        """Report that at least this many cases are done."""
         if self._progress is not None and done > self._shown:
             self._shown = done
             self._progress(done, self._total)
@@ -177,7 +180,8 @@ def _asked(scorer: _Scorer, live: LiveScenario, reporter: _Reporter) -> list[Sam
         judgement = None
         if isinstance(case, Sample) and case.skip is None:
             if is_certain and not window.has(case):
-                results.append(reporter.after(left_out_result(plan, case)))
+                results.append(left_out_result(plan, case))
+                reporter.count()
                 continue
             judgement = window.wait(case, lambda: reporter.at_least(window.finished))
         result = scorer.run(case, reporter, judgement)

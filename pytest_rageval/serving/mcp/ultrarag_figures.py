@@ -198,8 +198,10 @@ def _by_query(
     rows = zip(*([score.value or 0.0 for score in scores] for scores in lists), strict=True)
     remarks = list(dataset.warnings)
     if len(answered) < len(samples):
-        missing = f"{len(samples) - len(answered)} of {len(samples)} judged queries"
-        remarks.append(f"{missing} have no results in {dataset.shown}")
+        missing = len(samples) - len(answered)
+        have = "has" if missing == 1 else "have"
+        share = f"{missing} of {len(samples)} judged queries"
+        remarks.append(f"{share} {have} no results in {dataset.shown}")
     return dict(zip((sample.id for sample in answered), map(list, rows), strict=True)), tuple(
         remarks
     )

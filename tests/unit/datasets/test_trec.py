@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def test_missing_queries_score_zero_and_are_listed(trec: LoadTrec) -> None:
     dataset = trec()
     assert samples(dataset)[1].skip is None
     assert dataset.warnings == (
-        "1 of 3 judged queries have no results in r.txt: q2 (see missing_queries)",
+        "1 of 3 judged queries has no results in r.txt: q2 (see missing_queries)",
     )
 
 
@@ -118,14 +119,47 @@ def test_queries_that_nobody_judged_are_left_out(trec: LoadTrec) -> None:
 
 
 def test_queries_without_relevant_documents_are_cases_and_named(trec: LoadTrec) -> None:
-    """D5: they count, as for trec_eval, and can only score 0."""
+    """D5: they count, as for trec_eval, whose measures of relevance are 0."""
     dataset = trec(
         "q1 0 d1 0\nq2 0 d1 -1\nq3 0 d1 1\n", "q1 Q0 d1 1 1 r\nq2 Q0 d 1 1 r\nq3 Q0 d 1 1 r\n"
     )
     assert len(dataset.cases) == 3
     assert dataset.warnings == (
-        "2 queries of q.txt have no relevant document, and can only score 0: q1, q2",
+        "2 of 3 judged queries have no relevant document in q.txt, so that measures of relevance "
+        "are 0 there: q1, q2",
     )
+
+
+def test_a_query_has_one_text(
+    trec: LoadTrec, refused: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    """D5: as a document is judged once; the same text again is no other."""
+    rows = [("q1", "Who?"), ("q2", "What?"), ("q1", "Who?")]
+    put_queries(tmp_path, rows)
+    assert [sample.question for sample in samples(trec(queries_path="n.jsonl"))[:2]] == [
+        "Who?",
+        "What?",
+    ]
+    put_queries(tmp_path, [*rows, ("q1", "Where?")])
+    assert refused(queries_path="n.jsonl") == [
+        "n.jsonl:4: query q1 is here twice, first with the text 'Who?'; keep one"
+    ]
+
+
+def test_more_problems_of_queries_are_counted(
+    refused: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    """D5: five are listed of eight."""
+    put_queries(tmp_path, [(f"q{at}", "") for at in range(8)])
+    *first, last = refused(queries_path="n.jsonl")
+    assert len(first) == 5
+    assert first[4].startswith("n.jsonl:5: a query needs an id")
+    assert last == "n.jsonl: and 3 more"
+
+
+def put_queries(folder: Path, queries: Sequence[tuple[str, str]]) -> None:
+    lines = [json.dumps({"_id": name, "text": text}) for name, text in queries]
+    (folder / "n.jsonl").write_text("\n".join(lines), "utf-8")
 
 
 def test_a_run_without_any_judged_query_is_the_wrong_file(

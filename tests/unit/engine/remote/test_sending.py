@@ -205,7 +205,7 @@ def test_what_stays_lost_is_named_and_fails_every_gate(four: Plan) -> None:
     assert "4 of 5 samples ran" in result.gates[0].message
     assert result.gates[0].message.endswith("1 lost (a worker crashed?): b")
     assert result.info.remarks == (
-        "1 samples lost by scripted://: ConnectionError: the worker is gone",
+        "1 sample lost by scripted://: ConnectionError: the worker is gone",
     )
 
 
@@ -341,6 +341,13 @@ def test_an_exception_in_progress_cancels_too(four: Plan) -> None:
 
     with pytest.raises(RuntimeError, match="enough"):
         scored(four, workers, progress=stop)
+
+
+def test_progress_counts_what_is_lost(four: Plan) -> None:
+    """It ends with all cases: c and e need no worker, b is lost."""
+    seen: list[tuple[int, int]] = []
+    scored(four, ScriptedWorkers(3, lost=[1]), progress=lambda *counts: seen.append(counts))
+    assert seen[-1] == (5, 5)
 
 
 def test_progress_counts_what_has_arrived(four: Plan) -> None:

@@ -84,7 +84,7 @@ def test_judged_queries_without_results_do_not_count_and_are_remarked(folder: Pa
     """D10: as in UltraRAG, q2 is in no mean."""
     found = score_run("second", "qrels", ["mrr"], None)
     assert found.eval_res["mrr"] == 0.5
-    assert found.remarks[-1] == "1 of 2 judged queries have no results in second"
+    assert found.remarks[-1] == "1 of 2 judged queries has no results in second"
     put(folder, all_judged="q1 0 d1 1\n")
     assert score_run("first", "all_judged", ["mrr"], None).remarks == ()
 
