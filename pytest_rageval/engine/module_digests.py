@@ -22,7 +22,7 @@ _SEEN: Final[dict[str, tuple[object, str]]] = {}
 
 def own_metrics(metrics: Iterable[BoundMetric]) -> tuple[BoundMetric, ...]:
     """Return the metrics that run code of the user's, or of another package."""
-    return tuple(metric for metric in metrics if not metric.is_ours)
+    return tuple(metric for metric in metrics if not metric.is_built_in)
 
 
 def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str, str]:

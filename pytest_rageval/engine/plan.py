@@ -62,6 +62,7 @@ class BoundMetric(Value, frozen=True):
     info: MetricInfo
     metric: Metric | JudgedMetric
     position: int = 0
+    """Its place in the scenario's list, from 0."""
     batch: BatchScorer | None = None
     preload: Callable[[], None] = _nothing
     """Begins to load what the metric needs, in the background."""
@@ -73,7 +74,7 @@ class BoundMetric(Value, frozen=True):
         return module.startswith(_OURS) and not module.startswith(_OF_USERS)
 
     @property
-    def is_ours(self) -> bool:
+    def is_built_in(self) -> bool:
         """Whether only code of this package computes it."""
         module = type(self.metric).__module__
         return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
@@ -163,9 +164,9 @@ class TargetPlan(Value, frozen=True):
     """The system under test: how it is called in messages, and how hard it is asked.
 
     ``make`` returns what asks it; None where it takes the value of a ``fixture``, see
-    ``of_fixture``. ``settings`` are its limits, put as those of a model, and ``limits_itself`` says
-    who keeps to them. ``is_remote``: another process answers. ``identity`` is what makes answers
-    those of another system, and ``fields`` of a row are what it is shown (None: all of them).
+    ``of_fixture``. ``settings`` are its limits, in the form of a model's; a target that
+    ``limits_itself`` keeps to them alone. ``is_remote``: another process answers. A kept answer is
+    found again under the same ``identity``. ``fields`` of a row are what it is shown (None: all).
     """
 
     shown: str
@@ -184,7 +185,9 @@ class TargetPlan(Value, frozen=True):
     has_history: bool = False
     """Whether it is to be sent the messages before the question, which rows have."""
     sends_history: bool = True
+    """Whether the scenario has it sent."""
     takes_history: bool = True
+    """Whether the target has a place for it."""
     kept_hints: Mapping[str, str] = field(default_factory=dict)
     """What to say, by field, where it returns none, and those of a row stay."""
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -242,7 +245,7 @@ def warm_up(plan: Plan, case: Case) -> None:
             continue
         if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
             plan.batches.make(bound)
-        elif not bound.info.is_judged and bound.is_ours:
+        elif not bound.info.is_judged and bound.is_built_in:
             _use(bound.metric)
 
 
@@ -283,10 +286,11 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     reads: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The metrics whose scores follow from a field of the row, by field: see ``fields_read``."""
     left_out: int = 0
-    """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
+    """How many rows of the data ``dataset.limit`` left out, 1 if they could not be counted."""
     reviews: Sequence[str] = ()
     """The files and patterns of the reviews of its rows."""
     reviewed: frozenset[str] = frozenset()
+    """The ids of the rows that people have reviewed."""
     own_names: Mapping[str, str] = field(default_factory=dict)
     """The field of each column of the data that became one."""
     source: MetricSource | None = None
@@ -330,7 +334,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     @property
     def is_plain(self) -> bool:
         """Whether scoring a sample runs this package's own code only, here, and asks nobody."""
-        return not (self.is_asked or self.remote) and all(metric.is_ours for metric in self.metrics)
+        return not (self.is_asked or self.remote) and all(one.is_built_in for one in self.metrics)
 
     @cached_property
     def heading(self) -> str:
@@ -341,7 +345,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     def runs_elsewhere(self) -> tuple[BoundMetric, ...]:
         """The metrics that another process can compute.
 
-        Not those that wait for something, nor those that are cheaper for all samples at once. None
+        Not those that wait for something, nor those that are cheaper for all samples at once. Empty
         where scores wait for a target, or for what a judge says of the answer before.
         """
         is_asked_first = self.answers is not None and bool(self.answers.asked)
@@ -360,7 +364,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
 
     @property
     def asked_samples(self) -> list[Sample]:
-        """The samples that are asked about, where any is."""
+        """The samples that are not skipped: those that a target or a model is asked about."""
         return [case for case in self.cases if isinstance(case, Sample) and case.skip is None]
 
     @property
@@ -447,6 +451,6 @@ def _scores(
         return scores
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  (a metric may be a user's code; see the scorer)
+    except BaseException as error:  # noqa: BLE001  (a metric may be a user's code)
         text = describe_error(error)
         return [[Score(metric.column.name, None, error=text)] * len(samples) for metric in metrics]

@@ -11,8 +11,8 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.scenario.column_names import read_field
 
-_LABEL: Final = 30
-"""The most characters of a name that nobody knows."""
+_LONGEST_NAME: Final = 30
+"""The most characters of a cell that may be the name of a column, though no field has that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Header:
     lines: int = 1
 
     def refuse_other(self, file: DataFile, cells: Sequence[Any], line: int) -> None:
-        """Raise ScenarioError if columns of one name have different cells: one of them is meant."""
+        """Raise ScenarioError if columns of one name differ in this row: only one is meant."""
         for at, first in self.twins:
             if at < len(cells) and cells[at] != cells[first]:
                 found = f"{self.names[first]}, with different values on line {line}"
@@ -54,7 +54,7 @@ def read_header(file: DataFile, header: Iterable[str], second: Sequence[str] = (
         return Header(joined, lines=2)
     if not any(names):
         raise file.refuse("the header line is blank", 1)
-    if _may_be_names(names, lower):
+    if _may_be_below(names, lower):
         raise file.refuse(
             "line 1 may be a title, and line 2 the names of the columns: if so, delete line 1; "
             "else give each column a name of its own",
@@ -72,8 +72,9 @@ def read_header(file: DataFile, header: Iterable[str], second: Sequence[str] = (
 def joined_names(upper: Sequence[str], lower: Sequence[str]) -> list[str] | None:
     """Return the names in two header lines, of groups and of columns; None unless that is sure.
 
-    A group's name comes before names that several groups have. It is sure if the second line names
-    each column that the first one does not, two fields or more, and more of them.
+    A group's name comes before names that several groups have. Sure means: the second line has a
+    name wherever the first has none, it has at least two known fields, and more of them than the
+    first.
 
     >>> joined_names(["Gold", "", "Bot"], ["question", "answer", "answer"])
     ['question', 'Gold answer', 'Bot answer']
@@ -109,11 +110,16 @@ def _fields(names: Iterable[str]) -> int:
     return len({found[0] for name in names if (found := read_field(name)) is not None})
 
 
-def _may_be_names(upper: Sequence[str], lower: Sequence[str]) -> bool:
-    """Return whether half of the names or more are missing, and the next line has only words."""
+def _may_be_below(upper: Sequence[str], lower: Sequence[str]) -> bool:
+    """Return whether the ``upper`` line may be a title, and the ``lower`` one the names.
+
+    Half of the upper names or more are missing or repeated, and all cells below are short words.
+    """
     gaps = _gaps(upper)
     are_words = all(
-        name and len(name) <= _LABEL and not any(char.isdigit() or char in "?？" for char in name)
+        name
+        and len(name) <= _LONGEST_NAME
+        and not any(char.isdigit() or char in "?？" for char in name)
         for name in lower
     )
     is_whole = len(lower) == len(upper) and len({*lower}) > len(upper) // 2

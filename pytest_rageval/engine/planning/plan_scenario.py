@@ -330,7 +330,7 @@ def _measured(
         spec = getattr(scenario, section) or (kind() if section in named else None)
         if spec is not None:
             found[section] = spec.model_dump(mode="json")
-    own = [metric for metric in metrics if not metric.is_ours]
+    own = [metric for metric in metrics if not metric.is_built_in]
     # Where a metric is invalid, its scenario never runs, and places in the list are others.
     if own and "metrics" not in binding.loaded.positions:
         # Not at the top: most scenarios have no metric of the user's own.

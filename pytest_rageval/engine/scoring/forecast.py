@@ -324,7 +324,7 @@ class _Forecaster:
                 score = await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
         except NotAskedError:
             # They ask everything at once.
-            return bound.is_ours and not bound.info.keeps_scores, None
+            return bound.is_built_in and not bound.info.keeps_scores, None
         except Exception:  # noqa: BLE001  (whatever made-up replies lead to)
             return False, None
         return True, score

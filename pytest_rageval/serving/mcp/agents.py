@@ -37,7 +37,7 @@ from pytest_rageval.serving.mcp.saved_tools import (
     explained_sample,
     listed_samples,
 )
-from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
+from pytest_rageval.serving.mcp.stdio import Reply, Report, Tool, serve_tools
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry, pick
 from pytest_rageval.serving.saved_runs import LATEST, find_run
 from pytest_rageval.serving.verdicts import point_verdict
@@ -55,7 +55,7 @@ INSTRUCTIONS: Final = (
 
 _NAMING: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
 
-_Call = Callable[[Any, Report], Awaitable[str | Answer]]
+_Call = Callable[[Any, Report], Awaitable[str | Reply]]
 
 
 class ListArguments(Arguments):
@@ -123,13 +123,13 @@ def _tool(
     return Tool(name, description, arguments, partial(_answer, project, call), hints)
 
 
-async def _answer(project: Project, call: _Call, request: Any, report: Report) -> Answer:
+async def _answer(project: Project, call: _Call, request: Any, report: Report) -> Reply:
     """Return what a tool answers; the text of an error is as short as answers are."""
     try:
         answer = await call(request, report)
     except RagevalError as error:
-        return Answer(short(relative(project, str(error))), is_error=True)
-    return answer if isinstance(answer, Answer) else Answer(answer)
+        return Reply(short(relative(project, str(error))), is_error=True)
+    return answer if isinstance(answer, Reply) else Reply(answer)
 
 
 class _AgentTools:
@@ -202,7 +202,7 @@ class _AgentTools:
             "partial": None if point.complete else f"{point.counts.ran}/{point.counts.samples}",
         }
 
-    async def run_scenario(self, request: RunArguments, report: Report) -> Answer:
+    async def run_scenario(self, request: RunArguments, report: Report) -> Reply:
         """Run a scenario; a run that itself went wrong is an error of the tool, too."""
         if request.name not in (named := self._named()):
             await self._scenarios()
@@ -214,7 +214,7 @@ class _AgentTools:
             raise UserError([Problem("", entry.problem)])
         base = base_of(self._project, entry)
         text, is_error = await self._runs.run(entry, base, request, report)
-        return Answer(text, is_error=is_error)
+        return Reply(text, is_error=is_error)
 
     async def list_samples(self, request: SamplesArguments, _: Report) -> str:
         """Return a page of samples, the worst first."""

@@ -1,4 +1,4 @@
-"""What tools for agents take and answer: known arguments, compact JSON of few tokens."""
+"""Builds the replies of MCP tools: compact JSON that fits into a token budget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.stats.weights import is_scored
 
 MOST_TOKENS: Final = 1800
-"""How long an answer may be; an estimate, below the 2,000 that are promised."""
+"""How long a reply may be; an estimate, below the 2,000 that are promised."""
 
 LONGEST: Final = 1000
 """How many characters of a text are shown at most."""
@@ -37,13 +37,13 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def packed(answer: Mapping[str, Any]) -> str:
-    """Return ``answer`` as compact JSON, without the keys of what is None, or no finite number.
+def packed(reply: Mapping[str, Any]) -> str:
+    """Return ``reply`` as compact JSON, without the keys of what is None, or no finite number.
 
     >>> packed({"run": None, "gates": [{"bound": None, "name": "f1"}]})
     '{"gates":[{"name":"f1"}]}'
     """
-    return json.dumps(_known(answer), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(_known(reply), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _known(value: Any) -> Any:
@@ -56,7 +56,10 @@ def _known(value: Any) -> Any:
 
 
 def fitted(build: Callable[[int], Mapping[str, Any]], most: int = MOST_TOKENS) -> str:
-    """Return what ``build`` makes of the longest width of texts that fits into an answer."""
+    """Return what ``build`` makes of the longest width of texts that fits into a reply.
+
+    Where none does, it is what the shortest makes, too long as it is.
+    """
     found = ""
     for width in _WIDTHS:
         found = packed(build(width))
@@ -103,7 +106,7 @@ def cut(text: str | None, width: int) -> str | None:
 
 
 def short(text: str) -> str:
-    """Return a text that is no JSON, such as an error, cut to the length of an answer."""
+    """Return a text that is no JSON, such as an error, cut to the length of a reply."""
     width = len(text)
     while not _fits(found := cut(text, width), MOST_TOKENS):
         width //= 2
@@ -129,14 +132,19 @@ def _fits(text: str, most: int) -> bool:
 
 
 WORST: Final = 5
+"""How many of the worst samples a reply has at most, of errors, and of reasons for one sample."""
 METRICS: Final = 40
-"""How many metrics an answer has at most."""
+"""How many metrics a reply has at most."""
+COMPARED_METRICS: Final = METRICS // 4
+"""How many metrics it has for each of several runs."""
 VARIANTS: Final = 12
-"""How many variants an answer has at most."""
+"""How many variants a reply has at most."""
 NAME: Final = 200
-"""How many characters of a name an answer has at most."""
-_GATES: Final = 8
+"""How many characters of a name a reply has at most."""
+_LISTED: Final = 8
+"""How many gates of one outcome, or overridden keys, a reply has at most."""
 _QUESTION: Final = 120
+"""How many characters of a question it has at most beside a sample's figures."""
 
 
 def relative(project: Project, text: str) -> str:
@@ -151,9 +159,10 @@ def relative(project: Project, text: str) -> str:
 
 
 def base_of(project: Project, entry: ScenarioEntry) -> Path:
-    """Return the base folder of a scenario's runs; raises UserError if they are not there.
+    """Return the base folder of a scenario's runs.
 
-    A folder that the user gave when the server was started may be anywhere.
+    Raises UserError if it is outside of the rootdir. A folder that the user gave when the server
+    was started may be anywhere.
     """
     base = project.paths.run_base(entry.output_dir)
     top = project.paths.root if project.paths.output is None else base
@@ -170,7 +179,7 @@ def is_inside(path: Path, top: Path) -> bool:
 
 
 def figures_of(result: ScenarioResult) -> dict[str, Any]:
-    """Return the means of a run with their intervals; of all rows, where a sample was asked."""
+    """Return the means of a run with intervals: where ``sample`` chose rows, those of all rows."""
     figures = {
         shorten(name, NAME): _figure(result, name) for name in list(result.metrics)[:METRICS]
     }
@@ -193,8 +202,8 @@ def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
 
 def overridden_of(names: Sequence[str]) -> dict[str, Any]:
     """Return what of a run was not as the scenario's file says."""
-    shown = [cut(name, NAME) for name in names[:_GATES]]
-    return {"overridden": shown or None, "more_overridden": len(names[_GATES:]) or None}
+    shown = [cut(name, NAME) for name in names[:_LISTED]]
+    return {"overridden": shown or None, "more_overridden": len(names[_LISTED:]) or None}
 
 
 def compared_of(view: RunView) -> dict[str, Any] | None:
@@ -209,9 +218,9 @@ def compared_of(view: RunView) -> dict[str, Any] | None:
                     "p_adjusted": significant(metric.figures.p_adjusted),
                     "verdict": metric.word,
                 }
-                for metric in run.metrics[: METRICS // 4]
+                for metric in run.metrics[:COMPARED_METRICS]
             },
-            "more_metrics": max(0, len(run.metrics) - METRICS // 4) or None,
+            "more_metrics": max(0, len(run.metrics) - COMPARED_METRICS) or None,
         }
         for run in view.compared
     }
@@ -226,8 +235,10 @@ def counts_of(result: ScenarioResult) -> dict[str, int]:
 
 def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
     """Return the failed gates with their message, and how many there are of the others."""
-    ended = [[gate for gate in gates if gate.outcome == outcome] for outcome in _OUTCOMES]
-    failed, passed, skipped = ended
+    failed, passed, skipped = (
+        [gate for gate in gates if gate.outcome == outcome]
+        for outcome in ("failed", "passed", "skipped")
+    )
     return {
         "gates_failed": [
             {
@@ -236,16 +247,13 @@ def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
                 "bound": gate.bound,
                 "message": cut(gate.message, width),
             }
-            for gate in failed[:_GATES]
+            for gate in failed[:_LISTED]
         ],
-        "more_gates_failed": max(0, len(failed) - _GATES) or None,
-        "gates_passed": [shorten(gate.name, NAME) for gate in passed[:_GATES]],
-        "more_gates_passed": max(0, len(passed) - _GATES) or None,
+        "more_gates_failed": max(0, len(failed) - _LISTED) or None,
+        "gates_passed": [shorten(gate.name, NAME) for gate in passed[:_LISTED]],
+        "more_gates_passed": max(0, len(passed) - _LISTED) or None,
         "gates_undecided": len(skipped) or None,
     }
-
-
-_OUTCOMES = ("failed", "passed", "skipped")
 
 
 def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:

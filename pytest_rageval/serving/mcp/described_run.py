@@ -18,7 +18,7 @@ from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import point_of
 from pytest_rageval.serving.children import Child, started
 from pytest_rageval.serving.mcp.answers import (
-    METRICS,
+    COMPARED_METRICS,
     VARIANTS,
     WORST,
     compared_of,
@@ -239,7 +239,7 @@ class _Part:
         }
 
     def short(self, width: int, worst: int) -> dict[str, Any]:
-        """Return what an answer has of a run where it has other variants, too."""
+        """Return what a reply has of a run where it has other variants, too."""
         found = self.whole(width)
         if self._run is None:
             return found
@@ -252,8 +252,8 @@ class _Part:
             "counts": found["counts"],
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
-            "metrics": {name: mean["mean"] for name, mean in list(metrics)[: METRICS // 4]},
-            "more_metrics": len(self._run.head.metrics) - min(len(metrics), METRICS // 4) or None,
+            "metrics": {name: mean["mean"] for name, mean in list(metrics)[:COMPARED_METRICS]},
+            "more_metrics": max(0, len(self._run.head.metrics) - COMPARED_METRICS) or None,
             **{key: found[key] for key in _GATES if found[key]},
             "errors": samples["errors"],
             "worst": [{key: row.get(key) for key in _WORST} for row in samples["worst"]] or None,

@@ -1,4 +1,4 @@
-"""Serves tools over MCP on stdin and stdout, which nothing else can print to meanwhile."""
+"""Serves tools over MCP on stdin and stdout, which nothing else can use meanwhile."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def take_descriptors() -> tuple[int, int]:
     return _taken
 
 
-# How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0
+"""How long requests that came before the end of stdin may take."""
 _CANCEL_S: Final = 10.0
+"""How long what is cancelled may take to end."""
 _LISTED: Final = 5
 _PARSE_ERROR: Final = -32700  # of JSON-RPC
 
@@ -55,8 +56,8 @@ Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a tool answers: text, and the same as data where the client wants that."""
+class Reply:
+    """What a tool replies: text, and the same as data where the client wants that."""
 
     text: str
     structured: Mapping[str, Any] | None = None
@@ -75,7 +76,7 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    call: Callable[[Any, Report], Awaitable[Answer]]
+    call: Callable[[Any, Report], Awaitable[Reply]]
     annotations: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] | None = None
 
@@ -155,7 +156,10 @@ class _Wire:
         self._sink.flush()
 
     def _note(self, line: bytes) -> None:
-        """Keep account of the requests without a response; whether a line is sound is not asked."""
+        """Count a request of the client as open, or a response to one as given.
+
+        A line that is neither, or no sound message, changes nothing.
+        """
         try:
             message = read_json(line, depth=None)
             cancels = message.get("method") == "notifications/cancelled"
@@ -171,9 +175,10 @@ class _Wire:
 
 
 def _refusal(line: bytes) -> str | None:
-    """Return the answer to a request that the SDK's parser cannot read; the SDK would give none.
+    """Return the error for a request that the SDK's parser cannot read, which it would not answer.
 
-    Python reads more: half an emoji, and deeper nesting. None for a line that is no request at all.
+    Python's parser reads more: half an emoji, and deeper nesting. None for a line that the SDK can
+    read, and for one that is no request at all.
     """
     try:
         from_json(line)
@@ -291,16 +296,16 @@ async def _call(
 
 async def _answer(
     tools: Mapping[str, Tool], name: str, arguments: Mapping[str, Any], report: Report
-) -> Answer:
+) -> Reply:
     try:
         if name not in tools:
             raise UserError([Problem("", unknown_name("tool", name, tools))])
         return await tools[name].call(_validated(tools[name], arguments), report)
     except (RagevalError, OSError) as error:
-        return Answer(str(error), is_error=True)
+        return Reply(str(error), is_error=True)
     except Exception as error:  # noqa: BLE001  (one call's defect does not end the server)
         tell(traceback.format_exc())
-        return Answer(f"internal error: {type(error).__name__}: {error}", is_error=True)
+        return Reply(f"internal error: {type(error).__name__}: {error}", is_error=True)
 
 
 def _validated(tool: Tool, arguments: Mapping[str, Any]) -> BaseModel:

@@ -20,7 +20,7 @@ from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.metrics.base import MAX_CUTOFF
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.yaml.tree import parse_yaml
-from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools, tell
+from pytest_rageval.serving.mcp.stdio import Reply, Report, Tool, serve_tools, tell
 from pytest_rageval.serving.mcp.ultrarag_figures import (
     KS,
     N_RESAMPLES,
@@ -159,10 +159,10 @@ def serve_ultrarag() -> int:
 
 def _answers_with(
     compute: Callable[[Any], Figures],
-) -> Callable[[Any, Report], Awaitable[Answer]]:
+) -> Callable[[Any, Report], Awaitable[Reply]]:
     """Return a tool's call: it computes in a thread, writes the file, and shows the figures."""
 
-    async def call(request: Any, _: Report) -> Answer:
+    async def call(request: Any, _: Report) -> Reply:
         figures = await in_thread(partial(compute, request))
         text = json.dumps(figures.eval_res, ensure_ascii=False, indent=4, allow_nan=False)
         while (path := _result_path(request.save_path)).exists():  # two calls within a second
@@ -170,13 +170,13 @@ def _answers_with(
         write_atomically(path, [text])
         _show(figures, path)
         answer = {"eval_res": figures.eval_res}
-        return Answer(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), answer)
+        return Reply(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), answer)
 
     return call
 
 
-async def _build(request: BuildArguments, _: Report) -> Answer:
-    return Answer(f"wrote {build(request.parameter_file, _SIGNATURES)}")
+async def _build(request: BuildArguments, _: Report) -> Reply:
+    return Reply(f"wrote {build(request.parameter_file, _SIGNATURES)}")
 
 
 def _result_path(save_path: str) -> Path:
