@@ -201,8 +201,6 @@ def _translated(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
     """
     if all(key in Scenario.model_fields or key.startswith("x-") for key in tree.data):
         return []
-    # Not at the top: most files have our keys alone.
-
     warnings = rag_eval.translate(tree, given)
     warnings += ultrarag.translate(tree)
     warnings += dbgpt.translate(tree, given)

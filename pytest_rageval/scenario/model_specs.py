@@ -29,6 +29,7 @@ from pytest_rageval.scenario.spec import (
 )
 
 ENGLISH: Final = "english"
+"""As ragas' prompts write it."""
 
 LANGUAGES: Final = {
     "ar": "Arabic",
@@ -194,7 +195,7 @@ class ModelSpec(Spec):
 
 
 def _as_word(value: Any) -> Any:
-    return "off" if value is False else value  # what YAML makes of it
+    return "off" if value is False else value  # YAML reads off as false
 
 
 class ControlsSpec(Spec):
@@ -337,8 +338,8 @@ def _filled_target(target: Any, profiles: dict[str, Any], of_others: Collection[
 class MetricSpec(Spec):
     """One entry under ``metrics``: a name, or a name with its options; or ``use`` an import path.
 
-    The fields between ``use`` and ``options`` describe a metric of the user's own; those of
-    ``OF_COLUMNS`` also a ``column`` of the data.
+    The fields from ``range`` to ``timeout_s`` describe a metric of the user's own; those of them
+    in ``OF_COLUMNS`` describe a ``column`` of the data, too.
     """
 
     metric: Name = Field(description="name of a metric, or an import path")

@@ -32,14 +32,14 @@ class AnswerFile:
         self._path: Path | None = run_paths.answers
         self._written: dict[Path, str] = {}
 
-    def add(self, result: ScenarioResult, *, is_safe: bool) -> list[str]:
+    def add(self, result: ScenarioResult, *, is_usable: bool) -> list[str]:
         """Write the rows of a scenario; return remarks for the end of the run.
 
-        Not where it is not safe: a scenario that could not be used may read that file.
+        ``is_usable``: whether all scenarios could be used; another may read that file.
         """
         if self._path is None:
             return []
-        if not is_safe:
+        if not is_usable:
             return ["answers NOT saved: a scenario could not be used, and may read the file"]
         info = result.info
         path = of_variant(self._path, info.variant)
@@ -69,7 +69,7 @@ class AnswerFile:
 
 
 def _of_part(result: ScenarioResult) -> str:
-    """Return how many samples a run asked about that chose some, or was cut short, else ""."""
+    """Return a note such as " (partial run: 3 of 6 samples)" if not all were asked, else ""."""
     counts, sample = result.counts, result.info.sample
     if not result.complete:
         word = "stopped" if counts.not_asked else "partial"
@@ -100,7 +100,7 @@ class BaselineSaver:
     def save(self, result: ScenarioResult, run: RunInfo, best: GateResult | None = None) -> Saving:
         """Save the run if it may be a baseline.
 
-        ``best`` is the gate over all variants, of a variant.
+        ``best``, the gate over all variants, counts as one of a variant's own.
         """
         info, run_paths, name = result.info, self._run_paths, self.name or ""
         path = run_paths.baseline_file(name, info.title, info.output_dir)
@@ -125,17 +125,15 @@ class BaselineSaver:
         red = ", ".join(_failures(result))
         if not red:
             untested = next(_judges(result, passed=None), "")
-            return (
-                self._failure(untested) if untested and not self._run_paths.saves_failed else None
-            )
+            return self._failure(untested) if untested and not self._saves_failed else None
         is_compared = self._is_one_of(path, result.info, result.info.baselines)
-        if self._run_paths.saves_failed and not is_compared:
+        if self._saves_failed and not is_compared:
             return None
         name = "OTHER" if is_compared else self.name
         why = " and was compared with this baseline" if is_compared else ""
         hint = f"--rag-save-failed {name} saves it anyway"
         refusal = f"baseline {self.name} NOT saved: the run is red ({red}){why}; {hint}"
-        return Saving(refusal, is_failure=self._run_paths.saves_failed)
+        return Saving(refusal, is_failure=self._saves_failed)
 
     def _hindrances(self, result: ScenarioResult, path: Path) -> Iterator[str]:
         """Yield why the run cannot be saved, be it green or red."""
@@ -291,16 +289,16 @@ class RunFiles:
             folder: Path | str = write_run(result, run, root, output, settings.reports)
         except OSError as error:
             folder = f"not written: {error}"
-        self.remark(info, self._answers.add(result, is_safe=is_usable))
+        self.remark(info, self._answers.add(result, is_usable=is_usable))
         self.remark(info, self.publisher.add(result, run, folder))
         if settings.keep is not None and isinstance(folder, Path):
-            self.remark(info, self._without_old(info, folder, settings.keep, all_results))
+            self.remark(info, self._delete_old_runs(info, folder, settings.keep, all_results))
         self.written.append((result, folder))
 
-    def _without_old(
+    def _delete_old_runs(
         self, info: ScenarioInfo, folder: Path, keep: int, results: Sequence[ScenarioResult]
     ) -> list[str]:
-        """Remove older runs; a file that is compared or saved may be in the folder of one."""
+        """Delete older runs, except for one with a file that is compared or saved; say so."""
         # Not at the top: most runs have no such option.
         from pytest_rageval.reports.write_run import remove_old_runs
 
@@ -321,7 +319,10 @@ class RunFiles:
     def with_saved(
         self, session: pytest.Session, result: ScenarioResult, *, is_reported: bool
     ) -> ScenarioResult:
-        """Save the run as a baseline if requested; a run that cannot be saved is a failure."""
+        """Save the run as a baseline if requested; a run that cannot be saved is a failure.
+
+        ``is_reported``: whether pytest hears of the failure, as of that of a test.
+        """
         if self._baselines.name is None:
             return result
         best = best_of(self._config, result.info)

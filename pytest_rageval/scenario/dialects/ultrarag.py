@@ -12,7 +12,7 @@ from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted
 
 _SERVERS = (
     *("corpus", "custom", "generation", "memory", "prompt", "reranker", "retriever", "router"),
-    "sayhello",
+    *("sayhello",),
 )
 _BENCHMARK_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
 _ANSWER_METRICS = ("acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l")
@@ -20,7 +20,7 @@ _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run
 _DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "queries_path", "missing_queries")
 _IR_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
 _DEFAULT_KS = (1, 5, 10, 20, 50, 100)
-# Measures of the whole ranking, which UltraRAG takes without a cutoff.
+# Measures of the whole ranking: they get none of UltraRAG's cutoffs.
 _WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref", "infap", "rbp")
 
 
@@ -54,7 +54,7 @@ def _is_ultrarag(tree: YamlTree) -> bool:
 
 def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
     """Move every key of the mapping at ``old`` to the mapping at ``new``, which holds it."""
-    # One of the same name takes the place of the mapping itself.
+    # A key called as the mapping is comes last: it takes the mapping's place.
     keys = sorted(tree.at(old), key=lambda key: bool(key == old[-1]))
     for key in keys:
         if key == old[-1]:
@@ -81,7 +81,7 @@ def _place(path: YamlPath) -> str:
 
 
 def _fill_in_metrics(tree: YamlTree) -> None:
-    """Name all of UltraRAG's metrics if ``metrics`` is absent or null, when it takes them all."""
+    """Name all of UltraRAG's metrics where ``metrics`` is absent or null: it means all of them."""
     if tree.data.get("metrics") is None:
         tree.data.pop("metrics", None)
         if tree.has(("qrels_path",)) or tree.has(("run_path",)):
@@ -123,7 +123,7 @@ def _translate_benchmark(tree: YamlTree) -> list[str]:
 
 
 def _leave_names_out(tree: YamlTree) -> list[str]:
-    """Take names that are no field of ours out of the ``key_map``: UltraRAG takes any."""
+    """Take names that are no field here out of the ``key_map``; return a warning for each."""
     key_map = tree.data["dataset"].get("key_map") if tree.has(("dataset", "key_map")) else None
     if not isinstance(key_map, dict):
         return []
