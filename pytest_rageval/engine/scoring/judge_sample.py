@@ -136,36 +136,39 @@ async def _score(
     # Only metrics that ask a model are repeated: it may answer differently.
     repeats = how.repeats if bound.info.asks else 1
     scores = await asyncio.gather(
-        *(_once(bound, sample, models, repeat, how) for repeat in range(repeats))
+        *(_one_repeat(bound, sample, models, repeat, how) for repeat in range(repeats))
     )
     return scores[0] if repeats == 1 else merged(bound.column.name, scores)
 
 
-async def _once(
+async def _one_repeat(
     bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: Asking
 ) -> Score:
+    """Return the score of one repeat with its replies; what the metric raises is its error."""
     with asking(_purpose(bound, sample, repeat, how)) as tally:
-        score = await _said(bound, sample, models, tally, how.reuse)
+        score = await _score_or_error(bound, sample, models, tally, how.reuse)
     return score if score.replies is not None else with_replies(score, tally)
 
 
-async def _said(
+async def _score_or_error(
     bound: BoundMetric, sample: Sample, models: Models, tally: Tally, reuse: ScoreReuse | None
 ) -> Score:
-    name = bound.column.name
     # As for every metric, what it raises is its error on this sample alone.
     try:
         return await _cached_or_made(bound, sample, models, tally, reuse)
     except BaseException as error:
         if is_ours(error):
             raise
-        return Score(name, None, error=error_text(error))
+        return Score(bound.column.name, None, error=error_text(error))
 
 
 async def score_once(
     bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: Asking
 ) -> Score:
-    """Return the score of a sample, from the cache or made now; raises what the metric raises."""
+    """Return the score of one repeat, from the cache or made now; raises what the metric raises.
+
+    For control rows, which want the error itself.
+    """
     with asking(_purpose(bound, sample, repeat, how)) as tally:
         return await _cached_or_made(bound, sample, models, tally, how.reuse)
 
@@ -181,16 +184,20 @@ async def _cached_or_made(
     metric, column = cast("JudgedMetric", bound.metric), bound.column
     key = reuse.key(bound, sample, tally.purpose.repeat) if reuse is not None else None
     if reuse is None or key is None:
-        return checked_score(column, await _ask(metric, sample, models, tally))
+        return checked_score(column, await _settled_score(metric, sample, models, tally))
     found = reuse.cache.find(key)
     if found is not None:
         return checked_score(column, found)
-    score = with_replies(checked_score(column, await _ask(metric, sample, models, tally)), tally)
+    score = with_replies(
+        checked_score(column, await _settled_score(metric, sample, models, tally)), tally
+    )
     reuse.cache.keep(key, score, tally.answers)
     return score
 
 
-async def _ask(metric: JudgedMetric, sample: Sample, models: Models, tally: Tally) -> Score:
+async def _settled_score(
+    metric: JudgedMetric, sample: Sample, models: Models, tally: Tally
+) -> Score:
     """Return the score, or raise what the metric raises, when all of its calls have ended."""
     try:
         score = await metric.ascore(sample, models)
