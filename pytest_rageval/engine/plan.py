@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,6 @@ from pytest_rageval.metrics.base import (
     JudgedMetric,
     Metric,
     MetricInfo,
-    ScoringContext,
     missing_fields,
 )
 from pytest_rageval.model import (
@@ -216,48 +214,6 @@ class TargetPlan(Value, frozen=True):
     def asked(self, sample: Sample) -> Sample:
         """Return the sample as the target sees it."""
         return sample if self.sends_history else replace(sample, history=None)
-
-
-_RETRIEVED = Sample(
-    "warm-up",
-    doc_name="a.md",
-    context_docs=("a.md",),
-    retrieved_ids=("a",),
-    reference_ids={"a": 1},
-)
-_ANSWERED = Sample(
-    "warm-up",
-    question="What is 问题 1?",
-    answer="An answer, 答案 1.",
-    contexts=("A context, 上下文 1.",),
-    references=("A reference, 参考 1.",),
-    reference_contexts=("A context, 上下文 2.",),
-)
-
-
-def warm_up(plan: Plan, case: Case) -> None:
-    """Make the metrics of this package load what they need, and score their batches.
-
-    ``case`` is about to run. Metrics of others see only the user's samples: a call may cost money.
-    """
-    for bound in plan.metrics:
-        if bound.column.name in plan.remote:
-            continue
-        if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
-            plan.batches.make(bound)
-        elif not bound.info.is_judged and bound.is_built_in:
-            _use(bound.metric)
-
-
-def _is_in_batch(plan: Plan, bound: BoundMetric, sample: Sample) -> bool:
-    is_whole = not missing_fields(sample, bound.info)
-    return bound.batch is not None and is_whole and plan.batches.has(sample)
-
-
-def _use(metric: Any) -> None:
-    for sample in (_ANSWERED, _RETRIEVED):
-        with suppress(Exception):  # the user's samples meet the same, and say so
-            metric.score(sample, ScoringContext())
 
 
 class Plan(Value, frozen=True, dict=True, gc=True):

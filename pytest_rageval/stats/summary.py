@@ -11,7 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -24,6 +24,7 @@ from pytest_rageval.model import (
     Counts,
     MetricColumn,
     MetricSummary,
+    Outcome,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
@@ -338,11 +339,7 @@ def _counts(info: ScenarioInfo, samples: Sequence[SampleResult]) -> Counts:
         samples=info.total,
         ran=sum(not (sample.is_left_out or sample.is_not_run) for sample in samples),
         scored=sum(is_scored(sample.weighted_score) for sample in samples),
-        passed=ended["passed"],
-        failed=ended["failed"],
-        error=ended["error"],
-        skipped=ended["skipped"],
-        xfailed=ended["xfailed"],
+        **{outcome: ended[outcome] for outcome in get_args(Outcome)},
         invalid=sum(sample.invalid is not None for sample in samples),
         in_figures=sum(any(map(is_scored, sample.scores.values())) for sample in samples),
         not_run=sum(sample.is_not_run for sample in samples),

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from pytest_rageval.engine.evaluate import run_case
-from pytest_rageval.engine.plan import warm_up
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.scoring.warm_up import warm_up
 
 
 def main(path: Path) -> None:

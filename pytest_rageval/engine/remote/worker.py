@@ -10,7 +10,7 @@ from typing import Final
 import pytest_rageval
 from pytest_rageval.collector import rare_collections
 from pytest_rageval.engine.module_digests import other_module, own_metrics
-from pytest_rageval.engine.plan import BoundMetric, Plan, warm_up
+from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.remote.packing import (
@@ -22,6 +22,7 @@ from pytest_rageval.engine.remote.packing import (
     unpack_samples,
 )
 from pytest_rageval.engine.scoring.score_sample import computed_scores
+from pytest_rageval.engine.scoring.warm_up import warm_up
 from pytest_rageval.model import Sample, ScenarioInfo
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import DatasetSpec

@@ -17,8 +17,8 @@ from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models, declared
 from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, ragas_version, require_ragas
+from pytest_rageval.metrics.ragas.embedder import Embedder
 from pytest_rageval.metrics.ragas.judge import (
-    Embedder,
     Finding,
     Judge,
     Prompt,

@@ -197,7 +197,7 @@ class RagevalSession:
         case = self._items.get(nodeid)
         if case is not None and case.plan.info.nodeid not in self._warm:
             # Not at the top: an xdist controller scores nothing.
-            from pytest_rageval.engine.plan import warm_up
+            from pytest_rageval.engine.scoring.warm_up import warm_up
 
             self._warm.add(case.plan.info.nodeid)
             warm_up(case.plan, case.case)
@@ -238,17 +238,15 @@ class RagevalSession:
             self._results.note_lost(item.plan.info.nodeid, report.nodeid)
             return
         # What pytest skips counts as not run, also where it was scored before that.
-        kept = item.result if outcome != "skipped" else None
-        scored = kept or item.unscored(outcome)
+        scored = (item.result if outcome != "skipped" else None) or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
-        nodeid = item.plan.info.nodeid
         if self._is_worker:
             selection = self._selection if self._unsent else ""
-            message = transport.Message(nodeid, result, self._unsent, selection)
+            message = transport.Message(item.plan.info.nodeid, result, self._unsent, selection)
             setattr(report, transport.ATTRIBUTE, transport.encode(message))
             self._unsent = []
         else:
-            self.record(nodeid, report, result)
+            self.record(item.plan.info.nodeid, report, result)
         item.result = None
 
     def _receive(self, report: pytest.TestReport) -> None:

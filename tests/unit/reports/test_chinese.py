@@ -12,7 +12,8 @@ import pytest
 
 import pytest_rageval
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.serving.web import routes
+
+routes = pytest.importorskip("pytest_rageval.serving.web.routes", exc_type=ImportError)
 
 PACKAGE = Path(pytest_rageval.__file__).parent
 GAP = "\0"

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_rageval.engine.plan import Plan, warm_up
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.warm_up import warm_up
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.model import Score
 
