@@ -81,6 +81,7 @@ def test_the_hook_refuses_what_a_run_would_refuse(
     result.stdout.fnmatch_lines([message])
 
 
+@pytest.mark.full
 def test_the_hook_refuses_rows_that_would_be_errors(
     pytester: pytest.Pytester, project: Path
 ) -> None:

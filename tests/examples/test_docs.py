@@ -140,6 +140,7 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 # Reference pages name everything that there is.
 
 
+@pytest.mark.full
 @pytest.mark.skipif(
     tuple(map(int, pydantic.VERSION.split(".")[:2])) < (2, 11),
     reason="before pydantic 2.11, the schema of a validator says no types",
@@ -450,6 +451,7 @@ def anchors(page: Path) -> set[str]:
     return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_relative_links_resolve(page: Path) -> None:
     broken = []
@@ -570,6 +572,7 @@ def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
     file.write_text(json.dumps(saved), encoding="utf-8")
 
 
+@pytest.mark.full
 def test_scenario_snippets_are_found() -> None:
     assert len(scenarios()) >= 20
 

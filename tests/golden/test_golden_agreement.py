@@ -143,6 +143,7 @@ def test_the_variance_of_kappa_is_statsmodels(
     )
 
 
+@pytest.mark.full
 def test_a_score_between_levels_is_ranked(case: Callable[[str], Case]) -> None:
     """Token F1 against people's verdicts: as it is, and cut at 0.5."""
     one = case("openqa-f1-continuous")

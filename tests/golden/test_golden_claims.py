@@ -39,6 +39,7 @@ def test_claims_of_a_case(case: dict[str, Any]) -> None:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", cases(), ids=lambda case: str(case["id"]))
 def test_a_metric_alone_has_the_same_figure(case: dict[str, Any]) -> None:
     """With the cells that it wants itself: none comes from another metric."""

@@ -27,6 +27,7 @@ def _run(tmp_path: Path, rows: list[dict[str, Any]], metrics: list[str]) -> list
     return [dict(sample.scores) for sample in evaluate(tmp_path / "s.yaml").samples]
 
 
+@pytest.mark.full
 def test_an_answer_that_is_a_reference_scores_one_on_real_chinese_text(tmp_path: Path) -> None:
     """D2: two identical Chinese strings have ROUGE 1.0; D3: the best of several references."""
     rows = [{**row, "answer": row["references"][-1]} for row in ROWS]

@@ -45,6 +45,7 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in raw.decode("utf-8").splitlines()]
 
 
+@pytest.mark.full
 def test_turns_of_mtrag_have_their_history(tmp_path: Path) -> None:
     file = others_data("data/mtrag-human/answers.jsonl.gz")
     samples = samples_of(tmp_path, MTRAG.format(file=file))

@@ -106,6 +106,7 @@ def test_what_other_tools_write_is_read(name: str, tmp_path: Path) -> None:
     assert set.union(*fields) == {*READ[name].split()}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ASKED)
 def test_an_answer_that_may_be_the_gold_is_asked_about(name: str, tmp_path: Path) -> None:
     """Data sets of tracing tools call the right answer an output: one line says so."""

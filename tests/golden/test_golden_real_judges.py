@@ -44,6 +44,7 @@ def _verdict(reply: str) -> bool | None:
         return None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("judge", "stated"), [("gpt-4", 1485), ("text-davinci-003", 1490)])
 def test_real_judges_are_read_as_people_noted_their_verdicts(judge: str, stated: int) -> None:
     """B6: all stated verdicts of 1,490 replies; the exceptions are named above, by hand."""
@@ -60,6 +61,7 @@ def test_real_judges_are_read_as_people_noted_their_verdicts(judge: str, stated:
     assert len(agreed) == stated
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("judge", "least", "contradictory"),
     [("gpt-4", 1450, CONTRADICTORY), ("text-davinci-003", 670, set())],

@@ -90,6 +90,7 @@ def truth() -> dict[str, dict[str, Any]]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FILES)
 def test_a_real_export_is_read_rightly(name: str, truth: dict[str, dict[str, Any]]) -> None:
     count, has = FILES[name]

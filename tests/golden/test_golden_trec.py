@@ -87,6 +87,7 @@ def test_an_odd_file_is_refused_where_it_is_wrong(
 # The collection of 24 queries
 
 
+@pytest.mark.full
 def test_the_synthetic_collection(reference: Reference, synth: Path, tmp_path: Path) -> None:
     """D4, D5: ties, grades, -1, a query without relevant documents, one that is not judged."""
     expected = reference("synth/synth.json")["runs"]["run_a"]

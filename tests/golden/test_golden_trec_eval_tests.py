@@ -102,6 +102,7 @@ def printed(path: Path, level: int = 1) -> dict[str, dict[str, float]]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("output", "qrels", "run", "level", "more", "measures"),
     [

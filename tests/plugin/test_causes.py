@@ -77,6 +77,7 @@ def test_workers_find_the_same_causes(project: Project, plain: Run, workers: Run
     assert project.without_run(0) == project.without_run(1)
 
 
+@pytest.mark.full
 def test_without_diagnose_nothing_is_said_of_causes(project: Project, plain: Run) -> None:
     """E21: and a column may be called so."""
     project.scenario(SCENARIO.replace("diagnose: true", "description: d"))

@@ -76,6 +76,7 @@ def test_a_failing_ordinary_test_leaves_the_gates_decided(project: Project) -> N
     assert project.gates()["em.mean"] == "passed"
 
 
+@pytest.mark.full
 def test_without_scenarios_pytest_is_as_without_the_plugin(project: Project) -> None:
     """[E13] No table, no folder, pytest's own exit statuses."""
     assert project.pytest().ret == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -44,6 +44,7 @@ def rows(slower_s: float = 0.0) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("bound", "verdict"), [("1.9", "passed"), ("1.8", "failed")])
 def test_latency_is_gated_as_any_metric(
     project: Project, run: Run, bound: str, verdict: str

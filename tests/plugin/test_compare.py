@@ -42,6 +42,7 @@ MAIN = ".rageval/qa/baselines/main.json"
 # Saving
 
 
+@pytest.mark.full
 def test_a_run_is_saved_under_a_name(project: Project, run: Run) -> None:
     """[E15] Said in the terminal; the file is that of the run."""
     project.scenario(SCENARIO)
@@ -501,6 +502,7 @@ def test_several_falls_are_several_gates(saved: Project, plain: Run) -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("option", ["f1", "f1:much", ":0.1", "f1:nan"])
 def test_a_fall_that_cannot_be_read_is_wrong_use(saved: Project, option: str) -> None:
     """[E12]"""
@@ -762,6 +764,7 @@ def test_a_run_without_comparisons_loads_no_numpy(project: Project) -> None:
     result.stdout.fnmatch_lines(["loaded: []"])
 
 
+@pytest.mark.full
 def test_a_saved_run_of_an_earlier_version_is_compared_with(project: Project) -> None:
     """[G1] It knows no ``failed``, and weighed a sample by the metrics that were left.
 

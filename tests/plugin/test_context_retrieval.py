@@ -59,6 +59,7 @@ def test_the_chunks_of_a_rows_document_are_what_it_expects(chinese: Project, run
     assert scores(chinese, "precision") == [0.5, 0.5, 0.0]
 
 
+@pytest.mark.full
 def test_a_miss_fails_and_shows_what_was_retrieved(chinese: Project, plain: Run) -> None:
     """[B1, E1] No traceback."""
     result = plain("--rag-threshold=hit_rate=1")
@@ -69,6 +70,7 @@ def test_a_miss_fails_and_shows_what_was_retrieved(chinese: Project, plain: Run)
     assert "保修期为两年。" in text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("match", "hits"),
     [("exact", [0.0, 1.0, 0.0]), ("normalized", [1.0, 1.0, 0.0]), ("contains", [1.0, 1.0, 0.0])],
@@ -89,6 +91,7 @@ def test_a_match_by_document_needs_no_texts(chinese: Project, plain: Run) -> Non
     assert scores(chinese, "mrr") == [0.5]
 
 
+@pytest.mark.full
 def test_a_metric_may_have_a_match_of_its_own(chinese: Project) -> None:
     """[B4] Two metrics of one kind under two names."""
     chinese.scenario(
@@ -101,6 +104,7 @@ def test_a_metric_may_have_a_match_of_its_own(chinese: Project) -> None:
     assert scores(chinese, "hit_rate") == [1.0, 1.0, 0.0]
 
 
+@pytest.mark.full
 def test_top_k_really_cuts_the_contexts(chinese: Project, plain: Run) -> None:
     """[B8] The second hit stands at rank 2; what is cut is not shown either."""
     plain("--rag-set", "top_k=1")
@@ -142,6 +146,7 @@ def test_the_names_of_dbgpt(chinese: Project) -> None:
     assert list(chinese.results()["metrics"])[:2] == ["hit_rate", "mrr"]
 
 
+@pytest.mark.full
 def test_ids_come_before_contexts(project: Project) -> None:
     """[D4] A row with both is measured by its ids; a mixture is warned of."""
     project.scenario("name: qa\nmetrics: [mrr]\ndataset: qa.jsonl\n")
@@ -160,6 +165,7 @@ def test_ids_come_before_contexts(project: Project) -> None:
     assert scores(project, "mrr") == [0.5, 1.0]
 
 
+@pytest.mark.full
 def test_rows_with_ids_have_all_measures_of_trec(project: Project, run: Run) -> None:
     """[D4] Grades as in qrels; ids of the data, in Chinese with blanks."""
     project.scenario(

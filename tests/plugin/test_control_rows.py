@@ -88,6 +88,7 @@ def test_a_yes_sayer_is_marked_and_no_baseline(judged: JudgedProject) -> None:
     saved.stdout.fnmatch_lines(["*NOT saved: control rows: the judge of graded did not pass them"])
 
 
+@pytest.mark.full
 def test_a_yes_sayer_fails_a_strict_run(judged: JudgedProject) -> None:
     """F12"""
     judged.server.options.answer = say_yes
@@ -97,6 +98,7 @@ def test_a_yes_sayer_fails_a_strict_run(judged: JudgedProject) -> None:
     assert judged.project.gates() == {"controls:graded": "failed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
 )
@@ -180,6 +182,7 @@ def test_a_short_budget_leaves_them_out_first(judged: JudgedProject, args: tuple
     assert controls(judged)["passed"] is True
 
 
+@pytest.mark.full
 def test_what_was_asked_counts_where_one_row_is_lost(judged: JudgedProject) -> None:
     """F12: five rows with the same score show a judge that says yes, and it is no baseline."""
     judged.server.options.answer = say_yes

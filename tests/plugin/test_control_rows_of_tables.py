@@ -115,6 +115,7 @@ def test_a_yes_sayer_is_told_of_all_metrics_at_once(
     assert [gates[f"controls:{name}"] for name in METRICS] == ["failed", "failed"]
 
 
+@pytest.mark.full
 def test_a_users_rows_of_support_are_those_of_all_metrics(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_users_rows_of_support_are_those_of_all_metrics(
     assert judge_server.counts == {"claims": 2, "cells": 12}
 
 
+@pytest.mark.full
 def test_a_users_rows_of_a_metric_are_those_of_this_metric(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:

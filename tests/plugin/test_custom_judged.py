@@ -42,6 +42,7 @@ def own(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject
     return judged
 
 
+@pytest.mark.full
 def test_the_judge_is_asked_through_our_client(own: JudgedProject) -> None:
     own.scenario(["0.5", "0.25"], metrics=[TONE], gates={"tone": 0.3})
     own.loop_back().assert_outcomes(passed=4)  # two samples, the gates tone.mean and unscored
@@ -65,6 +66,7 @@ def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
     assert own.project.results()["samples"][0]["scores"] == {"tone": 0.1}
 
 
+@pytest.mark.full
 def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
     """C6. Another async function has no opinion that could change."""
     metrics = [TONE, {"use": "qa_metrics:counted"}]
@@ -76,6 +78,7 @@ def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
     assert sample["scores"]["counted"] == 0.01
 
 
+@pytest.mark.full
 def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> None:
     own.scenario(["500|0.5"], metrics=[TONE, {"use": "qa_metrics:counted"}])
     own.pytest()
@@ -83,6 +86,7 @@ def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> Non
     assert "500" in sample["errors"]["tone"]
 
 
+@pytest.mark.full
 def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject) -> None:
     own.scenario(
         [{"answer": "0.5", "question": "q"}],

@@ -52,6 +52,7 @@ def own(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_scores_errors_and_gates_are_those_of_any_metric(own: Project, run: Run) -> None:
     """E2, G1: also on the way from a worker; one of three may lack the metric that raises."""
     result = run()
@@ -66,6 +67,7 @@ def test_scores_errors_and_gates_are_those_of_any_metric(own: Project, run: Run)
     assert samples["rude"]["reasons"] == {"polite": "looked for please"}
 
 
+@pytest.mark.full
 def test_a_thresholded_one_that_raises_is_an_error_of_the_case(own: Project) -> None:
     scenario = SCENARIO.replace("{polite: 0.4}", "0.4")
     own.scenario(scenario + "    thresholds: {polite: 0.5}\n")
@@ -81,6 +83,7 @@ def test_equal_runs_write_equal_results(own: Project, plain: Run, run: Run) -> N
     assert own.without_run(0) == own.without_run(1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
 def test_the_ini_value_pythonpath_is_on_the_path_in_every_mode(own: Project, mode: str) -> None:
     (own.path / "qa_metrics.py").unlink()
@@ -89,6 +92,7 @@ def test_the_ini_value_pythonpath_is_on_the_path_in_every_mode(own: Project, mod
     own.pytest(f"--import-mode={mode}").assert_outcomes(passed=4, xfailed=1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["prepend", "append"])
 def test_the_rootdir_and_the_folder_of_the_scenario_are_on_the_path(
     own: Project, mode: str
@@ -224,6 +228,7 @@ def test_an_entry_point_gives_a_function_and_a_broken_one_spoils_nothing(
     )
 
 
+@pytest.mark.full
 def test_a_key_among_the_options_is_in_no_file(project: Project) -> None:
     """[R5] Neither in the run's files nor in what is saved of it."""
     project.file(

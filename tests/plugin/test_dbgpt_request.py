@@ -109,6 +109,7 @@ class Share(RetrieverEvaluationMetric):
 """
 
 
+@pytest.mark.full
 def test_the_rows_of_a_retriever_metric_of_ones_own(
     request_file: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

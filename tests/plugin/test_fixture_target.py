@@ -106,6 +106,7 @@ def test_a_fixture_answers(app: Project, workers: Run) -> None:
     assert samples[3]["contexts"] == ["say 3"]
 
 
+@pytest.mark.full
 def test_a_shared_fixture_is_made_once_and_asked_ahead(
     app: Project, pytester: pytest.Pytester
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_shared_fixture_is_made_once_and_asked_ahead(
     assert int(stopped.removeprefix("stopped ")) > 4
 
 
+@pytest.mark.full
 def test_a_fixture_for_each_case_answers_its_own_case_only(app: Project) -> None:
     scenario(app, target="{type: fixture, fixture: fresh}")
     app.pytest().assert_outcomes(passed=7, failed=1)
@@ -158,6 +160,7 @@ def test_the_same_function_in_a_state_of_each_case_answers_its_own_case_only(
     assert answers == ["s0", "s1", "s2", "s3", "s4", "s5"]
 
 
+@pytest.mark.full
 def test_a_fixture_for_each_case_that_overrides_a_shared_one_answers_alone(
     app: Project, run: Run
 ) -> None:
@@ -243,6 +246,7 @@ def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
     assert not (app.path / "log.txt").exists()
 
 
+@pytest.mark.full
 def test_the_option_can_name_the_fixture(app: Project) -> None:
     """[A14] A scenario with an import path, and --rag-set."""
     scenario(app, target="no_app:answer")
@@ -267,6 +271,7 @@ def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
         evaluate(app.path / "qa.rageval.yaml")
 
 
+@pytest.mark.full
 def test_a_long_run_tells_its_progress(
     app: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_maximum_fails_above_it(project: Project) -> None:
     result.stdout.fnmatch_lines(["0.5000 > 0.4000"])
 
 
+@pytest.mark.full
 def test_gates_see_means_weighted_by_document(project: Project) -> None:
     """[A8, A10] em 1 and 0 with weights 3 and 1: (3*1 + 1*0) / 4 = 0.75."""
     project.scenario(
@@ -89,6 +90,7 @@ def test_gates_see_means_weighted_by_document(project: Project) -> None:
     }
 
 
+@pytest.mark.full
 def test_a_slice_that_is_too_low_is_named(project: Project) -> None:
     """[E5, E3] a.pdf: (1 + 1)/2 = 1, b.pdf: (1 + 0)/2 = 0.5 < 0.6; overall 0.75 is enough."""
     project.scenario(
@@ -175,6 +177,7 @@ def test_junit_xml_counts_gates(project: Project, run: Run) -> None:
     assert "0.5000 < 0.6000" in str(failed[0].find("failure").get("message"))  # type: ignore[union-attr]
 
 
+@pytest.mark.full
 def test_gates_of_several_scenarios_are_decided_apart(project: Project, run: Run) -> None:
     """[E3] The same data; 0.5 holds in one scenario and 0.6 fails in the other."""
     project.scenario(TWO.replace("GATE", "0.5").replace("name: qa", "name: low"), "low")
@@ -186,6 +189,7 @@ def test_gates_of_several_scenarios_are_decided_apart(project: Project, run: Run
     assert project.gates("high")["em.mean"] == "failed"
 
 
+@pytest.mark.full
 def test_the_run_is_red_when_too_many_samples_are_unscored(project: Project) -> None:
     """[A20, E5] One of four has no answer: 0.25 > 0.2 fails; no metric is asked about by name."""
     project.with_broken_metrics()
@@ -204,6 +208,7 @@ def test_the_run_is_red_when_too_many_samples_are_unscored(project: Project) -> 
     assert project.gates() == {"unscored": "failed"}
 
 
+@pytest.mark.full
 def test_bounds_and_quantiles_are_outcomes_too(project: Project, run: Run) -> None:
     """[E3, E5] em 1 and 0, seven and one: the mean is 0.875, its bound is lower, a tenth is 0."""
     project.rows(

@@ -46,6 +46,7 @@ def commands(result: pytest.RunResult) -> list[tuple[str, ...]]:
     return [match.groups() for match in matches if match is not None]
 
 
+@pytest.mark.full
 def test_a_workflow_is_told_what_failed(
     project: Project, run: Run, workflow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_workflow_is_told_what_failed(
     assert '"commit": "c0ffee0"' in (project.folder() / "metadata.json").read_text("utf-8")
 
 
+@pytest.mark.full
 def test_it_can_be_switched_off(project: Project, workflow: Path) -> None:
     """For who annotates by another tool."""
     project.scenario(SCENARIO)

@@ -182,6 +182,7 @@ def test_where_a_conftest_skips_all_nothing_is_green(asked: Project) -> None:
     assert set(asked.gates().values()) == {"failed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_run_with_a_failure_is_no_baseline(asked: Project, fault: str) -> None:
     """[G1, G4] Saved, it would make the next run look good."""
@@ -206,6 +207,7 @@ def test_a_share_may_be_missing_by_its_metric_and_all_else_is_judged(asked: Proj
     result.assert_outcomes(passed=1 + 1, xfailed=19, failed=1)
 
 
+@pytest.mark.full
 def test_what_is_tolerated_has_a_reason_and_no_traceback(asked: Project) -> None:
     """A traceback takes some 0.1 s for each sample, and pytest prints it nowhere."""
     gates = {"f1": 0.1, "pass_rate": 0.0, "unscored": {"code": 1.0}}
@@ -218,6 +220,7 @@ def test_what_is_tolerated_has_a_reason_and_no_traceback(asked: Project) -> None
     assert [text for text in shown if not text.startswith("tolerated, gate ")] == []
 
 
+@pytest.mark.full
 def test_a_sample_below_its_threshold_fails_though_another_score_may_be_missing(
     asked: Project,
 ) -> None:
@@ -235,6 +238,7 @@ def test_a_sample_below_its_threshold_fails_though_another_score_may_be_missing(
     assert asked.outcomes()["s7"] == "failed"
 
 
+@pytest.mark.full
 def test_what_does_not_apply_is_left_out_and_shown(asked: Project) -> None:
     """[G1] None with no error: 19 of 20 are judged by f1 alone, and that is said."""
     write(asked, metrics=["f1", {"use": "faults:not_one"}], gates={"weighted_score": 0.9})

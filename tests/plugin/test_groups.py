@@ -18,6 +18,7 @@ SCENARIO = """
 """
 
 
+@pytest.mark.full
 def test_the_run_says_how_many_groups_there_are(project: Project, run: Run) -> None:
     """S2: five answers to each of four questions; four in twenty rows are wrong."""
     project.scenario(SCENARIO)

@@ -151,6 +151,7 @@ def test_the_table_shows_which_cells_failed(
     assert "one verdict on each statement" in said["claim", bar(0)][1]
 
 
+@pytest.mark.full
 def test_a_reply_that_cannot_be_read_is_asked_for_again(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:

@@ -39,6 +39,7 @@ def search(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_holes_are_said_in_the_gate_and_in_a_line(search: Project, run: Run) -> None:
     result = run()
     result.assert_outcomes(passed=NUMBER + 1, failed=1)
@@ -53,6 +54,7 @@ def test_holes_are_said_in_the_gate_and_in_a_line(search: Project, run: Run) -> 
     assert search.results()["metrics"]["judged@2"]["mean"] == 0.75
 
 
+@pytest.mark.full
 def test_holes_are_listed_to_be_judged(search: Project, run: Run) -> None:
     run()
     lines = (search.folder() / "holes.tsv").read_text("utf-8").splitlines()
@@ -60,6 +62,7 @@ def test_holes_are_listed_to_be_judged(search: Project, run: Run) -> None:
     assert len(lines) == 1 + NUMBER // 2
 
 
+@pytest.mark.full
 def test_without_holes_nothing_is_written(search: Project, plain: Run) -> None:
     search.file("run.txt", OLD)
     text = plain().stdout.str()

@@ -33,6 +33,7 @@ def test_a_scenario_names_them_like_any_other(project: Project, run: Run) -> Non
     assert project.results()["samples"][0]["scores"] == {"polite": 1.0, "em": 0.0}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "returned",
     [

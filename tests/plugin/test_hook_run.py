@@ -58,6 +58,7 @@ class TestSampleScored:
         four.file("deep/test_it.py", "def test_it(): pass\n")
         four.pytest("deep", "qa.rageval.yaml").assert_outcomes(passed=5)
 
+    @pytest.mark.full
     def test_an_error_in_it_is_a_failed_gate_and_no_crash(self, four: Project, run: Run) -> None:
         four.conftest(
             "def pytest_rageval_sample_scored(result):\n    raise ValueError(result.outcome)\n"
@@ -95,6 +96,7 @@ class TestGates:
             "message": "worst of all 1.00",
         }
 
+    @pytest.mark.full
     def test_a_partial_run_turns_none_green(self, four: Project) -> None:
         """E4."""
         four.conftest(GATE.format(least=0.5))
@@ -120,6 +122,7 @@ class TestGates:
         assert (one["observed"], one["bound"]) == (0.5, None)
         assert (two["outcome"], two["observed"]) == ("skipped", None)
 
+    @pytest.mark.full
     @pytest.mark.parametrize(
         ("returned", "message"),
         [
@@ -241,6 +244,7 @@ def pytest_rageval_summary():
         result.assert_outcomes(passed=5)
         result.stdout.fnmatch_lines(["from deep down"])
 
+    @pytest.mark.full
     def test_for_a_test_function_it_is_that_of_its_file(self, four: Project, run: Run) -> None:
         four.file("tests/conftest.py", self.HOOKS)
         four.file(

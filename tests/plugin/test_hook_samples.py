@@ -48,6 +48,7 @@ def test_those_that_are_left_out_do_not_run_and_are_not_missed(german: Project, 
     )
 
 
+@pytest.mark.full
 def test_changed_samples_are_scored_as_they_are_now(german: Project, run: Run) -> None:
     german.conftest(
         """
@@ -214,6 +215,7 @@ def test_a_changed_run_is_compared_with_its_own_saved_one(german: Project, run: 
     result.stdout.fnmatch_lines(["*main*"])
 
 
+@pytest.mark.full
 def test_what_a_hook_fills_in_is_there_for_metrics_and_gates(german: Project, run: Run) -> None:
     """No row has an answer or a length; the metric, the gate and the condition ask for them.
 

@@ -33,6 +33,7 @@ def invalid(project: Project) -> Project:
     return project
 
 
+@pytest.mark.full
 def test_invalid_rows_are_errors_by_default(invalid: Project, run: Run) -> None:
     """[A19] Three errors; the gate on unscored samples, 3/4 > 0, is red as well.
 
@@ -95,6 +96,7 @@ def test_data_without_any_valid_row_is_no_data(project: Project) -> None:
     result.stdout.fnmatch_lines(["*qa.jsonl: none of 2 rows is valid*"])
 
 
+@pytest.mark.full
 def test_an_odd_reason_reaches_the_report(project: Project, run: Run) -> None:
     """[A19, E2] A lone surrogate in what stood there."""
     (project.path / "qa.jsonl").write_text(

@@ -75,6 +75,7 @@ def test_only_what_is_new_is_asked(recorded: JudgedProject) -> None:
     ]
 
 
+@pytest.mark.full
 def test_equal_questions_are_asked_once(judged: JudgedProject) -> None:
     """[E9] Also while the first of them is still in flight."""
     judged.server.options.latency_s = 0.02
@@ -241,6 +242,7 @@ def test_a_miss_names_the_setting_that_differs(recorded: JudgedProject, no_socke
         assert why in (sample["errors"] or sample["reasons"])["graded"]
 
 
+@pytest.mark.full
 def test_replay_from_an_empty_cache_says_so(judged: JudgedProject, no_sockets: None) -> None:
     """[E9] Every sample is an ERROR; nothing is green."""
     judged.scenario(["0.1", "0.2"])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["judged_project"]
 
 
+@pytest.mark.full
 def test_every_sample_is_a_case_of_its_own_with_its_score(judged: JudgedProject) -> None:
     """[C2, E8] Of three, the second misses its threshold; what the judge said is on record."""
     judged.scenario(["0.9", "0.2", "0.7"], thresholds={"graded": 0.5})
@@ -45,6 +46,7 @@ def test_as_many_calls_are_in_flight_as_allowed_and_no_more(judged: JudgedProjec
     assert len(judged.asked) == len(set(judged.asked)) == 40
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("limit", "most"), [("1", 1), ("3", 3)])
 def test_the_option_sets_how_many_calls_are_in_flight(
     judged: JudgedProject, limit: str, most: int
@@ -57,6 +59,7 @@ def test_the_option_sets_how_many_calls_are_in_flight(
     assert judged.project.results()["scenario"]["overridden"] == ["judge.concurrency"]
 
 
+@pytest.mark.full
 def test_the_time_of_a_case_is_that_of_its_judge(judged: JudgedProject) -> None:
     """[E8] Six calls of 0.1 s in flight at once: each took it, though only the first waited."""
     judged.server.options.latency_s = 0.1
@@ -81,6 +84,7 @@ def test_samples_are_judged_beside_cases_of_other_kinds(judged: JudgedProject) -
     assert sorted(judged.asked) == ["graded: 0.5", "graded: 0.6"]
 
 
+@pytest.mark.full
 def test_judged_and_lexical_metrics_share_a_sample(judged: JudgedProject) -> None:
     """[A6, E8] Weights 3 and 1: (3 x 0.5 + 1)/4."""
     row = {"answer": "0.5", "references": ["0.5"]}
@@ -163,6 +167,7 @@ def test_a_metric_without_its_fields_is_not_asked(judged: JudgedProject) -> None
     assert second["scores"] == {"graded": 0.2, "referred": None}
 
 
+@pytest.mark.full
 def test_another_order_of_the_cases_gives_the_same_scores(judged: JudgedProject) -> None:
     """[E2, E8] Looking ahead follows the items, whoever sorts them."""
     judged.with_conftest("\ndef pytest_collection_modifyitems(items):\n    items.reverse()\n")
@@ -173,6 +178,7 @@ def test_another_order_of_the_cases_gives_the_same_scores(judged: JudgedProject)
     assert scores == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
 
 
+@pytest.mark.full
 def test_a_case_that_is_run_again_is_judged_again(judged: JudgedProject) -> None:
     """[E8] Plugins do that to cases that failed; also to the last one, after which all closes."""
     judged.with_conftest(

@@ -48,6 +48,7 @@ def test_without_a_price_the_cost_is_unknown_not_zero(judged: JudgedProject) -> 
     assert judged.usage["cost_usd"] is None
 
 
+@pytest.mark.full
 def test_each_scenario_has_its_own_usage(judged: JudgedProject) -> None:
     """[E10] Two calls of 3 + 1 tokens, and one of these besides a text to embed and its question.
 
@@ -104,6 +105,7 @@ def test_answers_that_could_not_be_used_are_paid_for_all_the_same(judged: Judged
     assert len(judged.asked) == 5
 
 
+@pytest.mark.full
 def test_the_budget_stops_the_asking(judged: JudgedProject) -> None:
     """[E10] 3 USD a call and 10 to spend: three calls; the other samples are ERROR "budget"."""
     judged.scenario(
@@ -129,6 +131,7 @@ def test_the_budget_stops_the_asking(judged: JudgedProject) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_budget_that_is_large_enough_changes_nothing(judged: JudgedProject) -> None:
     """[E10] 30 USD for ten calls of 3."""
     judged.scenario(ANSWERS, gates={"graded": 0.1}, judge={"price": DOLLAR_A_TOKEN})
@@ -149,6 +152,7 @@ def test_answers_from_the_cache_are_within_any_budget(judged: JudgedProject) -> 
     assert judged.usage["cost_usd"] in (0.0, None)
 
 
+@pytest.mark.full
 def test_a_budget_of_nothing_asks_nothing(judged: JudgedProject) -> None:
     """[E10]"""
     judged.scenario(["0.10"], judge={"price": DOLLAR_A_TOKEN})
@@ -207,6 +211,7 @@ def beating(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedPro
     return judged
 
 
+@pytest.mark.full
 def test_a_long_run_tells_its_progress(beating: JudgedProject) -> None:
     """[E11] Samples judged of all, calls, cost: after the first call of 3 USD, for instance."""
     result = beating.pytest()
@@ -216,18 +221,21 @@ def test_a_long_run_tells_its_progress(beating: JudgedProject) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_long_run_counts_what_is_selected(beating: JudgedProject) -> None:
     """[E11]"""
     output = beating.pytest("-k", "s1 or s2").stdout.str()
     assert " of 2 samples judged" in output
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("args", [("-q",), ("-qq",), ("--co",)])
 def test_a_quiet_run_tells_nothing(beating: JudgedProject, args: tuple[str, ...]) -> None:
     """[E11]"""
     assert "samples judged" not in beating.pytest(*args).stdout.str()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_minute_over", [False, True])
 @pytest.mark.parametrize("where", ["CI", "a pipe"])
 def test_a_log_is_told_once_a_minute(
@@ -243,6 +251,7 @@ def test_a_log_is_told_once_a_minute(
     assert ("samples judged" in beating.pytest().stdout.str()) is is_minute_over
 
 
+@pytest.mark.full
 def test_what_is_sent_again_is_told(beating: JudgedProject) -> None:
     """[R16] The first request to the first sample fails once."""
     beating.scenario(ANSWERS[:3], judge={"retries": 1, "concurrency": 1})
@@ -259,6 +268,7 @@ def test_progress_needs_no_terminal_plugin(beating: JudgedProject) -> None:
     assert beating.project.outcomes() == {"s0": "passed", "s1": "passed", "s2": "passed"}
 
 
+@pytest.mark.full
 def test_a_quick_run_tells_nothing(judged: JudgedProject) -> None:
     """[E11] Before the first quarter of a minute."""
     judged.scenario(ANSWERS[:2])

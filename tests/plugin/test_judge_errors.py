@@ -115,6 +115,7 @@ def test_without_a_metric_that_failed_there_is_no_weighted_score(judged: JudgedP
     assert "HTTP 400" in sample["errors"]["graded"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("asked", [{"thresholds": {"graded": 0.1}}, {"gates": {"graded": 0.1}}])
 def test_a_metric_that_failed_and_is_asked_about_is_an_error(
     judged: JudgedProject, asked: dict[str, dict[str, float]]
@@ -126,6 +127,7 @@ def test_a_metric_that_failed_and_is_asked_about_is_an_error(
     assert judged.project.outcomes() == {"s0": "error"}
 
 
+@pytest.mark.full
 def test_a_metric_that_is_broken_shows_its_exception(judged: JudgedProject) -> None:
     """[A20] In one line; what the judge answered before is paid and kept."""
     judged.scenario(["0.5"], metrics=["broken"])
@@ -171,6 +173,7 @@ def test_a_run_in_which_nothing_was_scored_is_never_green(judged: JudgedProject)
     assert "passed" not in result.parseoutcomes()
 
 
+@pytest.mark.full
 def test_a_server_that_is_not_there_is_said_once_a_sample(
     judged: JudgedProject, unused_port: int
 ) -> None:
@@ -194,6 +197,7 @@ def unused_port() -> int:
         return port
 
 
+@pytest.mark.full
 def test_a_slow_sample_does_not_hold_up_the_others(judged: JudgedProject) -> None:
     """[E8] The first is answered when seven others have been asked, which therefore cannot wait.
 

@@ -333,6 +333,7 @@ def read_only(judged: JudgedProject) -> Iterator[Path]:
         pytest.skip("everything can be written here")
 
 
+@pytest.mark.full
 def test_a_cache_that_cannot_be_written_costs_no_score(
     judged: JudgedProject, read_only: Path
 ) -> None:

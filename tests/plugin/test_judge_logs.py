@@ -85,6 +85,7 @@ def expected(name: str, waits: int) -> list[str]:
     return [f"noisy WARNING {line}" for line in lines]
 
 
+@pytest.mark.full
 def test_a_record_is_in_the_report_of_its_sample_and_in_no_other(judged: JudgedProject) -> None:
     """[E8] Three samples at once; the first one takes longest, and logs while the others do.
 
@@ -113,6 +114,7 @@ def test_the_level_of_the_log_holds_for_judges_as_well(judged: JudgedProject) ->
     assert logs(judged) == {"s0": [], "s1": []}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("args", [(), ("-o", "log_cli=true")], ids=["file", "live"])
 def test_the_log_file_and_the_live_log_have_every_record_once(
     judged: JudgedProject, args: tuple[str, ...]

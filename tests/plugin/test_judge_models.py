@@ -83,6 +83,7 @@ def test_the_environment_names_the_model_too(
     assert [model for _, model, _ in _asked(judged)] == ["by-environment", "by-option"]
 
 
+@pytest.mark.full
 def test_any_setting_of_the_judge_can_be_set(judged: JudgedProject) -> None:
     """[A16] ``--rag-set judge.temperature=0.5``."""
     judged.scenario(["0.5"])
@@ -205,6 +206,7 @@ def test_a_missing_package_is_a_collection_error_with_the_pip_command(
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.full
 def test_a_missing_key_is_a_collection_error(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

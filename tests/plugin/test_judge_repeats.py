@@ -58,6 +58,7 @@ def test_a_judge_that_is_steady_flips_nothing(judged: JudgedProject) -> None:
     result.stdout.fnmatch_lines(["2 repeats: 0 of 2 samples pass in some and fail in others"])
 
 
+@pytest.mark.full
 def test_repeats_that_are_not_in_the_cache_are_errors_in_replay(judged: JudgedProject) -> None:
     """[C6, E9] Kept was one of three for each sample: a mean of that one is another figure."""
     judged.scenario(["0.9", "0.2"], gates={"graded": 0.1})
@@ -109,6 +110,7 @@ def test_more_repeats_ask_only_for_the_new_ones(judged: JudgedProject) -> None:
     assert len(judged.asked) == 5
 
 
+@pytest.mark.full
 def test_the_repeats_come_back_in_their_order(judged: JudgedProject) -> None:
     """[C6, E9] From the cache as they were: the same files."""
     _says(judged, {"a": ["0.2", "0.4", "0.9"]})

@@ -53,6 +53,7 @@ def test_equal_questions_are_asked_once_over_all_workers(judged: JudgedProject) 
     assert (judged.path / ".rageval/qa/variants.json").read_text("utf-8") == text
 
 
+@pytest.mark.full
 def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> None:
     """Without a cache folder, too: replies are kept until the call ends."""
     from pytest_rageval import evaluate_variants

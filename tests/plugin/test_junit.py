@@ -52,6 +52,7 @@ def properties(case: ET.Element) -> dict[str, str]:
     return dict(found)
 
 
+@pytest.mark.full
 def test_each_case_has_its_scores_and_each_gate_is_a_case(project: Project, run: Run) -> None:
     """What is unscored is absent; so is everything of a case that has no score at all.
 

@@ -96,6 +96,7 @@ def test_replies_to_prompts_of_ragas_come_from_the_cache_of_0_1_0(kept: Project)
     }
 
 
+@pytest.mark.full
 def test_labels_are_drawn_from_a_run_of_0_1_0_beside_its_draws(kept: Project) -> None:
     """12 of 16 answers have labels, and ``draws.json`` their draw: the other four are drawn."""
     labelled = {line.split(",")[3] for line in (KEPT / "labels/jun.csv").read_text().splitlines()}

@@ -125,6 +125,7 @@ def test_a_refused_run_stays_refused(project: Project) -> None:
     assert project.pytest("--rag-fail-under=0.5").ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.full
 def test_a_baseline_that_was_not_saved_stays_a_failure(project: Project) -> None:
     """V2: ``--rag-save`` of a red run."""
     project.scenario(RED)
@@ -132,6 +133,7 @@ def test_a_baseline_that_was_not_saved_stays_a_failure(project: Project) -> None
     assert project.pytest("--rag-save", "main").ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_other_tests_end_as_the_hook_says(project: Project) -> None:
     """V2: what is no case is none of our business."""
     project.scenario(GREEN)

@@ -170,6 +170,7 @@ def test_pytest_exit_with_status_0_is_not_green_where_a_gate_failed(project: Pro
     assert project.pytest().ret == pytest.ExitCode.OK  # not decided, as without an exit
 
 
+@pytest.mark.full
 def test_an_internal_error_of_another_plugin_passes_no_gate(project: Project) -> None:
     """[E4] In its report hook, in the third case."""
     project.conftest(

@@ -62,6 +62,7 @@ def test_terminal_files_and_summary_of_github_say_it(
     project.pytest("--rag-history").stdout.fnmatch_lines([f"*{SAID}"])
 
 
+@pytest.mark.full
 def test_it_is_yellow(run: Run) -> None:
     run("--color=yes").stdout.fnmatch_lines([f"*[[]33m{SAID}*"])
 
@@ -108,6 +109,7 @@ def test_evaluate_counts_alike(project: Project) -> None:
     assert {name: getattr(made, name) for name in MADE} == MADE
 
 
+@pytest.mark.full
 def test_a_test_function_says_it(project: Project, run: Run) -> None:
     project.file("test_bot.py", BOT)
     run("test_bot.py").stdout.fnmatch_lines([SAID, APART])

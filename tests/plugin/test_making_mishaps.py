@@ -94,6 +94,7 @@ def test_a_list_that_people_write_meanwhile_stays(project: Project, server: Fake
     assert json.loads(line)["nuggets"] == own
 
 
+@pytest.mark.full
 def test_what_another_command_wrote_meanwhile_is_not_written_again(
     project: Project, server: FakeOpenAI
 ) -> None:
@@ -187,6 +188,7 @@ def test_a_heading_stays_between_its_tags(project: Project, server: FakeOpenAI) 
     assert "<headings-1>" in shown
 
 
+@pytest.mark.full
 def test_a_judge_whose_replies_are_none_is_said_to_give_none(
     project: Project, server: FakeOpenAI
 ) -> None:

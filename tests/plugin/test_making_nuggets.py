@@ -287,6 +287,7 @@ def test_what_is_dropped_and_lacks_a_list_is_said(nuggets: Nuggets) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_judge_that_finds_everything_right_makes_no_list(nuggets: Nuggets) -> None:
     def agree(body: Any) -> str:
         prompt = prompt_in(body)
@@ -315,6 +316,7 @@ def test_a_call_that_fails_writes_nothing_and_the_same_command_goes_on(nuggets: 
     assert len(nuggets.asked()) == answered + 1 + (4 - answered)
 
 
+@pytest.mark.full
 def test_without_a_list_no_question_is_written_either(nuggets: Nuggets) -> None:
     nuggets.questions(2, NO_CONTROLS)
     for name in nuggets.names():
@@ -379,6 +381,7 @@ def test_a_dry_run_says_the_calls_and_asks_nobody(nuggets: Nuggets) -> None:
     result.stdout.fnmatch_lines(["judge     m: 0 calls, 4 answers in the cache*"])
 
 
+@pytest.mark.full
 def test_made_questions_get_lists_that_their_passages_support(nuggets: Nuggets) -> None:
     result = nuggets.questions(3, "--rag-nuggets")
     assert result.ret == 0

@@ -145,6 +145,7 @@ def test_the_scenario_runs_as_it_is_written(documents: Documents) -> None:
     assert documents.project.results("questions")["metrics"]["refusal"]["mean"] == 1.0
 
 
+@pytest.mark.full
 def test_the_scenario_names_the_judge_and_no_secret(documents: Documents) -> None:
     """The fixture looks for the key in all files."""
     documents.make(2)
@@ -168,6 +169,7 @@ def test_the_same_command_makes_nothing_twice_and_more_go_on(documents: Document
     assert len(writing) == 4
 
 
+@pytest.mark.full
 def test_a_question_whose_id_is_taken_is_not_dropped_in_silence(documents: Documents) -> None:
     documents.make(1)
     path = documents.path / "questions.jsonl"
@@ -276,6 +278,7 @@ def test_each_check_rejects_with_its_reason(
     )
 
 
+@pytest.mark.full
 def test_equal_questions_count_once(documents: Documents) -> None:
     documents.server.options.answer = replying(_same)
     documents.make(3, "--rag-set=questions.types={single: 1}")
@@ -285,6 +288,7 @@ def test_equal_questions_count_once(documents: Documents) -> None:
     assert documents.rows("rejected.jsonl")[0]["detail"] == f"{kept['id']}: {kept['question']}"
 
 
+@pytest.mark.full
 def test_a_rejected_question_does_not_return_under_another_id(documents: Documents) -> None:
     documents.server.options.answer = replying(lambda p, said: _no_quote(p, _same(p, said)))
     documents.make(1, "--rag-set=questions.types={single: 1}")
@@ -294,6 +298,7 @@ def test_a_rejected_question_does_not_return_under_another_id(documents: Documen
     assert documents.reasons() == ["no_quote", "rejected_before"]
 
 
+@pytest.mark.full
 def test_what_gave_no_usable_reply_is_asked_again(documents: Documents) -> None:
     documents.server.options.answer = replying(_unreadable)
     documents.make(1, "--rag-set=questions.types={single: 1}")
@@ -392,6 +397,7 @@ def test_a_dry_run_of_what_the_cache_has_is_free(documents: Documents) -> None:
     result.stdout.fnmatch_lines(["judge     m: 0 calls, * answers in the cache, 0 tokens, 0 USD"])
 
 
+@pytest.mark.full
 def test_another_model_may_write(documents: Documents) -> None:
     documents.make(3, "--rag-questions-model=w")
     models = {

@@ -108,6 +108,7 @@ def test_another_answer_asks_no_more_of_the_contexts_and_another_list_is_not_com
     )
 
 
+@pytest.mark.full
 def test_a_judge_that_leaves_a_nugget_out_has_failed(project: Project, plain: Run) -> None:
     """Never a low score: no verdict on the last nugget, asked again and again."""
 

@@ -147,6 +147,7 @@ def test_strict_is_an_ini_value_too(project: Project) -> None:
     assert project.pytest("-k", "alpha").ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("value", "status"), [("1", 1), ("0", 0), ("false", 0)])
 def test_the_environment_comes_before_the_ini_value(
     project: Project, monkeypatch: pytest.MonkeyPatch, value: str, status: int
@@ -157,11 +158,13 @@ def test_the_environment_comes_before_the_ini_value(
     assert project.pytest("-k", "alpha").ret == status
 
 
+@pytest.mark.full
 def test_strict_changes_nothing_in_a_complete_run(project: Project) -> None:
     """[E4] Three cases and three gates pass, beta fails."""
     project.pytest("--rag-strict").assert_outcomes(passed=6, failed=1)
 
 
+@pytest.mark.full
 def test_skipped_rows_make_no_run_partial(project: Project) -> None:
     """[E4, E7] They are not expected to run: em (1 + 1 + 1)/3."""
     project.scenario(FOUR.replace("id: b", "id: beta, skip: no answer yet"))
@@ -181,6 +184,7 @@ def test_a_selection_of_another_scenario_leaves_this_one_alone(project: Project)
     assert project.gates() == UNDECIDED
 
 
+@pytest.mark.full
 def test_the_files_of_a_partial_run_say_so(project: Project) -> None:
     """[A12, E4] Only what ran is in them."""
     project.pytest("-k", "alpha or gamma")
@@ -197,6 +201,7 @@ def pytest_collection_modifyitems(config, items):
 """
 
 
+@pytest.mark.full
 def test_what_another_plugin_leaves_out_is_said_in_the_last_lines(
     project: Project, run: Run
 ) -> None:

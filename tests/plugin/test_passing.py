@@ -62,6 +62,7 @@ def scenario(project: Project, name: str, more: str = "") -> None:
     project.scenario(f"name: qa\ndataset: qa.jsonl\nmetrics: {use}\n{more}\n")
 
 
+@pytest.mark.full
 def test_false_fails_the_case_without_a_threshold(project: Project, run: Run, name: str) -> None:
     """[F7] Terminal, results.json, JUnit, summary and DB-GPT's rows say the same."""
     scenario(project, name)
@@ -92,6 +93,7 @@ def test_thresholds_decide_as_well(project: Project, run: Run, name: str) -> Non
     result.stdout.fnmatch_lines(["gate pass_rate *FAILED*0.6667 < 0.7000*"])
 
 
+@pytest.mark.full
 def test_a_tolerated_case_is_left_to_pass_rate(project: Project, plain: Run, name: str) -> None:
     """[F7]"""
     more = f"thresholds: {{{name}: 0.5}}\ntolerate: pass_rate\ngates: {{pass_rate: 0.6}}"

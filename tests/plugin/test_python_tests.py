@@ -65,6 +65,7 @@ def test_the_test_runs_for_each_sample_and_fails_as_a_case_would(bot: Project, r
     assert "rageval: qa (test_bot.py::test_bot)" in text
 
 
+@pytest.mark.full
 def test_results_are_those_of_the_scenario_file(bot: Project) -> None:
     """The same answers in the data: the same figures, to the last digit."""
     bot.pytest("test_bot.py")
@@ -130,6 +131,7 @@ def test_a_test_may_fail_by_itself(bot: Project) -> None:
     assert bot.gates()["unscored"] == "failed"
 
 
+@pytest.mark.full
 def test_selected_tests_leave_gates_undecided(bot: Project, run: Run) -> None:
     """[E4, A2] By node id, -k; skipped with how many ran."""
     run("test_bot.py::test_bot[a]").assert_outcomes(passed=1, skipped=3)
@@ -160,6 +162,7 @@ def test_a_test_in_a_class_and_one_with_other_parameters(bot: Project, run: Run)
     result.stdout.fnmatch_lines(["FAILED test_bot.py::TestBot::test_it(bad)::gate:em.mean *"])
 
 
+@pytest.mark.full
 def test_ids_that_are_not_ascii(bot: Project, plain: Run) -> None:
     """pytest spells them out in node ids; they are one run all the same, and one per parameter."""
     bot.scenario(SCENARIO.replace("id: a", "id: 问题一").replace("id: b", "id: 问题-二"))
@@ -180,6 +183,7 @@ def test_ids_that_are_not_ascii(bot: Project, plain: Run) -> None:
     assert len(others) == 2
 
 
+@pytest.mark.full
 def test_two_tests_of_one_scenario_are_two_runs(bot: Project) -> None:
     python_file(
         bot,
@@ -288,6 +292,7 @@ def test_a_metric_that_cannot_score_makes_the_case_an_error(bot: Project, run: R
     assert "raises unscored: RuntimeError: the judge is away" in result.stdout.str()
 
 
+@pytest.mark.full
 def test_marks_tags_and_invalid_rows(project: Project, run: Run) -> None:
     """[E7, A19] A row is skipped, expected to fail, invalid, or selected by its tag."""
     project.scenario("""
@@ -316,6 +321,7 @@ def test_marks_tags_and_invalid_rows(project: Project, run: Run) -> None:
     assert project.outcomes() == {"c": "passed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("head", "arguments", "said"),
     [
@@ -393,6 +399,7 @@ def test_stopping_early(bot: Project) -> None:
     bot.pytest("test_bot.py", "-x").assert_outcomes(failed=1, skipped=3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("plugin", "mark"),
     [("pytest_asyncio", "asyncio"), ("anyio", "anyio")],
@@ -440,6 +447,7 @@ def test_a_plain_run_of_tests_without_the_marker_imports_nothing(project: Projec
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.full
 def test_a_variant_whose_saved_run_is_missing_is_wrong_use(bot: Project) -> None:
     """[E15] Each parameter has saved runs of its own; nothing was saved for this one."""
     bot.pytest("test_bot.py", "--rag-save", "main")
@@ -718,6 +726,7 @@ def test_two_markers_in_one_place_are_refused(bot: Project, head: str) -> None:
     assert "2 markers 'rag_scenario' at the same level" in result.stdout.str()
 
 
+@pytest.mark.full
 def test_the_marker_of_a_function_goes_before_that_of_its_class(bot: Project) -> None:
     """Also a class's before that of the class it extends."""
     python_file(

@@ -64,6 +64,7 @@ def test_a_test_function_over_a_scenario_is_one(project: Project) -> None:
     assert project.pytest("--rag-fail-under=0.5").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_the_end_says_which_values_were_overridden_and_from_where(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_run_that_only_sets_up_judges_nothing(project: Project) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.full
 def test_a_scenario_none_of_whose_cases_is_selected_is_named(project: Project, run: Run) -> None:
     """[G5, G12] Strict, its gates fail; the other scenario alone would be green."""
     for name, answer in (("a", "x"), ("b", "wrong")):

@@ -159,6 +159,7 @@ def test_a_question_that_changed_is_reviewed_again(project: Project) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("reviews", "line"),
     [

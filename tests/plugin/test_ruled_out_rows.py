@@ -34,6 +34,7 @@ def test_a_group_to_which_a_metric_never_applies_is_left_out_and_said(project: P
     )
 
 
+@pytest.mark.full
 def test_a_group_with_one_row_that_lacks_its_score_is_not(project: Project) -> None:
     rows = [dict(row) for row in ROWS]
     rows[6]["answerable"] = True  # so that its recall is missed

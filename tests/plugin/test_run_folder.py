@@ -132,6 +132,7 @@ def test_any_name_makes_one_folder(project: Project, name: str) -> None:
     assert len(list((project.path / ".rageval").glob("*/2*/results.json"))) == 1
 
 
+@pytest.mark.full
 def test_save_path_gets_the_lists_and_averages(project: Project) -> None:
     """[D8] em 1, 0, unscored: the average is over the scored ones, (1 + 0)/2."""
     project.with_broken_metrics()

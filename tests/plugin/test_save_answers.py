@@ -281,6 +281,7 @@ def test_a_file_that_cannot_be_written_is_said(online: Project) -> None:
     result.stdout.fnmatch_lines(["answers NOT saved: taken/answers.jsonl: *"])
 
 
+@pytest.mark.full
 def test_what_a_test_function_checks_can_be_saved(project: Project, run: Run) -> None:
     """[E6] Its scenario has no target; it asks whom it likes."""
     rows = [{"id": "a", "question": "Where?", "references": ["Paris"]}]
@@ -297,6 +298,7 @@ def test_what_a_test_function_checks_can_be_saved(project: Project, run: Run) ->
     assert json.loads(line) == {**rows[0], "answer": "Paris", "contexts": [{"text": "c"}]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("call", ["assert False", "rageval.check(None)", "pass"])
 def test_the_answer_of_the_data_is_not_saved_for_one_that_did_not_come(
     project: Project, run: Run, call: str

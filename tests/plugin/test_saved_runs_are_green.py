@@ -133,6 +133,7 @@ def test_a_part_of_the_samples_is_no_baseline_and_the_run_is_red(
     assert not (saved.path / ".rageval/qa/baselines/part.json").exists()
 
 
+@pytest.mark.full
 def test_a_run_that_cannot_be_saved_is_red(saved: Project, run: Run) -> None:
     """[G13] The folder of the baselines is a file: as on a full disk."""
     saved.file("taken", "")

@@ -33,6 +33,7 @@ def test_only_the_scenario_runs(project: Project, run: Run) -> None:
     assert result.ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_several_files_and_other_arguments_are_run_once_each(project: Project) -> None:
     """[A1] Two cases of each of two files and one function, however often they are named."""
     for name in ("first", "second", "third"):

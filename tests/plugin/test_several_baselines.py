@@ -356,6 +356,7 @@ def test_each_variant_has_its_own_baselines(fallen: Project, run: Run) -> None:
     assert [fallen.gates(f"qa/{name}")["save:release-1.4"] for name in "ab"] == ["failed"] * 2
 
 
+@pytest.mark.full
 def test_evaluate_compares_with_both(fallen: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(fallen.path)
     result = evaluate("qa.rageval.yaml")

@@ -459,6 +459,7 @@ class TestIncomplete:
             ["gate em.mean *FAILED *7 of 10 samples ran*shard 2/3 is missing"]
         )
 
+    @pytest.mark.full
     def test_without_gates_too(self, ten: Project) -> None:
         ten.scenario(PLAIN.replace("gates: {em: 0.5}", ""))
         found = merge(ten, run_shards(ten, ["1/2"]))

@@ -331,6 +331,7 @@ class TestTheExitStatusOfAShard:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 5*"])
 
+    @pytest.mark.full
     @pytest.mark.parametrize("order", ["trylast=True", "wrapper=True"])
     def test_one_that_a_plugin_sets_at_the_end(self, four: Project, order: str) -> None:
         four.conftest(

@@ -92,6 +92,7 @@ def test_a_variable_that_the_shards_had_not_is_refused(
     assert merge(four, run_shards(four, ["1/2", "2/2"])).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_a_gate_that_cannot_be_made_is_refused_at_the_merge(four: Project) -> None:
     parts = run_shards(four, ["1/1"])
     refused(merge(four, parts, "--rag-gate=bleu=0.5"), "--rag-gate bleu=0.5", "gates.bleu")
@@ -201,6 +202,7 @@ def test_another_commit_unless_it_is_allowed(
     assert merge(four, parts, "--rag-merge-commits").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
 def test_a_shard_of_an_earlier_run_of_ci(four: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would take the place of one that this run has lost."""
     monkeypatch.setenv("GITHUB_RUN_ID", "1")
@@ -229,6 +231,7 @@ def test_a_scenario_that_is_gone_is_merged_from_its_shards(four: Project) -> Non
     assert merge(four, parts[1:]).ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.full
 def test_folders_after_a_blank_that_move_the_rootdir(four: Project) -> None:
     (part,) = run_shards(four, ["1/1"])
     elsewhere = copied(part, "elsewhere")

@@ -129,6 +129,7 @@ def test_an_error_is_followed_by_all_others(stopping: JudgedProject) -> None:
     assert stopping.project.results()["complete"] is True
 
 
+@pytest.mark.full
 def test_gates_of_hooks_need_every_sample(stopping: JudgedProject) -> None:
     stopping.with_conftest("def pytest_rageval_gates(result): return []\n")
     scenario(stopping, GOOD[:4], gates={"graded": 0.1})
@@ -152,6 +153,7 @@ def app():
 """
 
 
+@pytest.mark.full
 def test_the_system_under_test_is_not_asked_either(stopping: JudgedProject) -> None:
     """A fixture for each case alone: it is made three times, for 1 + 1 + 1 of 6 at 0.4."""
     stopping.with_conftest(TARGET)

@@ -55,6 +55,7 @@ def test_a_run_that_fell_is_not_asked_to_the_end(judged: JudgedProject) -> None:
     assert judged.project.gates() == {"no_regression": "failed", "unscored": "passed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop", ["decided", 0.05])
 def test_the_run_that_is_saved_first_asks_about_every_sample(
     judged: JudgedProject, stop: Any

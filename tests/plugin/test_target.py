@@ -186,6 +186,7 @@ def test_a_fault_over_http_is_the_error_of_its_sample_alone(
     assert sorted(app.questions) == sorted(questions)
 
 
+@pytest.mark.full
 def test_what_fails_in_passing_is_asked_again(
     project: Project, scenario: Scenario, app: FakeApp
 ) -> None:
@@ -197,6 +198,7 @@ def test_what_fails_in_passing_is_asked_again(
     )
 
 
+@pytest.mark.full
 def test_answers_contexts_and_latencies_are_in_the_results(
     project: Project, scenario: Scenario, run: Run
 ) -> None:
@@ -240,6 +242,7 @@ def test_two_workers_ask_no_more_and_say_the_same(
     assert project.without_run(0) == project.without_run(1)
 
 
+@pytest.mark.full
 def test_only_what_is_selected_is_asked(project: Project, scenario: Scenario, run: Run) -> None:
     """[A21] Neither deselected samples nor skipped ones."""
     rows = [
@@ -253,6 +256,7 @@ def test_only_what_is_selected_is_asked(project: Project, scenario: Scenario, ru
     assert asked(project) == ["say Paris"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
 def test_who_only_looks_asks_nobody(project: Project, scenario: Scenario, option: str) -> None:
     scenario(GOOD)
@@ -260,6 +264,7 @@ def test_who_only_looks_asks_nobody(project: Project, scenario: Scenario, option
     assert asked(project) == []
 
 
+@pytest.mark.full
 def test_the_first_failure_ends_the_asking(
     project: Project, scenario: Scenario, run: Run, app: FakeApp
 ) -> None:
@@ -306,6 +311,7 @@ def test_concurrency_of_target_and_judge_are_set_apart(
     assert project.results()["scenario"]["overridden"] == ["target.concurrency"]
 
 
+@pytest.mark.full
 def test_a_limit_is_for_the_questions(project: Project, scenario: Scenario) -> None:
     """[A22]"""
     scenario(GOOD)
@@ -362,6 +368,7 @@ def test_who_was_never_asked_did_not_answer(project: Project, scenario: Scenario
     assert asked(project) == ["none x", "none x", "say Paris"]
 
 
+@pytest.mark.full
 def test_what_a_conftest_skips_is_not_asked(project: Project, scenario: Scenario, run: Run) -> None:
     """Also by a condition; one that does not hold, and one in words that does not, skip nothing.
 
@@ -402,6 +409,7 @@ def test_the_cache_follows_its_mode(project: Project, scenario: Scenario) -> Non
     assert counts == [1, 2, 3, 3, 3, 3, 4, 4]
 
 
+@pytest.mark.full
 def test_one_question_is_asked_once(project: Project, scenario: Scenario, app: FakeApp) -> None:
     """[E9] A service that sees the question only is asked once for two rows that share it."""
     scenario(["say Paris"] * 8, {"url": app.url(), "cache_answers": True})
@@ -452,6 +460,7 @@ def test_replay_leaves_a_service_alone_that_keeps_no_answers(
     project.pytest("--rag-cache=replay").assert_outcomes(passed=1)
 
 
+@pytest.mark.full
 def test_a_folder_that_cannot_be_written_is_said(project: Project, scenario: Scenario) -> None:
     """[E9] The answers are there all the same."""
     project.file("taken", "")
@@ -528,6 +537,7 @@ def test_a_model_is_the_system_under_test(
     result.stdout.fnmatch_lines(["target chat 'm': 3 of 3 answered, median*", "models: 3 calls,*"])
 
 
+@pytest.mark.full
 def test_answers_that_are_cut_off_are_counted(
     project: Project, scenario: Scenario, run: Run, model: FakeOpenAI
 ) -> None:

@@ -34,6 +34,7 @@ def test_a_score_at_its_threshold_passes(project: Project, run: Run) -> None:
     assert project.outcomes() == {"partly": "passed"}
 
 
+@pytest.mark.full
 def test_a_score_below_its_threshold_fails_the_case(project: Project, run: Run) -> None:
     """[A10, E1] 0.75 < 0.8; the short summary quotes the verdict.
 

@@ -26,6 +26,7 @@ def _broken_metrics(project: Project) -> None:
     project.with_broken_metrics()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("asked", ["thresholds: {raises: 0.5}", "gates: {raises: 0.5}"])
 def test_an_unscored_metric_that_is_asked_about_is_an_error(
     project: Project, run: Run, asked: str
@@ -50,6 +51,7 @@ def test_an_unscored_metric_that_is_asked_about_is_an_error(
     assert project.outcomes() == {"fine": "passed", "broken": "error"}
 
 
+@pytest.mark.full
 def test_without_any_judge_every_sample_must_have_its_weighted_score(project: Project) -> None:
     """[A6, A11, A20, G1] That of em alone would be another one; the error is on record.
 
@@ -70,6 +72,7 @@ def test_without_any_judge_every_sample_must_have_its_weighted_score(project: Pr
     assert (metric["mean"], metric["n"], metric["unscored"]) == (1.0, 1, 1)
 
 
+@pytest.mark.full
 def test_what_is_no_score_is_unscored_with_the_reason(project: Project) -> None:
     """[A20] None, a value out of range and NaN, a field that the row lacks: the run is red."""
     project.scenario(

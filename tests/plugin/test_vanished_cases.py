@@ -80,6 +80,7 @@ def test_a_loop_that_takes_the_place_of_a_worker_is_not_green(
     assert workers().ret in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
+@pytest.mark.full
 def test_a_scenario_without_gates_is_red_too(project: Project, run: Run) -> None:
     """V3: by the gate ``unscored``."""
     project.scenario(THREE.replace("gates: {em: 0.5}", ""))
@@ -88,6 +89,7 @@ def test_a_scenario_without_gates_is_red_too(project: Project, run: Run) -> None
     assert project.gates() == {"unscored": "failed"}
 
 
+@pytest.mark.full
 def test_the_message_names_who_may_have_taken_them(project: Project) -> None:
     """V3: no worker crashed."""
     project.conftest(PROTOCOL)
@@ -96,6 +98,7 @@ def test_the_message_names_who_may_have_taken_them(project: Project) -> None:
     assert "crashed" not in said
 
 
+@pytest.mark.full
 def test_some_that_vanish_are_lost(project: Project, run: Run) -> None:
     """V3: as many lost samples, by name."""
     project.conftest(SOME)

@@ -331,6 +331,7 @@ def test_causes_are_compared(project: Project, run: Run) -> None:
     result.stdout.fnmatch_lines(["dense mends 2 retrieval failures of bm25 and brings 1 new one"])
 
 
+@pytest.mark.full
 def test_answers_of_each_variant_are_saved(three: Project, plain: Run) -> None:
     """``--rag-save-answers`` has a file for each: one would overwrite the other."""
     three.file("bot.py", "def one(question): return 'yes'\ndef two(question): return 'no'\n")

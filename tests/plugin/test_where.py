@@ -52,6 +52,7 @@ def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     assert plain("--rag-where", "fees").ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.full
 def test_a_test_function_runs_over_them_too(rows: Project, plain: Run) -> None:
     """The marker takes the same samples."""
     rows.file(

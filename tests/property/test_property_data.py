@@ -139,6 +139,7 @@ def test_no_run_is_green_for_nothing(
     checked(files({"s.yaml": json.dumps(text).encode(), "r.jsonl": as_lines(data)}))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["r.jsonl", "r.json", "r.csv", "r.tsv"])
 @given(content=st.one_of(st.binary(max_size=120), st.text(max_size=60).map(str.encode)))
 def test_any_bytes_as_a_data_file(files: Files, name: str, content: bytes) -> None:
@@ -154,6 +155,7 @@ delimited = st.lists(
 ).map("".join)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["r.csv", "r.tsv"])
 @given(body=delimited)
 def test_any_table_below_a_valid_header(files: Files, name: str, body: str) -> None:
@@ -163,6 +165,7 @@ def test_any_table_below_a_valid_header(files: Files, name: str, body: str) -> N
     checked(files({"s.yaml": scenario(name), name: content}))
 
 
+@pytest.mark.full
 @given(content=st.binary(max_size=80), cut=st.integers(0, 100), flip=st.integers(0, 10**6))
 def test_any_damaged_gzip(files: Files, content: bytes, cut: int, flip: int) -> None:
     """A18."""
@@ -172,6 +175,7 @@ def test_any_damaged_gzip(files: Files, content: bytes, cut: int, flip: int) -> 
     checked(files({"s.yaml": scenario("r.jsonl.gz"), "r.jsonl.gz": damaged}))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "package"), [("r.xlsx", "openpyxl"), ("r.parquet", "pyarrow")])
 @given(
     content=st.one_of(

@@ -173,6 +173,7 @@ def test_any_key_of_any_dialect_with_an_odd_value_beside_it_is_read_or_refused(n
             assert_read_or_refused(FILES[name] | {key: value})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FILES)
 @given(data=st.data())
 def test_any_values_in_many_places_at_once_are_read_or_refused(

@@ -184,6 +184,7 @@ def every(test: Case) -> Iterator[tuple[Assert, Assert]]:
     return ((top, leaf) for top in test.of_all for leaf in top.leaves())
 
 
+@pytest.mark.full
 @given(st.data())
 def test_each_assert_is_a_check_or_a_metric_of_its_row_or_listed(
     files: Callable[[Mapping[str, bytes]], Path], data: Any

@@ -99,6 +99,7 @@ def test_the_file_says_what_was_asked_for(data: st.DataObject) -> None:
     assert same(found.data, wanted), fresh
 
 
+@pytest.mark.full
 @given(data=st.data(), indent=st.sampled_from([None, 1, 2, "\t"]))
 def test_json_stays_json(data: st.DataObject, indent: Any) -> None:
     """B12: with one key removed, changed or added after the other."""

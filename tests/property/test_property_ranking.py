@@ -69,6 +69,7 @@ def make(name: str) -> Any:
     return definition.make(name, definition.options.model_validate(notation.options))
 
 
+@pytest.mark.full
 @given(st.lists(searches, min_size=1, max_size=6))
 def test_a_batch_gives_what_the_definitions_say(
     batch: list[tuple[list[str], dict[str, int]]],

@@ -203,6 +203,7 @@ def test_a_valid_scenario_with_a_few_changes_is_a_plan_or_a_scenario_error(
         assert_not_green_for_nothing(result)
 
 
+@pytest.mark.full
 @given(
     at=st.lists(st.integers(0, 10**6), min_size=1, max_size=4),
     piece=st.one_of(st.binary(max_size=4), st.sampled_from([b"\n", b": ", b"- ", b"&a ", b"*a "])),
@@ -234,6 +235,7 @@ def test_any_bytes_as_a_scenario_file(files: Files, content: bytes) -> None:
     plan_or_error(files({"s.yaml": content}))
 
 
+@pytest.mark.full
 @given(override=st.tuples(st.text(max_size=20), st.text(max_size=20)))
 def test_any_override_is_taken_or_refused(files: Files, override: tuple[str, str]) -> None:
     """A14, E12."""

@@ -110,6 +110,7 @@ def test_an_interval_with_any_weights_is_in_range(data: Any) -> None:
         assert 0.0 <= found[0] <= found[1] <= 1.0
 
 
+@pytest.mark.full
 @given(data=interval_input, low=st.floats(-100, 100), span=st.floats(0.1, 100))
 def test_an_interval_moves_with_its_range(data: Any, low: float, span: float) -> None:
     values, sizes = [x for x, _ in data], [w for _, w in data]
@@ -234,6 +235,7 @@ scored_samples = st.lists(
 )
 
 
+@pytest.mark.full
 @given(samples=scored_samples, seed=st.integers())
 def test_permuting_samples_changes_no_figure(samples: list[SampleResult], seed: int) -> None:
     """A8, E2: to the last bit."""

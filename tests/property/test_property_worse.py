@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ GATES = st.sampled_from(
 )
 
 
+@pytest.mark.full
 @given(
     rows=st.lists(st.tuples(near_the_end, near_the_end, heavy), min_size=3, max_size=12),
     at=st.integers(0, 11),

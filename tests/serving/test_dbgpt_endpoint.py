@@ -173,6 +173,7 @@ def test_the_target_and_judge_of_the_scenario_are_asked(app: WebClient) -> None:
     assert "no index" in second["feedback"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -181,6 +181,7 @@ def test_a_run_with_other_weights_is_a_run_of_pytest(app: WebClient, folder: Pat
     assert listed[scenario] == {key: value for key, value in point.items() if key != "metrics"}
 
 
+@pytest.mark.full
 def test_events_go_on_after_the_last_one_that_was_seen(app: WebClient) -> None:
     """[A24] A page that was loaded anew, or lost its connection, shows the same run."""
     scenario = app.scenario("bot")
@@ -416,6 +417,7 @@ def test_one_variant_alone_decides_nothing_between_them(app: WebClient) -> None:
     assert app.get(f"/api/scenarios/{scenario}")["contest"]["newer"] == ["dense"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variants", [["bm26"], [], "bm25", [3], {"bm25": 1}])
 def test_what_is_no_variant_is_refused(app: WebClient, variants: object) -> None:
     """[A24, E20] In words, and nothing is started."""

@@ -219,6 +219,7 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", ["x", "a=1 ", "token=1 ", "token={{", "x="])
 def test_long_texts_take_linear_time(text: str) -> None:
     """100,000 characters took up to 37 seconds."""

@@ -138,6 +138,7 @@ def test_requests_start_no_faster_than_the_rate(
     assert all(went > allowed - 0.001 for allowed, went in starts)
 
 
+@pytest.mark.full
 def test_every_moment_is_a_good_one_to_be_cancelled(
     server: FakeOpenAI, settings: Settings, within: Within
 ) -> None:

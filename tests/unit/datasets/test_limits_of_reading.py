@@ -162,6 +162,7 @@ def test_deep_structures_of_a_parquet_file(load: Load, depth: int) -> None:
     check_second_is_invalid(load("r.parquet", packed.getvalue()).cases)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_a_deep_value_of_python_is_an_invalid_row(tmp_path: Path, depth: int) -> None:
     """In a list of rows and in a data frame, where lists in cells are objects."""
@@ -176,6 +177,7 @@ def test_a_deep_value_of_python_is_an_invalid_row(tmp_path: Path, depth: int) ->
         check_second_is_invalid(found.cases, f"'meta': {REASON}")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
 def test_a_deep_row_in_a_scenario(tmp_path: Path, suffix: str, depth: int) -> None:

@@ -159,6 +159,7 @@ def test_columns_that_differ_in_case_are_refused(asked: Asked) -> None:
 ROW = {"question": "q", "answer": "five days", "ground_truth": "five days"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "said",
     [

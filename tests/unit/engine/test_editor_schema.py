@@ -72,6 +72,7 @@ def keys_of(part: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield from keys_of(value, f"{place}.{at}")
 
 
+@pytest.mark.full
 def test_every_key_has_a_description() -> None:
     """[U5] Of options of metrics, gates and targets, too. False forbids a key."""
     found = dict(keys_of(editor_schema()))

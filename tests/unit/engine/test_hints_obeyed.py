@@ -217,6 +217,7 @@ def _figure(odd: Odd, folder: Path) -> float | None:
     raise AssertionError(f"the hints lead in a circle: {dataset}")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ODD)
 def test_who_obeys_the_hints_gets_no_inflated_figure(name: str, tmp_path: Path) -> None:
     """W2, F10, W8."""

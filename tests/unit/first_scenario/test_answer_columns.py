@@ -42,6 +42,7 @@ def proposed(folder: Path, data: list[dict[str, Any]]) -> tuple[Proposal, dict[s
     return found, parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("column", "cells"),
     [

@@ -162,6 +162,7 @@ def degenerate(result: Result, name: str, group_by: str | None) -> ScenarioResul
     return result(samples, JUDGE, human=(human,), group_by=group_by)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("group_by", [None, "question"])
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_no_gate_raises_or_is_green_on_what_is_undefined(

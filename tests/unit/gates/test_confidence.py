@@ -56,6 +56,7 @@ def test_the_most_confident_share_has_to_be_good(result: Result) -> None:
     assert bad.message.endswith("bootstrap by sample)")
 
 
+@pytest.mark.full
 def test_the_area_is_the_mean_risk_over_all_coverages(result: Result) -> None:
     """Risks 0, 0.25 and 0.5: 0.25 on average. A bare number is a maximum."""
     samples = samples_of(THREE)
@@ -116,6 +117,7 @@ def test_without_any_confidence_nothing_is_shown(result: Result) -> None:
     assert check(result, {"aurc": 1}, unscored).message == "no sample has a f1"
 
 
+@pytest.mark.full
 def test_groups_are_drawn_whole(result: Result) -> None:
     """Two groups of equal rows: the mean is 0, 0.5 or 1; by sample there are more values."""
     rows: Sequence[Row] = [(0.5, 1.0)] * 20 + [(0.5, 0.0)] * 20
@@ -135,6 +137,7 @@ def test_no_spread_is_no_interval(result: Result) -> None:
     assert bootstrap_interval(one, aurc) is None
 
 
+@pytest.mark.full
 def test_an_interval_is_the_same_every_time_and_holds_the_figure() -> None:
     rows = Ranked([at / 30 for at in range(30)], [at % 3 / 2 for at in range(30)], [1.0] * 30)
     figure = selective_mean(0.5)

@@ -138,6 +138,7 @@ rankings = st.tuples(
 )
 
 
+@pytest.mark.full
 @given(rankings)
 def test_the_ends_are_those_of_all_ways_to_judge(
     drawn: tuple[tuple[str, ...], int, Mapping[str, int]],

@@ -147,6 +147,7 @@ def test_those_who_wait_for_the_import_go_on_one_after_the_other(
     assert steps.index("a2") < steps.index("f0")
 
 
+@pytest.mark.full
 def test_garbage_is_looked_for_as_before_when_the_import_is_over() -> None:
     """And what the import made is not looked through any more."""
     thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()

@@ -33,6 +33,7 @@ def test_a_configuration_above_a_folder_holds_in_it(
     assert (found == tmp_path / name) is counts
 
 
+@pytest.mark.full
 def test_no_second_ini_file_is_written_below_a_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

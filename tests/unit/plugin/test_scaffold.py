@@ -20,6 +20,7 @@ def names(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()}
 
 
+@pytest.mark.full
 def test_it_writes_a_scenario_with_rows_and_a_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -41,6 +42,7 @@ def test_it_writes_a_scenario_with_rows_and_a_configuration(
     assert {gate.outcome for gate in result.gates} == {"passed"}
 
 
+@pytest.mark.full
 def test_it_names_files_as_they_are_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -52,6 +54,7 @@ def test_it_names_files_as_they_are_typed(
     assert "run it:  pytest 'my evals/quickstart.rageval.yaml'\n" in said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["quickstart.rageval.yaml", "quickstart.jsonl"])
 def test_it_overwrites_nothing(tmp_path: Path, name: str) -> None:
     """[E14, E12] Nothing else is written either."""
@@ -62,6 +65,7 @@ def test_it_overwrites_nothing(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_text("utf-8") == "mine"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -84,6 +88,7 @@ def test_a_configuration_is_left_as_it_is(
     assert "    addopts = -p no:langsmith_plugin" in said
 
 
+@pytest.mark.full
 def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path: Path) -> None:
     """[E12] A file is in the way."""
     (tmp_path / "taken").write_text("a file", "utf-8")

@@ -209,6 +209,7 @@ def test_changed_answers_are_drawn_first(project: Project) -> None:
     assert project.drawn(4, human(*LABELLED, answer="Oslo")).drawing.strata == {}
 
 
+@pytest.mark.full
 def test_the_order_tells_nothing(project: Project) -> None:
     """Two samples of either half, in any of the 6 orders."""
     project.ran(*(answered(name, scores={"f1": at % 2 + 0.0}) for at, name in enumerate(IDS)))

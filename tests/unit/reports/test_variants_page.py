@@ -150,6 +150,7 @@ def test_a_name_cannot_leave_its_place() -> None:
     assert data_of(page)["title"] == attack
 
 
+@pytest.mark.full
 def test_more_rows_may_take_more_room_in_proportion() -> None:
     """Texts are cut so that 1,000 rows stay below 1 MB: two variants of 1,000 below 2."""
     marks = {f"s{at}": {"answer": f"{at} " * 2000} for at in range(1000)}

@@ -198,6 +198,7 @@ def test_the_rest_of_a_broken_scenario_can_still_be_looked_at(write: Write) -> N
     assert len(found) == 4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "rows", ["\n" + "- a\n" * 5_000_000, " [" + "a," * 10_000_000 + "]"], ids=["lines", "flow"]
 )

@@ -52,6 +52,7 @@ def test_a_name_is_that_of_the_scenario_and_its_file(tmp_path: Path) -> None:
     assert scenario["file"].startswith("May_ bots_all-")
 
 
+@pytest.mark.full
 def test_what_is_open_comes_with_the_keys_that_decide_it(tmp_path: Path) -> None:
     """[P4] Each choice works when it is taken."""
     rows = "".join(f"what is {at}?,a{at},b{at},a{at}\n" for at in range(6))

@@ -138,6 +138,7 @@ def test_a_file_that_is_no_run_is_refused(runs: Runs, text: str) -> None:
 # Two runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "head",
     [
@@ -266,6 +267,7 @@ REMARKS: dict[str, tuple[list[dict[str, Any]], str, str]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("data", "head", "remark"), REMARKS.values(), ids=REMARKS)
 def test_what_differs_is_said(
     runs: Runs, data: list[dict[str, Any]], head: str, remark: str

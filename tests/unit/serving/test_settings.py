@@ -103,6 +103,7 @@ def test_a_gate_that_loses_its_bound_keeps_what_is_more_than_a_bound() -> None:
     assert found.values == {("gates", "f1", "mean"): None}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_reversed", [False, True])
 @pytest.mark.parametrize(
     ("in_file", "body", "expected"),

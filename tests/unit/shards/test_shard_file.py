@@ -79,6 +79,7 @@ def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -
     assert list(case_rows(shard)) == named
 
 
+@pytest.mark.full
 def test_a_file_cut_at_any_byte_is_not_whole(tmp_path: Path) -> None:
     """Either its head is damaged, or it has no end."""
     path = write_shard(tmp_path, "1/5")

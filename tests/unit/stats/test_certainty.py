@@ -104,6 +104,7 @@ def test_a_bet_grows_as_the_paper_says(error: float, verdict: bool | None) -> No
     assert certain_after([1.0, 1.0], mean) == (2, verdict)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("error", [0.2, 0.4])
 @pytest.mark.parametrize(
     ("bound", "wrong"),
@@ -196,6 +197,7 @@ def test_no_rounding_makes_a_sum_of_0_a_fall() -> None:
     assert sign_after([0.3, -0.1, -0.2 - 1e-7], ends) == (3, False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("error", [0.2, 0.4])
 @pytest.mark.parametrize("excess", [0.0, -1e-5])
 def test_a_sign_is_wrong_at_most_as_often_as_the_error_bound(excess: float, error: float) -> None:

@@ -281,6 +281,7 @@ def test_a_draw_has_the_size_that_is_asked_for_and_depends_on_seed_and_ids_alone
     assert drawn_rows(NAMES, 30, 7) == drawn_rows(NAMES, 99, 7) == frozenset(NAMES)
 
 
+@pytest.mark.full
 def test_each_row_is_drawn_as_often() -> None:
     """12 of 30 in 1,000 draws: 400 times, with a standard deviation of 15.5."""
     counts = Counter(name for seed in range(1000) for name in drawn_rows(NAMES, 12, seed))

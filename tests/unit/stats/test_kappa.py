@@ -98,6 +98,7 @@ def test_the_interval_is_widened_to_hold_kappa() -> None:
     assert kappa_interval(table, 1.0)[0] > 0.97
 
 
+@pytest.mark.full
 def test_the_interval_covers_what_it_promises_at_twenty_samples() -> None:
     """Exactly: all tables of 20 answers, with their chances if drawn from OpenQA-eval's."""
     total = sum(map(sum, OPENQA))

@@ -46,6 +46,7 @@ def test_a_letter_that_says_nothing_new_is_swept() -> None:
     assert found == {"1": "ab", "2": "ac", "3": "bc", "4": "a", "5": "c", "6": "b"}
 
 
+@pytest.mark.full
 def test_letters_go_on_after_z() -> None:
     """52 names that are all told apart: a to z, A to Z. There are no more."""
     ranked = [f"v{at:02}" for at in range(52)]

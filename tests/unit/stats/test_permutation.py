@@ -142,6 +142,7 @@ def test_what_is_no_score_is_refused() -> None:
 # Exact by other ways
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("n", "positive"), [(30, 21), (200, 117), (3000, 1560)])
 def test_answers_right_or_wrong_have_the_p_of_a_coin(n: int, positive: int) -> None:
     """EM: twice the tail of the binomial distribution, here in whole numbers."""
@@ -152,6 +153,7 @@ def test_answers_right_or_wrong_have_the_p_of_a_coin(n: int, positive: int) -> N
     assert found.method == "exact"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scale", [0.1, 1 / 3, 1e-3, 7.0, 1e-30])
 def test_a_grid_is_found_in_spite_of_rounding(scale: float) -> None:
     """Differences of multiples of 0.1 and so on, as P@10 has them, beside integer arithmetic."""
@@ -284,6 +286,7 @@ def test_a_seed_gives_the_same_p_and_another_another() -> None:
     assert first.p_value != flip_test(differences, n_resamples=2000, seed=5).p_value
 
 
+@pytest.mark.full
 def test_flips_belong_to_positions_whatever_else_is_tested() -> None:
     """One measure alone, among others, with rows after it, and with others missing."""
     random = np.random.default_rng(8)

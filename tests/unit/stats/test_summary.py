@@ -222,6 +222,7 @@ def test_an_upper_quantile_is_the_smallest_value_that_goes_beyond_the_share(
     assert weighted_quantile([0.9, 0.1, 0.3, 0.2], [1.0] * 4, q, side="upper") == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [10, 20, 30, 100, 1000, 100_000])
 @pytest.mark.parametrize("weight", [1.0, 0.1, 0.7, 1 / 3])
 def test_a_share_that_is_reached_exactly_is_not_gone_beyond(n: int, weight: float) -> None:

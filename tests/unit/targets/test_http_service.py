@@ -253,6 +253,7 @@ def test_a_packed_reply_is_unpacked(ask: Ask, packed: str) -> None:
     assert ask(f"{packed}|x").text == "Paris"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "words"),
     [

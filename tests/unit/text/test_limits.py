@@ -89,6 +89,7 @@ def test_what_follows_a_cut_stays_at_its_place() -> None:
     assert cut.endswith('], "b": 1')
 
 
+@pytest.mark.full
 def test_cutting_takes_no_longer_with_open_quotes() -> None:
     """A text without an end, in the hardest form for a pattern: linear."""
     with within_a_minute():

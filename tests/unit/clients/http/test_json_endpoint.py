@@ -156,6 +156,7 @@ def test_what_a_call_is_asked_again_for_counts_with_its_rate_limits(
     assert len(server.chats) == 12
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", ["endless", "bomb"])
 @pytest.mark.parametrize("most_mb", [8.0, 0.5])
 def test_a_reply_has_a_limit(fault: str, most_mb: float, server: FakeOpenAI, ask: Ask) -> None:

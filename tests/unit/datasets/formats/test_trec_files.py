@@ -476,6 +476,7 @@ def test_bytes_that_are_no_utf_8(refused_qrels: Refused, refused_run: Refused) -
     assert problem == "r.txt:2: not UTF-8: byte 0xff at offset 32; save the file as UTF-8"
 
 
+@pytest.mark.full
 def test_an_offset_counts_from_the_start_of_the_file_in_later_blocks(tmp_path: Path) -> None:
     """100,000 lines of 10 bytes stand before the last one."""
     file = data_file(tmp_path, "q.txt", b"#23456789\n" * 100_000 + b"q1 0 \xff 1\n")

@@ -171,6 +171,7 @@ def test_nothing_runs_elsewhere_where_scores_wait_for_what_a_judge_says_of_the_a
     assert [metric.column.name for metric in made.runs_elsewhere] == elsewhere
 
 
+@pytest.mark.full
 def test_a_thousand_rows_with_four_passages_pack_to_under_two_megabytes() -> None:
     """Made words, which pack worse than those of a language; 3,000 characters a row."""
     chance = random.Random(5)

@@ -309,6 +309,7 @@ def changed(plan: Plan, rows: Sequence[dict[str, Any]], folder: Path, own: Seque
     return plan_of(folder, others, own, metrics=metrics)
 
 
+@pytest.mark.full
 def test_other_answers_to_the_same_questions_are_counted_exactly(tmp_path: Path) -> None:
     """What the reference claims is known, and whether contexts say so, too.
 
@@ -337,6 +338,7 @@ def test_other_answers_to_the_same_questions_are_counted_exactly(tmp_path: Path)
     assert asked(other, run) == 10
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["read", "replay", "refresh", "off"])
 def test_each_mode_of_the_cache_counts_as_it_runs(tmp_path: Path, mode: CacheMode) -> None:
     """Equal rows are asked about once, but each where the cache is off."""
@@ -358,6 +360,7 @@ def test_each_mode_of_the_cache_counts_as_it_runs(tmp_path: Path, mode: CacheMod
     assert ends(look(alone, run_of(tmp_path, mode)))[2] * times == most
 
 
+@pytest.mark.full
 def test_repeats_are_tables_of_their_own(tmp_path: Path) -> None:
     """Each of three repeats asks for the claims and the cells anew, and may find others."""
     rows = [row(random.Random(3), 1)]

@@ -234,6 +234,7 @@ def gate_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
     return verdict_lines(result.gates, figures(result, width).column, width)
 
 
+@pytest.mark.full
 @each_set
 @each_width
 def test_no_line_is_wider_than_the_terminal(names: list[str], width: int) -> None:
