@@ -19,7 +19,13 @@ from pytest_rageval.text.prompts import Prompt, prompts_of
 _PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
 
 
-_LEVEL: Final = re.compile(r"(?i)\blevel\b|等级|级别|结论")
+_LEVEL: Final = re.compile(r"(?i)(?:\blevel|等级|级别)\s*(?:\bis\b|[:：=为是])\s*(?=\d)")
+_HEDGED: Final = re.compile(
+    r"(?i)\b(?:actually|hmm+|wait|on (?:second thoughts?|reflection)|however)\b"
+    r"[^\n]*?(?:\bnot\b|n['’]t\b|\bmissing\b|\b0\b)"
+    r"|(?:但是|不过|等一下|等等|然而)[^\n]*?[没未不0]"
+)
+"""Words after which a judge says the opposite of what it said."""
 
 
 class MustSatisfy:
@@ -63,8 +69,11 @@ class MetOrNot(Rubric):
         for score in stated("score", reply):
             if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
                 raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
-        named = _LEVEL.sub("score", reply)  # as the prompt calls it
-        return read_score(named, self.low, self.high, must_be_named=True)
+        named = _LEVEL.sub("score: ", reply)  # as the prompt calls it
+        score = read_score(named, self.low, self.high, must_be_named=True)
+        if score == self.high and _HEDGED.search(reply):
+            raise UnreadableReplyError(f"it says {score:g} and takes it back")
+        return score
 
 
 class Question(RubricMetric):

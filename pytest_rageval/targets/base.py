@@ -284,7 +284,7 @@ def _fields(value: object) -> Mapping[str, Any] | None:
     beside = [name for field in WITH_ANSWERS for name in OF_ANSWERS[field]]
     names = [*(name for field in _PARTS for name in _aliases(field)), *beside, "error"]
     found = {name: getattr(value, name) for name in names if hasattr(value, name)}
-    return found or None
+    return {name: part for name, part in found.items() if not callable(part)} or None
 
 
 def _aliases(field: str) -> Sequence[str]:

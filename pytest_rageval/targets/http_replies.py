@@ -95,7 +95,7 @@ class ReplyReader:
         """Return what an event has of the answer, and where; [] if it has no place for one."""
         if isinstance(event, str):
             return [("", event)]
-        if _KIND.match(kind := str(event.get("type"))) and not kind.startswith(_OF_TEXT):
+        if _KIND.match(kind := str(event.get("type"))) and not _OF_TEXT.match(kind):
             return []  # thoughts and calls of tools
         own = self._paths.get("answer")
         tried = (own,) if own is not None else (*_STREAMED, *_ANSWERS)
@@ -119,21 +119,25 @@ class ReplyReader:
 
 _Part = tuple[str, str]
 """Where a part of an answer stands in its event, and the part."""
-_KIND = re.compile(r"response\.")
-_OF_TEXT = "response.output_text."
-"""The types of events of OpenAI's Responses, and of those that have text."""
+_KIND = re.compile(r"response\.|reasoning|thinking|tool")
+_OF_TEXT = re.compile(r"response\.(?:output_text|refusal)\.")
+"""The types of events that may be no part of an answer, and of those that are."""
 
 
 def _is_end(event: Any) -> bool:
     """Return whether an event repeats what came, as ``response.output_text.done`` of OpenAI."""
-    return isinstance(event, dict) and event.get("type") == f"{_OF_TEXT}done"
+    return isinstance(event, dict) and _DONE.match(str(event.get("type"))) is not None
+
+
+_DONE = re.compile(_OF_TEXT.pattern + "done$")
 
 
 def refuse_error(event: Any) -> None:
     """Raise TargetError for an event that is an error."""
     said: Any = None
     if isinstance(event, dict):
-        kinds = {str(event.get(name)).lower() for name in ("type", "event", "status")}
+        names = ("type", "event") if "type" in event or "event" in event else ("status",)
+        kinds = {str(event.get(name)).lower() for name in names}
         has_failed = not _FAILED.isdisjoint(kinds) or _first_of((_FINISH,), event) == "error"
         said = event.get("error") or (event if has_failed else None)
     elif isinstance(event, str) and event.startswith(("[SERVER_ERROR]", "[ERROR]")):
@@ -154,8 +158,11 @@ def _whole(parts: Sequence[_Part]) -> str:
         return joined
     before = "".join(texts[: len(texts) - 1 - texts[::-1].index(said[-1])])
     is_elsewhere = parts[-1][0] != parts[0][0]  # the whole under another name
-    if (len(said) > 2 or is_elsewhere) and said[-1].strip() == before.strip():
+    is_same = said[-1].strip() == before.strip()
+    if is_same and (len(said) > 2 or is_elsewhere):
         return said[-1]
+    if is_elsewhere and before.strip() and said[-1].startswith(before.strip()):
+        return said[-1]  # with a mark at its end, or more
     # "7", "7", "7" are three digits, "1", "10" may be two numbers; no token has a blank within.
     is_long = len(said[0].strip()) > 2 or any(" " in text.strip() for text in said)
     grows = len(set(said)) > 2 or (is_long and (len(set(said)) == 2 or " " in said[0].strip()))

@@ -71,7 +71,13 @@ def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["1. The answer does not name a fee.", "1: no", "1 - not met", "(1) No fee.", "I say 1"],
+    [
+        *("1. The answer does not name a fee.", "1: no", "1 - not met", "(1) No fee.", "I say 1"),
+        *("结论 1：没有提到费用。", "Level 1: it meets the criterion. It does not do so."),
+        *("Score: 1\nActually the criterion is not met.", "Score: 1\nHmm, it should be 0."),
+        *("得分：1。但是应该给0分。", "得分：1\n等一下，没提费用，应为0。"),
+        '{"score": 1, "reason": "On reflection the fee is missing, so it should be 0."}',
+    ],
 )
 def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
     """[R8] It made wrong answers green; the judge is asked again."""
@@ -80,6 +86,6 @@ def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
         rubric.read(reply)
 
 
-@pytest.mark.parametrize("reply", ["Level: 1", "等级：1", "结论：1", "1", "The level is 1."])
+@pytest.mark.parametrize("reply", ["Level: 1", "等级：1", "等级为1", "1", "The level is 1."])
 def test_a_level_that_is_called_so_is_a_verdict(reply: str) -> None:
     assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0

@@ -92,9 +92,10 @@ def test_a_stream_that_breaks_off_is_no_answer(text: str, why: str) -> None:
         (["Five", "Five days", "Five days."], "Five days."),
         (["ha", "ha"], "ha"),
         (["Paris", "Paris"], "Paris"),
+        (["Par", "is", "Paris."], "Paris."),
         (["7", "7", "7"], "777"),
         (["New", "New York"], "New York"),
-        (["1", "10"], "110"),
+        (["1", "10"], "10"),
         (["1", "1", "10"], "1110"),
         (["", "{", "}"], "{}"),
         ([""], ""),
@@ -111,6 +112,7 @@ def test_what_a_stream_repeats_counts_once(parts: list[str], answer: str) -> Non
     [
         (["ha", "ha"], "haha"),
         (["Ne", "w"], "New"),
+        (["1", "10"], "110"),
         (["New York", "New York"], "New York"),
         (["New York", "New York City"], "New York City"),
     ],
@@ -132,6 +134,8 @@ def test_thoughts_and_calls_are_no_part_of_an_answer() -> None:
         {"type": "response.reasoning_summary_text.delta", "delta": "think"},
         {"type": "response.function_call_arguments.delta", "delta": "{}"},
         {"type": "tool.failed", "name": "search"},
+        {"type": "reasoning-delta", "delta": "hmm"},
+        {"type": "tool", "status": "error"},
     ]
     text = {"type": "response.output_text.delta", "delta": "Paris"}
     assert read("text/event-stream", _sse(*others, text)).text == "Paris"
