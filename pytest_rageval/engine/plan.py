@@ -229,6 +229,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     top_k: int | None = None
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What is read of an answer beside its text, with its names: ``citations``, ``confidence``."""
+    is_given: bool = False
+    """Whether a test function has given what is scored, in place of what the data hold."""
     target: TargetPlan | None = None
     """The system under test; None where the data hold the answers."""
     saved_columns: Mapping[str, str] | None = None

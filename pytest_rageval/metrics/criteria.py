@@ -24,6 +24,7 @@ _HEDGED: Final = re.compile(
     r"(?i)\b(?:actually|hmm+|wait|on (?:second thoughts?|reflection)|however)\b"
     r"[^\n]*?(?:\bnot\b|n['’]t\b|\bmissing\b|\b0\b)"
     r"|(?:但是|不过|等一下|等等|然而)[^\n]*?[没未不0]"
+    r"|should be (?:an? )?0\b|应[该当]?[为是给]\s*0"
 )
 """Words after which a judge says the opposite of what it said."""
 
@@ -66,6 +67,8 @@ class MetOrNot(Rubric):
         """Return the score that a reply states; raises UnreadableReplyError."""
         from pytest_rageval.text.reply import UnreadableReplyError, read_score, stated
 
+        if any(met is False for met in stated("met", reply)):
+            raise UnreadableReplyError("it says that the criterion is not met, and a score")
         for score in stated("score", reply):
             if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
                 raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")

@@ -831,3 +831,19 @@ def test_what_a_test_does_not_give_is_not_taken_from_the_row(project: Project, r
     result = run("test_bot.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*recall@5 unscored: rageval.check was given no retrieved_ids*"])
+
+
+def test_of_what_the_data_hold_a_metric_may_not_apply(project: Project, run: Run) -> None:
+    """As in the scenario file itself: the test gives nothing in place of the row."""
+    project.file("bot.yaml", "name: bot\ndataset: bot.jsonl\nmetrics: ['recall@5', em]\n")
+    row = {"answer": "x", "references": ["x"]}
+    ids = {"retrieved_ids": ["d1"], "reference_ids": {"d1": 1}}
+    project.rows([{"id": "a", **row, **ids}, {"id": "b", **row}], "bot.jsonl")
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n"
+        "@pytest.mark.rag_scenario('bot.yaml')\n"
+        "def test_bot(rag_sample, rageval):\n"
+        "    rageval.check()\n",
+    )
+    run("test_bot.py").assert_outcomes(passed=2)

@@ -270,8 +270,7 @@ def _score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> 
     """Return why a metric has no score: a row need not have a field, a target has to answer."""
     name = bound.column.name
     lacks = f"no {' and no '.join(NAMED.get(field, field) for field in missing)}"
-    is_answered = plan.target is not None or not plan.info.is_of_file
-    if is_answered and ANSWERED_FIELDS.issuperset(missing):
+    if (plan.target is not None or plan.is_given) and ANSWERED_FIELDS.issuperset(missing):
         who = "the target returned" if plan.target is not None else "rageval.check was given"
         hint = "" if "answer" in missing else "; [] says that nothing was found"
         hint += ", and each context needs an id" if "retrieved_ids" in missing else ""

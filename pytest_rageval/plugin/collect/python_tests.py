@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
+from msgspec import structs
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.ask_target import filled
@@ -166,9 +167,10 @@ class Checker:
 
     def _score(self, sample: Sample) -> SampleResult:
         plan = self._case.plan
-        if not plan.judged:
-            return score_case(plan, sample)
-        return score_case(plan, sample, self._config.stash[JUDGE_SAMPLE](plan, sample))
+        judged = self._config.stash[JUDGE_SAMPLE](plan, sample) if plan.judged else None
+        if sample != self.sample:
+            plan = structs.replace(plan, is_given=True)
+        return score_case(plan, sample, judged)
 
     def _verdict(self, result: SampleResult) -> SampleResult:
         __tracebackhide__ = True
