@@ -604,3 +604,20 @@ def test_answers_of_a_model_are_kept_when_that_is_asked_for(
     project.pytest()
     project.pytest("--rag-cache=replay").assert_outcomes(passed=1)
     assert len(model.chats) == 3
+
+
+def test_citations_that_a_service_calls_so_are_read_where_the_data_have_them(
+    project: Project, run: Run
+) -> None:
+    """[A21] Else they are in the text: a list of addresses would be no citation."""
+    project.file(
+        "app.py",
+        "def answer(question):\n"
+        "    return {'answer': 'Paris [1].', 'contexts': ['Paris'], 'citations': []}\n",
+    )
+    head = "name: qa\ntarget: 'app:answer'\nmetrics: [citation_validity]\n"
+    rows = "dataset: [{id: a, question: q MORE}]\ncitations: {style: brackets, base: 1}\n"
+    for more, mean in (("", 1.0), (", citations: [1]", 0.0)):
+        project.file("qa.rageval.yaml", head + rows.replace(" MORE", more))
+        run()
+        assert project.results()["metrics"]["citation_validity"]["mean"] == mean

@@ -169,15 +169,16 @@ class _Records:
     def _swallowed_rows(self, cells: list[str]) -> str:
         """Return why rows stand between two quotes that are of a text, "" if none do.
 
-        Most tools write ``.tsv`` without quoting: a cell has no tab there, least of all in lines.
+        Most tools write ``.tsv`` without quoting: then the lines of both quotes are whole rows.
         """
         if len(self._of_record) == 1 or not self.width:
             return ""
         if len(cells) != self.width:
             found = f"it has {len(cells)} cells where the header has {self.width}"
             return f"over several lines, {found}, and ends"
-        is_odd = self._is_tsv and any("\t" in one and "\n" in one for one in cells)
-        return "a cell has tabs and line breaks, and ends" if is_odd else ""
+        first, *between, last = (line.count("\t") == self.width - 1 for line in self._of_record)
+        is_odd = self._is_tsv and first and last and (any(between) or not between)
+        return "a cell begins and ends in lines that look like rows, and ends" if is_odd else ""
 
     def _without_rest(self, error: str) -> str:
         """Return why the first line of a record is broken; its other lines are read again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from pytest_rageval.datasets.load import Dataset
@@ -35,10 +35,15 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     return frozenset(found)
 
 
-def read_beside_answers(binding: Binding) -> dict[str, tuple[str, ...]]:
+_NAMES: Final = frozenset(OF_ANSWERS["citations"])
+
+
+def read_beside_answers(binding: Binding, columns: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return what is read of an answer beside its text, ``citations`` and ``confidence``.
 
-    By field, the names under which it may be: that of the data first.
+    By field, the names under which it may be: that of the data first. Citations only where the
+    data have such a column, or the key_map names one: else answers cite in their text, and what a
+    service calls ``citations`` may be anything.
     """
     key_map = binding.scenario.dataset.key_map
     read = read_of_answers(binding) | key_map.keys()
@@ -46,6 +51,7 @@ def read_beside_answers(binding: Binding) -> dict[str, tuple[str, ...]]:
         name: (*((key_map[name],) if name in key_map else ()), *OF_ANSWERS[name])
         for name in WITH_ANSWERS
         if name in read
+        and (name in key_map or name != "citations" or not _NAMES.isdisjoint(columns))
     }
 
 

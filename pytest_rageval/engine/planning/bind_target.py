@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.engine.plan import NOT_SENT, TargetPlan
-from pytest_rageval.engine.planning.answer_columns import read_beside_answers, read_of_answers
+from pytest_rageval.engine.planning.answer_columns import read_of_answers
 from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in
@@ -165,7 +165,6 @@ def _plan(
         limits_itself=definition.limits_itself,
         preload=definition.preload,
         top_k=binding.scenario.top_k,
-        beside=read_beside_answers(binding),
         cache_answers=spec.cache_answers,
         identity={
             "type": definition.name,

@@ -177,9 +177,10 @@ def _bind(
     # A target that cannot be bound is one problem, not one more for each field it would give.
     asks = answers_given or given is not None or binding.loaded.has("target")
     provided = ANSWERED_FIELDS if asks else frozenset()
+    beside = read_beside_answers(binding, () if dataset is None else dataset.columns)
     if target is not None:
-        provided = target.provides
-        target = replace(target, kept_hints=kept_hints(binding, metrics, target.fields))
+        provided, hints = target.provides, kept_hints(binding, metrics, target.fields)
+        target = replace(target, kept_hints=hints, beside=beside)
         info = replace(info, target=target.shown)
     is_answered = bool(provided & SEEN_BY_PEOPLE)
     cases: Sequence[Case] = ()
@@ -229,7 +230,7 @@ def _bind(
         on_invalid=scenario.dataset.on_invalid,
         models=models,
         top_k=scenario.top_k,
-        beside=read_beside_answers(binding),
+        beside=beside,
         empty_answer=scenario.empty_answer,
         answers=answers,
         reads=fields_read(answers, metrics),

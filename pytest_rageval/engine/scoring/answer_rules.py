@@ -61,7 +61,7 @@ def scores_by_rules(
     context.scores = scores
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
         name, column = metric.column.name, metric.column
-        seen = decided if _hears_the_judge(metric, sample) else sample
+        seen = decided if decided is sample or _hears_the_judge(metric, sample) else sample
         score = _ruled(rules, metric, seen, reading.kind) or judged.get(name)
         if rules.asks(ANSWERABLE) and decided.answerable is None:
             score = _unknown(rules, metric, sample, judged) or score
@@ -82,9 +82,14 @@ def _hears_the_judge(metric: BoundMetric, sample: Sample) -> bool:
     It sees what was found. Where the row knows of an answer, it says how right a refusal was, and
     excuses neither the search nor the answer.
     """
-    expected = (sample.references, sample.reference_contexts, sample.nuggets)
-    judged = (sample.reference_ids or {}).values()
-    has_answer = any(expected) or any(grade >= 1 for grade in judged)
+    grades = (sample.reference_ids or {}).values()
+    has_answer = (
+        any(
+            kind_of(text) != REFUSED for text in sample.references or ()
+        )  # "I do not know." is none
+        or bool(sample.reference_contexts or sample.nuggets)
+        or any(grade >= 1 for grade in grades)
+    )
     return metric.info.section == "refusals" or not has_answer
 
 

@@ -82,8 +82,8 @@ def test_rows_between_two_stray_quotes_are_rows(load: Load, between: list[str]) 
     first, *others = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n").cases
     assert isinstance(first, InvalidRow)
     assert first.reason == (
-        "not a valid table row: a cell has tabs and line breaks, and ends on line "
-        f"{4 + len(between)}; is the quote on line 2 closed?"
+        "not a valid table row: a cell begins and ends in lines that look like rows, and ends on "
+        f"line {4 + len(between)}; is the quote on line 2 closed?"
     )
     found = [case.answer for case in others if isinstance(case, Sample)]
     assert found[-3:] == ["the Rhine", 'one for all"', "y"]
@@ -94,6 +94,14 @@ def test_a_quote_that_closes_in_another_column_takes_no_rows_along(load: Load) -
     rows = ['a\t"x', "b\ty", 'c"\tz', "d\tw"]
     cases = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n").cases
     assert [type(case) for case in cases] == [InvalidRow, Sample, Sample, Sample]
+
+
+def test_a_table_in_a_cell_is_one_cell(load: Load) -> None:
+    """[U4] As csv and pandas write it."""
+    text = 'id\tanswer\treferences\nr1\t"a\tb\nc\td\ne\tf"\tx\n'
+    (kept,) = load("s.tsv", text).cases
+    assert isinstance(kept, Sample)
+    assert kept.answer == "a\tb\nc\td\ne\tf"
 
 
 def test_a_cell_of_several_lines_is_one(load: Load) -> None:

@@ -435,6 +435,9 @@ def test_a_search_that_found_nothing_excuses_no_refusal(by_judge: Callable[..., 
     """The judge sees what was found; the reference shows that the documents hold an answer."""
     found, _ = by_judge(2.0, 0.0, answer="I do not know.", answerable=None)
     assert (found.scores["em"], found.scores["refusal"]) == (0.0, 1.0)
+    unknown = ("I do not know.",)
+    found, _ = by_judge(2.0, 0.0, answer="No idea.", references=unknown, answerable=None)
+    assert (found.scores["em"], found.scores["refusal"]) == (1.0, 1.0)
     found, _ = by_judge(2.0, 0.0, answer="I do not know.", answerable=False)
     assert (found.scores["em"], found.scores["refusal"]) == (1.0, 1.0)
 
