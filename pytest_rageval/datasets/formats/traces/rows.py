@@ -217,7 +217,12 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
     known = [(kind, documents) for kind, documents in found if documents is not None]
     if known:
         return _joined(known)
-    return next(filter(None, map(contexts_of, trace.roots)), None)
+    told = next(filter(None, map(contexts_of, trace.roots)), None)
+    # Attributes that are numbered one by one have none where nothing was found.
+    is_bare = any(
+        span.kind == "retrieval" and span.error is None and not output_of(span) for span in steps
+    )
+    return [] if told is None and is_bare else told
 
 
 def _outer(trace: Trace, spans: Sequence[Span]) -> list[Span]:
