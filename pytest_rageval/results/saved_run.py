@@ -101,7 +101,7 @@ def _check_whole(file: ResultsFile) -> None:
     for outcome in get_args(Outcome):
         said, found = getattr(file.counts, outcome), ended[outcome]
         if said != found:
-            raise ValueError(f"it has {found} samples that {outcome}, and counts {said}")
+            raise ValueError(f"it counts {said} samples as {outcome!r} and has {found}")
     ids = Counter(sample.sample_id for sample in file.samples)
     if twice := [sample_id for sample_id, count in ids.items() if count > 1]:
         raise ValueError(f"it has sample {shorten(repr(twice[0]))} more than once")

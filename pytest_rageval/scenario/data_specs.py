@@ -148,7 +148,9 @@ class DatasetSpec(Spec):
         description="column: rows with the same value are one sample, whose contexts and ids "
         "become lists",
     )
-    sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
+    sheet: Name | None = Field(
+        None, description="the sheet of a workbook; the first that is not hidden when absent"
+    )
     encoding: TextEncoding = "utf-8"
     delimiter: Delimiter = None
     max_row_mb: Megabytes = Field(16.0, description="a longer row is an invalid row")

@@ -256,10 +256,18 @@ def answer_of(value: object) -> Answer:
             keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
             raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
         raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
-    said = found.get("error")
-    if said and not isinstance(said, float):  # a number may be a figure
-        raise TargetError(f"returned an error: {shorten(str(said), 200)}")
+    if said := error_in(found):
+        raise TargetError(f"returned an error: {said}")
     return _checked(_from_fields(found))
+
+
+def error_in(found: object) -> str:
+    """Return the error that a system returned, perhaps beside an answer; "" for none.
+
+    Its answer is that of a system that failed. A number with a point may be a figure.
+    """
+    said = found.get("error") if isinstance(found, Mapping) else None
+    return shorten(str(said), 200) if said and not isinstance(said, float) else ""
 
 
 def _refuse_deep(value: object) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
-from pytest_rageval.targets.base import Answer, TargetError, answer_of
+from pytest_rageval.targets.base import Answer, TargetError, answer_of, error_in
 from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
 
@@ -24,6 +24,16 @@ _STREAMED = tuple(
     for path in ("choices[0].delta.content", "delta", "token", "text", "content", "message.content")
 )
 """The paths of the parts of a streamed answer, if the scenario names none."""
+
+_NO_TEXT = re.compile(r"response\.(?!(?:output_text|refusal)\.)|reasoning|thinking|tool")
+"""The types of events that have thoughts, calls of tools, or marks of OpenAI's Responses."""
+_REPEATS = re.compile(r"response\.(?:output_text|refusal)\.done$")
+"""The types of events that say again what came in parts."""
+_FAILED = frozenset({"error", "response.failed", "response.incomplete"})
+"""The types of events, and the status of those without, that say that there is no answer."""
+
+_Part = tuple[str, str]
+"""Where a part of an answer stands in its event, and the part."""
 
 
 class ReplyReader:
@@ -50,10 +60,8 @@ class ReplyReader:
         return answer_of(value) if isinstance(value, str) else self._answer(value)
 
     def _answer(self, value: Any) -> Answer:
-        said = value.get("error") if isinstance(value, dict) else None
-        # An answer beside it is that of a system that failed; a number may be a figure.
-        if said and not isinstance(said, float):
-            raise TargetError(f"replied an error: {shorten(str(said), 200)}")
+        if said := error_in(value):
+            raise TargetError(f"replied an error: {said}")
         if not self._paths:
             return answer_of(value)
         try:
@@ -85,7 +93,7 @@ class ReplyReader:
             refuse_error(event)
             if isinstance(event, dict):
                 found.update(self._other_fields(event))
-            (wholes if _is_end(event) else parts).extend(self._part(event))
+            (wholes if _REPEATS.match(_type_of(event)) else parts).extend(self._part(event))
         if not (parts := parts or wholes[-1:]):
             what = "without any event" if is_empty else "in which no event has an answer"
             raise TargetError(f"replied a stream {what}")
@@ -95,8 +103,8 @@ class ReplyReader:
         """Return what an event has of the answer, and where; [] if it has no place for one."""
         if isinstance(event, str):
             return [("", event)]
-        if _KIND.match(kind := str(event.get("type"))) and not _OF_TEXT.match(kind):
-            return []  # thoughts and calls of tools
+        if _NO_TEXT.match(_type_of(event)):
+            return []
         own = self._paths.get("answer")
         tried = (own,) if own is not None else (*_STREAMED, *_ANSWERS)
         for path in tried:
@@ -117,19 +125,8 @@ class ReplyReader:
         return {name: part for name, part in found.items() if part is not None}
 
 
-_Part = tuple[str, str]
-"""Where a part of an answer stands in its event, and the part."""
-_KIND = re.compile(r"response\.|reasoning|thinking|tool")
-_OF_TEXT = re.compile(r"response\.(?:output_text|refusal)\.")
-"""The types of events that may be no part of an answer, and of those that are."""
-
-
-def _is_end(event: Any) -> bool:
-    """Return whether an event repeats what came, as ``response.output_text.done`` of OpenAI."""
-    return isinstance(event, dict) and _DONE.match(str(event.get("type"))) is not None
-
-
-_DONE = re.compile(_OF_TEXT.pattern + "done$")
+def _type_of(event: Any) -> str:
+    return str(event.get("type")) if isinstance(event, dict) else ""
 
 
 def refuse_error(event: Any) -> None:
@@ -144,9 +141,6 @@ def refuse_error(event: Any) -> None:
         said = event
     if said:
         raise TargetError(f"its stream breaks off with an error: {shorten(str(said), 200)}")
-
-
-_FAILED = frozenset({"error", "response.failed", "response.incomplete"})
 
 
 def _whole(parts: Sequence[_Part]) -> str:

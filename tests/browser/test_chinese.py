@@ -32,6 +32,11 @@ OF_GATES = {
     "3 cases were collected, none ran (did a hook take them over, or every worker crash?)": (
         "收集了 3 个用例，均未运行（是否由 a hook 接管，或所有工作进程都崩溃？）"
     ),
+    "all 2 values of doc_name, worst 0.5000 >= 0.4000; left out, as all their rows rule the metric "
+    "out or weigh 0: a, b, c, d, e and 2 more": (
+        "doc_name 的 2 个取值均通过，最差为 0.5000 >= 0.4000；所有行都不适用该指标或权重为 0，"
+        "未计入：a, b, c, d, e，另有 2 个"
+    ),
     "stratum 2 has 1 labelled answer, fewer than 2": "第 2 层只有 1 个已标注回答，至少需要 2 个",
 }
 OF_WHAT_IS_MISSING = {

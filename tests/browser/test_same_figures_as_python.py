@@ -428,21 +428,23 @@ def test_slices_left_out_have_a_name_all_the_same(
     assert found["gates"][0]["message"] == wanted.gates[0].message
 
 
-def test_a_document_that_is_given_no_weight_is_left_out(
+def test_documents_that_are_given_no_weight_are_left_out(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:
+    """And listed as Python lists them: five of seven."""
+    docs = [f"{name}.pdf" for name in "abcdefgh"]
     samples = [
-        SampleResult("a", 0, scores={"f1": 0.5}, doc_name="a.pdf"),
-        SampleResult("b", 1, scores={"f1": 0.1}, doc_name="b.pdf"),
+        SampleResult(doc, at, scores={"f1": 0.1 if at else 0.5}, doc_name=doc)
+        for at, doc in enumerate(docs)
     ]
-    info = made_info(
-        2, (MetricColumn("f1"),), gates={"by": {"doc_name": {"f1": 0.4}}}, thresholds={}
-    )
+    gates = {"by": {"doc_name": {"f1": 0.4}}}
+    info = made_info(8, (MetricColumn("f1"),), gates=gates, thresholds={})
     page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
-    (found,) = page.evaluate(ASK, [[{"f1": 1}, [["b.pdf", 0]]]])
-    wanted = weigh(info, samples, {"f1": 1.0}, {"b.pdf": 0.0})
+    (found,) = page.evaluate(ASK, [[{"f1": 1}, [[doc, 0] for doc in docs[1:]]]])
+    wanted = weigh(info, samples, {"f1": 1.0}, dict.fromkeys(docs[1:], 0.0))
     assert_same(found, wanted)
     assert wanted.gates[0].outcome == "passed"
+    assert wanted.gates[0].message.endswith("b.pdf, c.pdf, d.pdf, e.pdf, f.pdf and 2 more")
     assert found["gates"][0]["message"] == wanted.gates[0].message
 
 

@@ -178,7 +178,7 @@ class _Records:
             return f"over several lines, {found}, and ends"
         first, *between, last = (line.count("\t") == self.width - 1 for line in self._of_record)
         is_odd = self._is_tsv and first and last and (any(between) or not between)
-        return "a cell begins and ends in lines that look like rows, and ends" if is_odd else ""
+        return "a cell holds lines that look like rows, and ends" if is_odd else ""
 
     def _without_rest(self, error: str) -> str:
         """Return why the first line of a record is broken; its other lines are read again."""

@@ -35,9 +35,6 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     return frozenset(found)
 
 
-_NAMES: Final = frozenset(OF_ANSWERS["citations"])
-
-
 def read_beside_answers(binding: Binding, columns: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return what is read of an answer beside its text, ``citations`` and ``confidence``.
 
@@ -45,13 +42,13 @@ def read_beside_answers(binding: Binding, columns: Collection[str]) -> dict[str,
     data have such a column, or the key_map names one: else answers cite in their text, and what a
     service calls ``citations`` may be anything.
     """
-    key_map = binding.scenario.dataset.key_map
-    read = read_of_answers(binding) | key_map.keys()
+    key_map, asked = binding.scenario.dataset.key_map, set(read_of_answers(binding))
+    if set(OF_ANSWERS["citations"]).isdisjoint(columns):
+        asked.discard("citations")
     return {
-        name: (*((key_map[name],) if name in key_map else ()), *OF_ANSWERS[name])
+        name: (*filter(None, [key_map.get(name)]), *OF_ANSWERS[name])
         for name in WITH_ANSWERS
-        if name in read
-        and (name in key_map or name != "citations" or not _NAMES.isdisjoint(columns))
+        if name in asked | key_map.keys()
     }
 
 

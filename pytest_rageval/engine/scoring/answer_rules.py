@@ -87,7 +87,7 @@ def _hears_the_judge(metric: BoundMetric, sample: Sample) -> bool:
         any(
             kind_of(text) != REFUSED for text in sample.references or ()
         )  # "I do not know." is none
-        or bool(sample.reference_contexts or sample.nuggets)
+        or bool(sample.reference_contexts or sample.nuggets or sample.doc_name)
         or any(grade >= 1 for grade in grades)
     )
     return metric.info.section == "refusals" or not has_answer

@@ -290,7 +290,7 @@ function waysToAllow(state, expected, samples) {
 function checkSlices(state, gate, samples) {
   const verdicts = sliceVerdicts(state, gate, samples);
   const unfit = unfitValues(state, gate, samples);
-  const leftOut = () => (unfit.length ? say("unfit_values", { list: unfit.join(", ") }) : "");
+  const leftOut = () => (unfit.length ? say("unfit_values", { list: listedValues(unfit) }) : "");
   if (!verdicts.length) {
     const message = () => say("no_slices") + leftOut();
     return { outcome: "failed", observed: null, bound: null, margin: null, message };
@@ -327,13 +327,16 @@ function sliceVerdicts(state, gate, samples) {
     .map((slice) => ({ ...checked(state, gate.inner, slice.samples), text: slice.text }));
 }
 
-/** The values, the first five, whose rows all rule out the metric that the gate is about. */
-function unfitValues(state, gate, samples, most = 5) {
-  const unfit = judgedParts(state, gate, samples)
+/** The values whose rows all rule out the metric that the gate is about, or weigh nothing. */
+function unfitValues(state, gate, samples) {
+  return judgedParts(state, gate, samples)
     .filter((slice) => slice.expected.length && isUnfit(state, gate.inner, slice.expected))
     .map((slice) => textAt(state.run, slice.text));
-  const more = unfit.length > most ? [say("and_more", { n: unfit.length - most })] : [];
-  return [...unfit.slice(0, most), ...more];
+}
+
+function listedValues(values, most = 5) {
+  const more = values.length > most ? say("more_values", { n: values.length - most }) : "";
+  return values.slice(0, most).join(", ") + more;
 }
 
 function judgedParts(state, gate, samples) {

@@ -82,7 +82,7 @@ def test_rows_between_two_stray_quotes_are_rows(load: Load, between: list[str]) 
     first, *others = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n").cases
     assert isinstance(first, InvalidRow)
     assert first.reason == (
-        "not a valid table row: a cell begins and ends in lines that look like rows, and ends on "
+        "not a valid table row: a cell holds lines that look like rows, and ends on "
         f"line {4 + len(between)}; is the quote on line 2 closed?"
     )
     found = [case.answer for case in others if isinstance(case, Sample)]

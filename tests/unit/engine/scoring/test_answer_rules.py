@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval import ScenarioResult
 from pytest_rageval.engine.plan import BoundMetric, Plan
+from pytest_rageval.engine.scoring.answer_rules import is_ruled
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics, judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
@@ -440,6 +441,18 @@ def test_a_search_that_found_nothing_excuses_no_refusal(by_judge: Callable[..., 
     assert (found.scores["em"], found.scores["refusal"]) == (1.0, 1.0)
     found, _ = by_judge(2.0, 0.0, answer="I do not know.", answerable=False)
     assert (found.scores["em"], found.scores["refusal"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("named", [{"doc_name": "a.md"}, {"reference_ids": {"d": 1}}])
+def test_nor_does_it_excuse_the_search_itself(plan: PlanOf, named: dict[str, Any]) -> None:
+    """The row names the document: its recall is 0, and is not left out."""
+    made = plan(SCENARIO.format(refusals="phrases"))
+    assert made.answers is not None
+    (search,) = [metric for metric in made.metrics if metric.column.name == "hit_rate"]
+    said = {ANSWERABLE: Score(ANSWERABLE, 0.0)}
+    row = Sample("s", question="q", answer="Rome", contexts=("x",), reference_contexts=())
+    assert is_ruled(made.answers, search, row, said)
+    assert not is_ruled(made.answers, search, replace(row, **named), said)
 
 
 def test_a_metric_that_switches_a_section_on_is_on_record(plan: PlanOf) -> None:
