@@ -19,16 +19,6 @@ from pytest_rageval.text.prompts import Prompt, prompts_of
 _PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
 
 
-_LEVEL: Final = re.compile(r"(?i)(?:\blevel|等级|级别)\s*(?:\bis\b|[:：=为是])\s*(?=\d)")
-_HEDGED: Final = re.compile(
-    r"(?i)\b(?:actually|hmm+|wait|on (?:second thoughts?|reflection)|however)\b"
-    r"[^\n]*?(?:\bnot\b|n['’]t\b|\bmissing\b|\b0\b)"
-    r"|(?:但是|不过|等一下|等等|然而)[^\n]*?[没未不0]"
-    r"|should be (?:an? )?0\b|应[该当]?[为是给]\s*0"
-)
-"""Words after which a judge says the opposite of what it said."""
-
-
 class MustSatisfy:
     """Asks the judge once for each criterion; the score is the share that the answer meets."""
 
@@ -65,18 +55,14 @@ class MetOrNot(Rubric):
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""
-        from pytest_rageval.text.reply import UnreadableReplyError, read_score, stated
+        from pytest_rageval.text.reply import UnreadableReplyError, read_level, stated
 
         if any(met is False for met in stated("met", reply)):
             raise UnreadableReplyError("it says that the criterion is not met, and a score")
         for score in stated("score", reply):
             if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
                 raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
-        named = _LEVEL.sub("score: ", reply)  # as the prompt calls it
-        score = read_score(named, self.low, self.high, must_be_named=True)
-        if score == self.high and _HEDGED.search(reply):
-            raise UnreadableReplyError(f"it says {score:g} and takes it back")
-        return score
+        return read_level(reply, self.low, self.high)
 
 
 class Question(RubricMetric):

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from pytest_rageval.text.phrases import phrases_in
-from pytest_rageval.text.reply_score import read_score
+from pytest_rageval.text.reply_score import read_level, read_score
 from pytest_rageval.text.reply_text import (
     DECLINES,
     UnreadableReplyError,
@@ -26,6 +26,8 @@ from pytest_rageval.text.reply_text import (
 __all__ = [
     "UnreadableReplyError",
     "find_objects",
+    "is_cut_off",
+    "read_level",
     "read_reason",
     "read_score",
     "read_verdict",

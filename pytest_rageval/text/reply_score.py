@@ -53,6 +53,23 @@ def read_score(text: str, low: float, high: float, *, must_be_named: bool = Fals
     return values[0]
 
 
+def read_level(text: str, low: float, high: float) -> float:
+    """Return the level that the reply to a question of few levels states, such as 0 or 1.
+
+    It is called a score or a level, or stands alone. Raises UnreadableReplyError as ``read_score``,
+    and for a yes (1 of 0 and 1) if the reply goes on to say the opposite.
+
+    >>> read_level("Level: 1. It names the fee.", 0, 1)
+    1.0
+    """
+    named = re.sub(_PHRASES["level"][0], "score: ", text.lower())
+    score = read_score(named, low, high, must_be_named=True)
+    # Of more levels the highest may be a "not": the answer does not answer.
+    if score == high == 1.0 and re.search(_PHRASES["opposite"][0], named):
+        raise UnreadableReplyError(f"it says {score:g} and takes it back")
+    return score
+
+
 def _refuse_correction(score: float, behind: str, low: float, high: float) -> None:
     """Raise UnreadableReplyError if what stands behind a score names another one in its place."""
     for found in _found("corrected", behind):

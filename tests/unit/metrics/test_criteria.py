@@ -90,3 +90,9 @@ def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
 @pytest.mark.parametrize("reply", ["Level: 1", "等级：1", "等级为1", "1", "The level is 1."])
 def test_a_level_that_is_called_so_is_a_verdict(reply: str) -> None:
     assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+
+
+def test_the_reason_of_a_refusal_says_not() -> None:
+    """The highest of three levels is that the answer refuses."""
+    reply = '{"score": 2, "reason": "It is polite; however, it does not answer."}'
+    assert MetOrNot({}, {}, high=2.0).read(reply) == 2.0
