@@ -13,6 +13,7 @@ from pytest_rageval.clients.http import HttpReply, preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import without_credentials
+from pytest_rageval.scenario.fields import WITH_ANSWERS
 from pytest_rageval.scenario.spec import Name, Seconds, Text
 from pytest_rageval.targets.base import (
     Answer,
@@ -36,6 +37,8 @@ from pytest_rageval.targets.templates import Template
 from pytest_rageval.text.json_value import digests, parse_path
 
 _QUESTION = {"question": "{question}"}
+_IN_REPLIES = ("answer", "contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
+"""The options that are paths in a reply."""
 
 
 class HttpOptions(TargetOptions):
@@ -69,6 +72,8 @@ class HttpOptions(TargetOptions):
         None, description="likewise, of the documents of the contexts"
     )
     retrieved_ids: Name | None = Field(None, description="likewise, best first")
+    citations: Name | None = Field(None, description="likewise, in place of those in its text")
+    confidence: Name | None = Field(None, description="likewise")
     allow_redirects_to: list[Name] = Field(
         [], description="other hosts (name or name:port) that may be redirected to"
     )
@@ -79,7 +84,7 @@ class HttpOptions(TargetOptions):
     def _method_in_any_case(cls, method: Any) -> Any:
         return method.upper() if isinstance(method, str) else method
 
-    @field_validator("answer", "contexts", "context_docs", "retrieved_ids")
+    @field_validator(*_IN_REPLIES)
     @classmethod
     def _paths_are_paths(cls, path: str | None) -> str | None:
         if path is not None:
@@ -178,7 +183,7 @@ class HttpTarget:
         )
         paths = {
             name: parse_path(path)
-            for name in ("answer", "contexts", "context_docs", "retrieved_ids")
+            for name in _IN_REPLIES
             if (path := getattr(options, name)) is not None
         }
         self._read = read or ReplyReader(paths).read

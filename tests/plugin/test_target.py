@@ -621,3 +621,18 @@ def test_citations_that_a_service_calls_so_are_read_where_the_data_have_them(
         project.file("qa.rageval.yaml", head + rows.replace(" MORE", more))
         run()
         assert project.results()["metrics"]["citation_validity"]["mean"] == mean
+
+
+def test_a_path_of_the_target_leads_to_citations_within_a_reply(
+    project: Project, app: FakeApp, run: Run
+) -> None:
+    """[A21] They are read though the rows have no such column: the scenario says where they are."""
+    app.answer = lambda asked: {"data": {"text": "Paris.", "cited": [1]}, "contexts": ["a", "b"]}
+    target = {"url": app.url("/ask"), "answer": "data.text", "citations": "data.cited"}
+    project.file(
+        "qa.rageval.yaml",
+        f"name: qa\ntarget: {json.dumps(target)}\nmetrics: [citation_validity]\n"
+        "dataset: [{id: a, question: q}]\ncitations: {style: brackets, base: 0}\n",
+    )
+    run()
+    assert project.results()["metrics"]["citation_validity"]["mean"] == 1.0

@@ -38,17 +38,23 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
 def read_beside_answers(binding: Binding, columns: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return what is read of an answer beside its text, ``citations`` and ``confidence``.
 
-    By field, the names under which it may be: that of the data first. Citations only where the
-    data have such a column, or the key_map names one: else answers cite in their text, and what a
-    service calls ``citations`` may be anything.
+    By field, the names under which it may be: its own where the target says where it is in a
+    reply, else that of the data first. Citations only where the data have such a column, or the
+    target or the key_map names one: else answers cite in their text, and what a service calls
+    ``citations`` may be anything.
     """
     key_map, asked = binding.scenario.dataset.key_map, set(read_of_answers(binding))
+    target = binding.scenario.target
+    placed = (
+        {} if target is None else {name: name for name in WITH_ANSWERS if target.options.get(name)}
+    )
     if set(OF_ANSWERS["citations"]).isdisjoint(columns):
         asked.discard("citations")
+    named = key_map | placed
     return {
-        name: (*filter(None, [key_map.get(name)]), *OF_ANSWERS[name])
+        name: (*filter(None, [named.get(name)]), *OF_ANSWERS[name])
         for name in WITH_ANSWERS
-        if name in asked | key_map.keys()
+        if name in asked | named.keys()
     }
 
 
