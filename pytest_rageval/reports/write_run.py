@@ -26,7 +26,11 @@ from pytest_rageval.run_paths import base_of, run_folder
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.codec import as_json, to_json
 
-_COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
+# GitHub, GitLab and Woodpecker; Jenkins, Azure, CircleCI, Buildkite, Bitbucket, Drone.
+COMMIT_VARIABLES = (
+    *("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILD_SOURCEVERSION"),
+    *("CIRCLE_SHA1", "BUILDKITE_COMMIT", "BITBUCKET_COMMIT", "DRONE_COMMIT_SHA"),
+)
 _RUN_VARIABLES = ("GITHUB_RUN_ID", "CI_PIPELINE_ID")
 _ATTEMPT_VARIABLE = "GITHUB_RUN_ATTEMPT"
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -60,8 +64,8 @@ def run_id(started: datetime) -> str:
 
 
 def ci_commit(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the commit that GitHub or GitLab sets in the environment, else None."""
-    for variable in _COMMIT_VARIABLES:
+    """Return the commit that a CI service names in the environment, else None."""
+    for variable in COMMIT_VARIABLES:
         commit = environ.get(variable, "")
         if _COMMIT.fullmatch(commit):
             return commit.lower()

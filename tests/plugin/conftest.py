@@ -24,6 +24,7 @@ from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.reports.base import REPORT_REGISTRY
+from pytest_rageval.reports.write_run import COMMIT_VARIABLES
 
 # pytester drops what an inner run imported. To import it again for each run costs more than the run
 # itself, and C extensions cannot be imported twice in a process.
@@ -148,7 +149,7 @@ def _own_environment(
         monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in UNRELATED))
-    for name in ("CI", "BUILD_NUMBER"):  # where pytest cuts nothing off
+    for name in ("CI", "BUILD_NUMBER", *COMMIT_VARIABLES):  # CI: pytest cuts nothing off
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith(("RAGEVAL_", "GITHUB_"))]:
         monkeypatch.delenv(name)

@@ -83,7 +83,8 @@ def test_a_page_is_copied_where_there_are_no_links(
         ({"CI_COMMIT_SHA": "1234567"}, "1234567"),
         ({"GITHUB_SHA": "", "CI_COMMIT_SHA": "1234567"}, "1234567"),
         ({"GITHUB_SHA": "main; rm -rf"}, None),
-        ({"GIT_COMMIT": "1234567"}, None),
+        ({"GIT_COMMIT": "7654321"}, "7654321"),
+        ({"MY_COMMIT": "1234567"}, None),
     ],
 )
 def test_the_commit_is_what_the_service_names(
