@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, TypeVar
 
-from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.clients.threads import is_our_stop
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ async def _held(work: Coroutine[Any, Any, T], timeout_s: float | None) -> _Outco
     try:
         return await work, None
     except BaseException as error:
-        if is_ours(error):
+        if is_our_stop(error):
             raise
         return None, error
 

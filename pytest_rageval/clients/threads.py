@@ -131,7 +131,7 @@ class Raised(RuntimeError):  # noqa: N818  (carries an exception to the caller)
         self.error = error
 
 
-def is_ours(error: BaseException) -> bool:
+def is_our_stop(error: BaseException) -> bool:
     """Return whether we raised ``error`` to stop the code; call it in the code's task.
 
     Any other BaseException, such as that of ``sys.exit``, must be stopped: it would end the loop

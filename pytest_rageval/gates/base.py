@@ -166,7 +166,7 @@ class Gate(ABC):
         return [listed for listed in found if listed.rows]
 
 
-def read_by(gate: Gate, info: ScenarioInfo) -> frozenset[str]:
+def metrics_behind(gate: Gate, info: ScenarioInfo) -> frozenset[str]:
     """Return the metrics that a verdict follows from; those with thresholds for ``pass_rate``."""
     thresholds = getattr(gate.leaf, "thresholds", {})
     return frozenset([*gate.targets, *gate.leaf.targets, *thresholds])

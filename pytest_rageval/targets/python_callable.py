@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from pytest_rageval.clients.threads import Raised, in_thread, is_ours
+from pytest_rageval.clients.threads import Raised, in_thread, is_our_stop
 from pytest_rageval.errors import error_line, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
@@ -80,7 +80,7 @@ class CallableTarget:
         except Raised as raised:
             raise TargetError(describe_exception(raised.error)) from raised.error
         except BaseException as error:  # user code; also SystemExit, pytest.skip
-            if is_ours(error):
+            if is_our_stop(error):
                 raise
             raise TargetError(describe_exception(error)) from error
 

@@ -16,7 +16,7 @@ from pytest_rageval import extras
 from pytest_rageval.clients.base import EmbeddingProvider, Usage, Vector, Vectors, missing_package
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.threads import ModelThread, Raised, is_ours
+from pytest_rageval.clients.threads import ModelThread, Raised, is_our_stop
 from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import RagevalError, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
@@ -50,7 +50,7 @@ class LocalEmbeddings:
         except Raised as raised:
             raise self._failure(str(raised)) from raised.error
         except BaseException as error:  # a foreign model may raise anything
-            if is_ours(error):
+            if is_our_stop(error):
                 raise
             raise self._failure(f"{type(error).__name__}: {error}") from error
 

@@ -18,7 +18,7 @@ from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.clients.threads import in_thread, is_ours
+from pytest_rageval.clients.threads import in_thread, is_our_stop
 from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import loading
@@ -80,7 +80,7 @@ class TargetClient:
         except (TargetError, ClientError, MissingExtraError) as error:
             return TargetReply(sample, f"{self._plan.shown}: {error}")
         except BaseException as error:  # a target may be user code
-            if is_ours(error):
+            if is_our_stop(error):
                 raise
             return TargetReply(sample, f"{self._plan.shown}: {describe_exception(error)}")
         self._note_kept(sample, answer)

@@ -20,7 +20,7 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.controls import slips_allowed
 from pytest_rageval.engine.plan import BoundMetric, Controlled
 from pytest_rageval.engine.scoring.judge_sample import score_once
@@ -161,7 +161,7 @@ async def _value(
     except ReplayMissError:
         return f"{REPLAY}they are not in the cache; run once without replay to record them"
     except BaseException as error:
-        if is_ours(error):
+        if is_our_stop(error):
             raise
         return error_text(error)
     return score.value

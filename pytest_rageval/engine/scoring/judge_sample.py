@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_rageval.clients.accounting import Purpose, Tally, asking
-from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.scoring.answer_rules import is_ruled, seen_by
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
@@ -157,7 +157,7 @@ async def _score_or_error(
     try:
         return await _cached_or_made(bound, sample, models, tally, reuse)
     except BaseException as error:
-        if is_ours(error):
+        if is_our_stop(error):
             raise
         return Score(bound.column.name, None, error=error_text(error))
 
@@ -202,7 +202,7 @@ async def _settled_score(
     try:
         score = await metric.ascore(sample, models)
     except BaseException as error:
-        if not is_ours(error):
+        if not is_our_stop(error):
             await tally.settle()
         raise
     await tally.settle()

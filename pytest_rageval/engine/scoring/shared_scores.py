@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from pytest_rageval.clients.accounting import Purpose, asking
-from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.answer_rules import evidence_of, question_after, read_answer
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
@@ -119,7 +119,7 @@ async def filled_scores(
     graded = [one for one in rounds if isinstance(one, Graded)]
     failures = [one for one in rounds if isinstance(one, BaseException)]
     if failures:
-        if is_ours(failures[0]):
+        if is_our_stop(failures[0]):
             raise failures[0]
         text = error_text(failures[0])
         failed = (Score(one.column.name, None, error=text) for one in metrics)

@@ -10,7 +10,7 @@ from pytest_rageval.clients.jsonl_log import read_bytes
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan, in_random_order
 from pytest_rageval.engine.scoring.score_sample import invalid_result
-from pytest_rageval.gates.base import AnySample, Gate, Watch, read_by
+from pytest_rageval.gates.base import AnySample, Gate, Watch, metrics_behind
 from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import (
     PASSING,
@@ -102,7 +102,7 @@ def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[AnySample]) -> Watc
         # Not at the top: most scenarios have no holes filled.
         from pytest_rageval.stats.filled import reached_by_fill
 
-        if not reached_by_fill(info).isdisjoint(read_by(gate, info)):
+        if not reached_by_fill(info).isdisjoint(metrics_behind(gate, info)):
             return None  # how the judge agrees with people is known at the end
     return gate.watch(info, asked, info.stop or 0.0)
 

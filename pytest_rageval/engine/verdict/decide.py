@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.errors import listed
-from pytest_rageval.gates.base import Gate, make_gates, read_by
+from pytest_rageval.gates.base import Gate, make_gates, metrics_behind
 from pytest_rageval.gates.unscored import UnscoredGate, gates_of
 from pytest_rageval.model import (
     BEST,
@@ -220,7 +220,7 @@ def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
     found = gate.check(result)
-    if found.outcome == "passed" and (doubt := _doubt(result, read_by(gate, result.info))):
+    if found.outcome == "passed" and (doubt := _doubt(result, metrics_behind(gate, result.info))):
         found = replace(found, outcome="failed", message=doubt, margin=None)
     return within_extent(found, _spent(result), extent, strict=strict)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_rageval.clients.deadline import OverdueError, within
-from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
@@ -73,7 +73,7 @@ class CustomCoroutine:
         except Exception:
             raise
         except BaseException as error:
-            if is_ours(error):
+            if is_our_stop(error):
                 raise
             # It would end the event loop of the whole run.
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, read_by
+from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, metrics_behind
 from pytest_rageval.gates.mean import again_of
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.gates.unscored import UnscoredGate
@@ -77,7 +77,7 @@ def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
     if result.info.sample is not None:
         return Gate.for_page(gate)
     doubtful = doubtful_figures(result)
-    names = read_by(gate, result.info)
+    names = metrics_behind(gate, result.info)
     # On the page, any metric may get a weight.
     is_doubtful = doubtful and not {*doubtful, WEIGHTED_SCORE}.isdisjoint(names)
     return Gate.for_page(gate) if is_doubtful else gate.for_page()
