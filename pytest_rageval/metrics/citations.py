@@ -23,16 +23,20 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.citation_markers import Source
 from pytest_rageval.text.citations import CitedText
 
 _SHOWN = 100
 _LISTED = 3
-Source = int | str
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources that the answer of a sample could cite: contexts, by place, id and document."""
+    """The sources that the answer of a sample could cite: contexts, by place, id and document.
+
+    Places count from 1, though answers may write ``base`` for the first. Where citations name
+    something else (``of``), a number may be a name: ``[9]`` of ids is the id 9.
+    """
 
     sample: Sample
     base: int = 1
@@ -54,6 +58,12 @@ class Sources:
         """The id of each."""
         return tuple(map(_name, self.sample.retrieved_ids or ())) or (None,) * self.count
 
+    def as_written(self, source: Source) -> str:
+        """Return a citation, or what is expected, as the answer and the row write it."""
+        if isinstance(source, int) and self.of != "ids":
+            return str(source - 1 + self.base)
+        return str(source)
+
     def places(self, source: Source) -> tuple[int, ...]:
         """Return the places, from 1, that a citation points to; () for none."""
         if isinstance(source, int) and self.of != "ids":
@@ -63,7 +73,7 @@ class Sources:
         return tuple(at for at, names in named if wanted in names)
 
     @cached_property
-    def gold(self) -> frozenset[Source] | None:
+    def expected(self) -> frozenset[Source] | None:
         """What should be cited: places, ids or documents; None where the row does not say."""
         sample = self.sample
         if sample.reference_citations is not None:
@@ -74,12 +84,13 @@ class Sources:
             return frozenset(name for name in ids if name) or None
         return None if sample.doc_name is None else frozenset((_name(sample.doc_name) or "",))
 
-    def golden(self, source: Source) -> frozenset[Source]:
-        """Return what a citation hits of ``gold``."""
+    def hits(self, source: Source) -> frozenset[Source]:
+        """Return what of ``expected`` a citation hits."""
         names: set[Source | None] = {self.key(source)}
         for place in self.places(source):
             names |= {place, self._at(self.ids, place), self._at(self.documents, place)}
-        return frozenset(name for name in names if name is not None) & (self.gold or frozenset())
+        known = frozenset(name for name in names if name is not None)
+        return known & (self.expected or frozenset())
 
     def key(self, source: Source) -> Source:
         """Return what makes a source the same one: its place, or its name."""
@@ -96,7 +107,7 @@ def _name(text: str | None) -> str | None:
 
 
 class CitationMetric:
-    """Counts something about the citations of an answer: ``count(sources, cited)``."""
+    """Counts something about the citations of an answer: ``count(name, sources, cited)``."""
 
     def __init__(self, name: str, count: Callable[[str, Sources, CitedText], Score]) -> None:
         self._name = name
@@ -137,79 +148,79 @@ def _validity(name: str, sources: Sources, cited: CitedText) -> Score:
     lost = [source for source in cited.citations if not sources.places(source)]
     if not lost:
         return Score(name, 1.0)
-    points = f"{_listed(lost)} {'points' if len(set(lost)) == 1 else 'point'} to nothing"
-    reason = f"{points} ({counted(sources.count, 'context')}){_sentence_with(cited, lost[0])}"
+    points = f"{_listed(sources, lost)} {'points' if len(set(lost)) == 1 else 'point'} to nothing"
+    there = counted(sources.count, "context") + (", from [0]" if sources.base == 0 else "")
+    reason = f"{points} ({there}){_sentence_with(cited, lost[0])}"
     value = 1.0 - len(lost) / len(cited.citations)
-    return Score(name, value, reason, {"invalid": [str(source) for source in lost]})
+    return Score(name, value, reason, {"invalid": [*map(sources.as_written, lost)]})
 
 
 def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
-    counted = [sentence for sentence in cited.sentences if sentence.is_counted]
-    if not counted:
+    to_cite = [sentence for sentence in cited.sentences if sentence.is_counted]
+    if not to_cite:
         return Score(name, None, "no sentence to cite for", left_out="answer")
     if sources.sample.citations and sources.sample.cited_sentences is None:
         reason = "citations are given for the answer as a whole, not by sentence"
         return Score(name, None, reason, left_out="row")
     bare = [
         sentence
-        for sentence in counted
+        for sentence in to_cite
         if not any(sources.places(source) for source in sentence.citations)
     ]
     if not bare:
         return Score(name, 1.0)
     texts = "; ".join(f'"{shorten(sentence.text, _SHOWN)}"' for sentence in bare[:_LISTED])
     reason = (
-        f"{len(bare)} of {len(counted)} sentences cite nothing, or nothing that exists: {texts}"
+        f"{len(bare)} of {len(to_cite)} sentences cite nothing, or nothing that exists: {texts}"
     )
-    return Score(name, 1.0 - len(bare) / len(counted), reason)
+    return Score(name, 1.0 - len(bare) / len(to_cite), reason)
 
 
 def _distinct(sources: Sources, cited: CitedText) -> Mapping[Source, frozenset[Source]]:
-    """Return the distinct sources that are cited, each with what it hits of the gold."""
+    """Return the distinct sources that are cited, each with what it hits of what is expected."""
     found: dict[Source, frozenset[Source]] = {}
     for source in cited.citations:
         key = sources.key(source)
         if key not in found:
-            found[key] = sources.golden(source)
+            found[key] = sources.hits(source)
     return found
 
 
 def _precision(name: str, sources: Sources, cited: CitedText) -> Score:
-    if sources.gold is None:
-        return _no_gold(name)
+    if sources.expected is None:
+        return _none_expected(name)
     distinct = _distinct(sources, cited)
     if not distinct:
         return _no_citation(name)
     wrong = [source for source, hit in distinct.items() if not hit]
     if not wrong:
         return Score(name, 1.0)
-    wanted = ", ".join(map(str, sorted(map(str, sources.gold))))
-    reason = (
-        f"{_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} not among the expected sources: "
-    )
+    wanted = ", ".join(sorted(map(sources.as_written, sources.expected)))
+    verb = "is" if len(wrong) == 1 else "are"
+    reason = f"{_listed(sources, wrong)} {verb} not among the expected sources: "
     reason += f"{shorten(wanted, _SHOWN)}{_documents(sources, wrong[0])}"
     return Score(name, 1.0 - len(wrong) / len(distinct), reason)
 
 
 def _recall(name: str, sources: Sources, cited: CitedText) -> Score:
-    gold = sources.gold
-    if gold is None:
-        return _no_gold(name)
+    expected = sources.expected
+    if expected is None:
+        return _none_expected(name)
     hit = frozenset[Source]().union(*_distinct(sources, cited).values())
-    if hit == gold:
+    if hit == expected:
         return Score(name, 1.0)
-    missed = ", ".join(sorted(str(source) for source in gold - hit))
+    missed = ", ".join(sorted(map(sources.as_written, expected - hit)))
     reason = f"not cited: {shorten(missed, _SHOWN)}"
-    return Score(name, len(hit) / len(gold), reason)
+    return Score(name, len(hit) / len(expected), reason)
 
 
-def _no_gold(name: str) -> Score:
+def _none_expected(name: str) -> Score:
     reason = "the row names no reference_citations, reference_ids or doc_name"
     return Score(name, None, reason, left_out="row")
 
 
-def _listed(sources: Sequence[Source]) -> str:
-    return listed(dict.fromkeys(f"[{source}]" for source in sources), _LISTED)
+def _listed(sources: Sources, cited: Sequence[Source]) -> str:
+    return listed(dict.fromkeys(f"[{sources.as_written(one)}]" for one in cited), _LISTED)
 
 
 def _sentence_with(cited: CitedText, source: Source) -> str:
@@ -223,7 +234,9 @@ def _documents(sources: Sources, source: Source) -> str:
     """Return of which document a cited place is, in words; "" where that is not known."""
     places = sources.places(source)
     document = sources.documents[places[0] - 1] if places else None
-    return f" ([{source}] is from {document})" if document is not None and places else ""
+    if document is None:
+        return ""
+    return f" ([{sources.as_written(source)}] is from {document})"
 
 
 def _definition(
@@ -239,7 +252,7 @@ def _definition(
     return MetricDefinition(info, lambda shown, _: CitationMetric(shown, count), NoOptions)
 
 
-_GOLD = frozenset({"reference_citations", "reference_ids", "doc_name"})
+_EXPECTED = frozenset({"reference_citations", "reference_ids", "doc_name"})
 """The fields that say what should be cited."""
 
 METRICS = (
@@ -257,12 +270,12 @@ METRICS = (
         "source_precision",
         _precision,
         summary="the share of the sources cited that are gold",
-        reads=_GOLD,
+        reads=_EXPECTED,
     ),
     _definition(
         "source_recall",
         _recall,
         summary="the share of the gold sources that are cited",
-        reads=_GOLD,
+        reads=_EXPECTED,
     ),
 )

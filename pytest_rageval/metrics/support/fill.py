@@ -144,7 +144,7 @@ def _cited(sentence: CitedSentence, sources: Sources) -> tuple[Citation, ...]:
     found: dict[str | tuple[int, ...], Citation] = {}
     for mark in sentence.citations:
         places = sources.places(mark)
-        text = str(mark + sources.base - 1 if isinstance(mark, int) else mark)
+        text = sources.as_written(mark)
         found.setdefault(places or text, Citation(text, places))
     return tuple(found.values())
 

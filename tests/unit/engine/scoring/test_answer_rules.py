@@ -402,6 +402,39 @@ def test_citations_are_those_that_the_row_means(
     assert list(sample.scores.values()) == scores
 
 
+@pytest.mark.parametrize(
+    ("base", "lost", "wrong", "missed"),
+    [
+        (0, "[4], [5] point to nothing (4 contexts, from [0])", "0", "0"),
+        (1, "[5] points to nothing (4 contexts)", "1 ([4] is from d.md)", "1"),
+    ],
+)
+def test_messages_number_sources_as_the_answer_does(
+    run: RunOf, base: int, lost: str, wrong: str, missed: str
+) -> None:
+    """Of four contexts counted from 0, [4] and [5] are none; counted from 1, [4] is the last."""
+    row = (
+        "{answer: 'It takes five days [4] [5].', contexts: [a, b, c, {text: d, doc_name: d.md}], "
+        f"reference_citations: [{base}]}}"
+    )
+    rule = f"{{style: brackets, base: {base}}}"
+    (sample,) = run(CITES.format(citations=rule, row=row)).samples
+    assert sample.reasons["citation_validity"] == f'{lost}: "It takes five days."'
+    assert sample.details["citation_validity"] == {"invalid": ["4", "5"] if base == 0 else ["5"]}
+    assert sample.reasons["source_precision"] == (
+        f"[4], [5] are not among the expected sources: {wrong}"
+    )
+    assert sample.reasons["source_recall"] == f"not cited: {missed}"
+
+
+def test_of_a_number_that_is_an_id_nothing_is_counted(run: RunOf) -> None:
+    """An id is no place, wherever places begin."""
+    row = "{answer: 'It opened in 1889 [1].', retrieved_ids: ['7', '9'], reference_ids: ['9']}"
+    rule = "{style: brackets, base: 0, of: ids}"
+    (sample,) = run(CITES.format(citations=rule, row=row)).samples
+    assert sample.reasons["source_precision"] == "[1] is not among the expected sources: 9"
+
+
 def test_the_share_that_may_leave_is_one_of_weights(run: RunOf) -> None:
     """The one answer that cites nothing weighs 99 of 100."""
     result = run(
