@@ -175,6 +175,17 @@ def new_run_folder(title: str, run_id: str, output: Path) -> Path:
     return _new_folder(_base(title, output), run_id)
 
 
+def latest_run(folder: Path) -> Path:
+    """Return the run of ``folder`` that ``latest`` names: a link, or a text where there are none.
+
+    No run's folder where ``latest`` is missing, or of something else.
+    """
+    latest = folder / "latest"
+    if latest.is_file():
+        latest = folder / latest.read_text("utf-8", "replace").strip()
+    return latest.resolve()
+
+
 def latest_remark(folder: Path) -> list[str]:
     """Return the remark that ``latest`` could not be set to this run, [] if it could."""
     latest = folder.parent / "latest"

@@ -131,15 +131,18 @@ def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
 
 
 @pytest.mark.full
-def test_a_clock_that_was_set_back_is_said(
-    scenario: Project, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+def test_a_clock_that_was_set_back_is_said(scenario: Project, run: Run, *, links: bool) -> None:
     """Runs stand in the order of their clocks: the last line is not the run that was made last."""
     run()
     first = scenario.folder().name
     run()
+    latest = scenario.folders()[0].with_name("latest")
+    results = latest.resolve() / "results.json"
+    if not links:
+        latest.unlink()
+        latest.write_text(results.parent.name + "\n")
     scenario.pytest("--rag-history=qa").stdout.no_fnmatch_line("*a clock that was set back")
-    results = scenario.folders()[0].with_name("latest") / "results.json"
     results.write_text(results.read_text("utf-8").replace('"started_at": "20', '"started_at": "19'))
     scenario.pytest("--rag-history=qa").stdout.fnmatch_lines(
         [

@@ -16,6 +16,7 @@ from pytest_rageval.errors import listed, unknown_name
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.history import all_runs, unread_runs
+from pytest_rageval.reports.write_run import latest_run
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.wording import change, figure, interval, made_text
 from pytest_rageval.text.printable import cells, one_line, pad, printable
@@ -57,7 +58,7 @@ def print_history(base: Path, scenario: str) -> int:
 def _clock_lines(base: Path, points: Sequence[RunPoint]) -> Iterator[str]:
     """Yield a remark if the run that was written last is not the last one by the clock."""
     last = points[-1]
-    latest = (base / last.folder).with_name("latest").resolve()
+    latest = latest_run((base / last.folder).parent)
     for point in points:
         if (base / point.folder).resolve() == latest and point.started_at < last.started_at:
             yield (
