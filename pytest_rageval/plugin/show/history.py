@@ -69,17 +69,18 @@ def _clock_lines(base: Path, points: Sequence[RunPoint]) -> Iterator[str]:
 
 
 def history_lines(
-    points: Sequence[RunPoint], blocks: str = _BLOCKS, listed: int = _LISTED
+    points: Sequence[RunPoint], blocks: str = _BLOCKS, most: int = _LISTED
 ) -> Iterator[str]:
     """Yield the lines about one scenario: a table of its newest runs, and the trend of each metric.
 
-    ``points`` are its runs, oldest first, at least one. ``blocks`` are eight characters to draw
-    with, from low to high. Partial runs are listed, but are not part of the trend.
+    ``points`` are its runs, oldest first, at least one; the table has ``most`` of them. ``blocks``
+    are eight characters to draw with, from low to high. Partial runs are listed, but are not part
+    of the trend.
     """
-    shown = points[max(0, len(points) - listed) :]
+    shown = points[max(0, len(points) - most) :]
     metrics = list(dict.fromkeys(name for point in shown for name in point.metrics))
     count = f"{len(points)} runs" if len(points) != 1 else "1 run"
-    more = f", the newest {listed} of them" if len(points) > listed else ""
+    more = f", the newest {most} of them" if len(points) > most else ""
     yield f"{one_line(points[-1].scenario)}: {count}{more}"
     yield ""
     yield from _table(shown, metrics)
@@ -142,12 +143,12 @@ def _remark(point: RunPoint) -> str:
     remarks += [f"sampled: {len(point.sample.drawn)} rows asked"] if point.sample else []
     remarks += [made_text(point.made)] if point.made else []
     remarks += [f"overridden: {', '.join(point.overridden)}"] if point.overridden else []
-    remarks += [_baselines(point)] if _are_several(point) else []
+    remarks += [_baselines(point)] if _names_baselines(point) else []
     return one_line("; ".join(remarks))
 
 
-def _are_several(point: RunPoint) -> bool:
-    """Return whether a run was compared with several baselines, or with one that is pinned."""
+def _names_baselines(point: RunPoint) -> bool:
+    """Return whether the remark does: where there are several, or one that is pinned."""
     return len(point.compared) > 1 or any(one.looks > 1 for one in point.compared)
 
 
@@ -170,7 +171,7 @@ _ENDED: Final = {
 def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> Iterator[str]:
     """Yield a line for each metric: its values as blocks, the range, and the last change.
 
-    Where what is measured changed, a new line begins, and what follows says why.
+    Where what is measured changed, the blocks have a break, and lines at the end say why.
     """
     names = {WEIGHTED_SCORE: WEIGHTED_SCORE} | {name: one_line(name) for name in metrics}
     width = max(map(cells, names.values()))
@@ -182,11 +183,12 @@ def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> 
             whys.setdefault(Path(points[at].folder).name, {})[one_line(why)] = None
         parts = [values[start:end] for start, end in pairwise([0, *breaks, len(values)])]
         known = [value for value in parts[-1] if value is not None]
-        if known or any(value is not None for value in values):
+        if any(value is not None for value in values):
             drawn = _BREAK.join(sparkline(part, blocks) for part in parts)
             yield f"{pad(shown, width)}  {drawn}  {_span(known)}".rstrip()
     for run, reasons in whys.items():
-        yield f"{_BREAK} a new line from {run} on, what is measured changed: {'; '.join(reasons)}"
+        why = "; ".join(reasons)
+        yield f"{_BREAK} not comparable with the runs before {run}: what is measured changed ({why})"
 
 
 _BREAK = "|"
@@ -197,7 +199,7 @@ def _mean(point: RunPoint, name: str) -> float | None:
 
 
 def _breaks(name: str, points: Sequence[RunPoint]) -> dict[int, str]:
-    """Return why a new line of a figure begins, by the position of the run where it does.
+    """Return why a figure is not comparable with before, by the position of the first such run.
 
     A run that lacks the figure has no part in it.
     """
@@ -211,7 +213,7 @@ def _breaks(name: str, points: Sequence[RunPoint]) -> dict[int, str]:
 
 
 def _span(known: Sequence[float]) -> str:
-    """Return the range of the last line, and its last change."""
+    """Return the range of the figures since the last break, and their last change."""
     if not known:
         return ""
     last = f"  last {change(known[-1] - known[-2])}" if len(known) > 1 else ""

@@ -242,7 +242,7 @@ def test_a_trend_begins_anew_where_what_is_measured_changed(
     (score,) = [line for line in lines if line.startswith("weighted_score  ")]
     assert score.endswith("▁█|▁█  0.6300..0.6400  last +0.0100")
     (said,) = [line for line in lines if line.startswith("| ")]
-    assert said == f"| a new line from r3 on, what is measured changed: {why}"
+    assert said == f"| not comparable with the runs before r3: what is measured changed ({why})"
 
 
 def test_the_first_run_of_a_new_line_has_no_change(tmp_path: Path) -> None:
