@@ -187,8 +187,8 @@ def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> 
             drawn = _BREAK.join(sparkline(part, blocks) for part in parts)
             yield f"{pad(shown, width)}  {drawn}  {_span(known)}".rstrip()
     for run, reasons in whys.items():
-        why = "; ".join(reasons)
-        yield f"{_BREAK} not comparable with the runs before {run}: what is measured changed ({why})"
+        what = f"what is measured changed ({'; '.join(reasons)})"
+        yield f"{_BREAK} not comparable with the runs before {run}: {what}"
 
 
 _BREAK = "|"
