@@ -4,8 +4,8 @@ A folder (metrics, dataset formats, gates, reports) is scanned at the first look
 that defines the registry's attribute adds the objects listed in it. To add one, add a file.
 
 A package may list in ``NAMES`` what its modules define: a module of that list is loaded once one of
-its names is looked up, or a name that nobody lists; one that defines nothing is never loaded for
-it. Most runs are then spared most modules.
+its names is looked up, or a name that nobody lists; a module listed with no names is never loaded.
+Most runs are then spared most modules.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAKING: Final = Lock()
 
 
 class UnknownNameError(LookupError):
-    """A name that a registry does not know; the message lists the known ones."""
+    """A name that a registry does not know; the message has the nearest, and says where all are."""
 
 
 class Registry(Generic[T]):
@@ -81,7 +81,7 @@ class Registry(Generic[T]):
         self._broken: dict[str, str] = {}
 
     def get(self, name: str) -> T:
-        """Return the object with this name or alias; aliases match in upper and lower case.
+        """Return the object with this name or alias; both match in upper and lower case.
 
         Raises UnknownNameError with the nearest guess.
         """
@@ -115,7 +115,8 @@ class Registry(Generic[T]):
 
     def add(self, entry: T) -> None:
         """Register ``entry``; ValueError for a name that is already taken."""
-        self._insert(self._load(), entry)
+        self._load()
+        self._insert((entry,))
 
     def extended(self, entries: Iterable[T]) -> Registry[T]:
         """Return a copy with these entries added; ValueError for a name that is already taken."""
@@ -129,8 +130,7 @@ class Registry(Generic[T]):
         self._entries, self._aliases = dict(self._entries), dict(self._aliases)
         self._broken, self._points = dict(self._broken), set(self._points)
         self._waiting, self._loading = set(self._waiting or ()), set()
-        for entry in entries:
-            self._insert(self._entries, entry)
+        self._insert(tuple(entries))
 
     def _find(self, name: str, entries: dict[str, T]) -> str | None:
         return name if name in entries else self._aliases.get(name.lower())
@@ -140,7 +140,7 @@ class Registry(Generic[T]):
         package = import_module(self._package)
         listed: Mapping[str, Collection[str]] = getattr(package, "NAMES", {})
         for module in self._not_taken(package.__path__):
-            names = listed.get(module)
+            names = listed.get(module)  # none: only its import tells what it defines
             if names is None or name in names or (name is None and names):
                 self._take(module, import_module(f"{self._package}.{module}"))
         return self._entries
@@ -155,7 +155,7 @@ class Registry(Generic[T]):
         """Register what a module defines, unless another thread has."""
         with _TAKING:
             if self._waiting is not None and name in self._waiting:
-                self._insert_all(getattr(module, self._attribute, ()))
+                self._insert(getattr(module, self._attribute, ()))
                 self._waiting.remove(name)
 
     def _load(self) -> dict[str, T]:
@@ -179,7 +179,7 @@ class Registry(Generic[T]):
             with _TAKING:
                 if point not in self._points:
                     self._points.add(point)
-                    self._insert_all(found)
+                    self._insert(found)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (anyone's code, which most scenarios do not use)
             owner = f" of {point.dist.name}" if point.dist is not None else ""
             self._broken[point.name] = (
@@ -187,23 +187,17 @@ class Registry(Generic[T]):
                 f"{error_line(error)}."
             )
 
-    def _insert_all(self, entries: Collection[T]) -> None:
-        """Register all of them, or none."""
+    def _insert(self, entries: Collection[T]) -> None:
+        """Register all of them, or none; ValueError for a name that is already taken."""
+        taken = set(self._entries)
         for entry in entries:
-            self._refuse_taken(entry)
+            if entry.name in taken:
+                raise ValueError(f"{self.kind} {entry.name!r} is registered twice")
+            taken.add(entry.name)
         for entry in entries:
-            self._insert(self._entries, entry)
-
-    def _refuse_taken(self, entry: T) -> None:
-        if entry.name in self._entries:
-            raise ValueError(f"{self.kind} {entry.name!r} is registered twice")
-
-    def _insert(self, entries: dict[str, T], entry: T) -> None:
-        if entry.name in entries:
-            raise ValueError(f"{self.kind} {entry.name!r} is registered twice")
-        entries[entry.name] = entry
-        for alias in (entry.name, *entry.aliases):
-            self._aliases.setdefault(alias.lower(), entry.name)
+            self._entries[entry.name] = entry
+            for alias in (entry.name, *entry.aliases):
+                self._aliases.setdefault(alias.lower(), entry.name)
 
 
 def _as_it_is(loaded: Any, _: EntryPoint) -> Iterable[Any]:

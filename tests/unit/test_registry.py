@@ -303,6 +303,16 @@ def test_an_entry_point_that_cannot_be_used_is_named_and_spoils_nothing(
     assert str(caught.value).endswith(expected)
 
 
+def test_of_an_entry_point_that_gives_one_name_twice_nothing_is_taken(
+    with_points: Callable[..., Registry[Thing]],
+) -> None:
+    """The message says that it cannot be used: no half of it may be."""
+    registry = with_points(bad=(Thing("two"), Thing("two")), one=Thing("one"))
+    with pytest.raises(UnknownNameError, match="thing 'two' is registered twice"):
+        registry.get("two")
+    assert registry.names() == ["alpha", "beta", "gamma", "one"]
+
+
 def test_a_built_in_name_is_found_without_reading_entry_points(
     with_points: Callable[..., Registry[Thing]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
