@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 POOLED: Final = -1
-"""The grade of a document that was to be judged, and was not."""
+"""The grade of a document that was pooled, that is to be judged, and was not."""
 
 
 def _only_true(value: Any) -> Any:
-    """Return a value, but 1 as a text: it is equal to true."""
+    """Return a value, but a number as a text.
+
+    ``Literal[True]`` would accept 1, which is equal to it; as the text ``"1"`` it is refused.
+    """
     return value if isinstance(value, bool) else str(value)
 
 
@@ -47,14 +50,14 @@ class FillableOptions(NoOptions):
 
 
 def hole_ranks(sample: Sample, k: int | None) -> list[int]:
-    """Return the ranks, from 1, of the first ``k`` documents that nobody judged."""
+    """Return the ranks, from 1, of the documents among the first ``k`` that nobody judged."""
     judged = sample.reference_ids or {}
     first = (sample.retrieved_ids or ())[:k]
     return [rank for rank, name in enumerate(first, 1) if judged.get(name, POOLED) == POOLED]
 
 
 def judged_share(sample: Sample, k: int | None) -> float | None:
-    """Return the judged among the first ``k`` that were retrieved, None if nothing was."""
+    """Return the share of the first ``k`` retrieved that is judged, None if none was retrieved."""
     size = len((sample.retrieved_ids or ())[:k])
     return 1.0 - len(hole_ranks(sample, k)) / size if size else None
 
@@ -87,30 +90,33 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Open:
+class OpenRanking:
     """The first ``k`` results of a ranking as a measure sees them, ``size`` of them.
 
-    ``found`` are the gains of judged ones by rank, ``missed`` those of all others. ``best`` is what
+    ``found`` are the gains of judged ones by rank, ``others`` those of all others. ``best`` is what
     a hole may be worth. A document is relevant from ``rel`` upwards.
     """
 
     found: Sequence[tuple[int, int]]
-    missed: Sequence[int]
+    others: Sequence[int]
     best: int
     size: int
     rel: int = 1
     k: int | None = None
 
     @classmethod
-    def of(cls, ranked: Ranked, gains: Mapping[int, int], rel: int, k: int | None) -> Open:
-        """Return what is open of a ranking; ``gains`` are those of grades that are none."""
+    def of(cls, ranked: Ranked, gains: Mapping[int, int], rel: int, k: int | None) -> OpenRanking:
+        """Return a ranking as a measure sees it.
+
+        ``gains`` has the gains of grades that are not gains themselves.
+        """
         size = ranked.size if k is None else min(k, ranked.size)
         both = [(rank, gains.get(grade, grade)) for rank, grade in ranked.found]
         found = [row for row in both if row[0] <= size]
-        missed = [gains.get(grade, grade) for grade in ranked.missed]
-        missed += [gain for _, gain in both[len(found) :]]
-        best = max(rel, *missed, *(gain for _, gain in found), 0)
-        return cls(found, missed, best, size, rel, k)
+        others = [gains.get(grade, grade) for grade in ranked.missed]
+        others += [gain for _, gain in both[len(found) :]]
+        best = max(rel, *others, *(gain for _, gain in found), 0)
+        return cls(found, others, best, size, rel, k)
 
     @property
     def n_holes(self) -> int:
@@ -132,7 +138,7 @@ class Open:
     @cached_property
     def wanted(self) -> int:
         """How many judged documents are relevant, retrieved or not."""
-        return len(self.relevant) + sum(gain >= self.rel for gain in self.missed)
+        return len(self.relevant) + sum(gain >= self.rel for gain in self.others)
 
     def details(self, between: Between | None) -> dict[str, Any]:
         """Return the number of holes, the share judged, and the ends that they leave open.
@@ -148,38 +154,41 @@ class Open:
         }
 
 
-Between = Callable[[Open], tuple[float, float]]
-"""Returns the lowest and the highest value that the holes leave open to a measure."""
+Between = Callable[[OpenRanking], tuple[float, float]]
+"""Returns the lowest and the highest value that the holes leave open to a measure.
+
+It is asked only of a ranking with a hole.
+"""
 
 
 # One function for each measure. Where more good holes also mean that there is more to be found,
 # each number of them is tried.
 
 
-def precision_between(ranking: Open) -> tuple[float, float]:
+def precision_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the precision."""
     hits, size = len(ranking.relevant), ranking.k or ranking.size
     return hits / size, (hits + ranking.n_holes) / size
 
 
-def recall_between(ranking: Open) -> tuple[float, float]:
+def recall_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the recall: each good hole raises it."""
     hits, wanted, holes = len(ranking.relevant), ranking.wanted, ranking.n_holes
     return hits / wanted if wanted else 0.0, (hits + holes) / (wanted + holes)
 
 
-def reciprocal_rank_between(ranking: Open) -> tuple[float, float]:
+def reciprocal_rank_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the reciprocal rank."""
     first, hole = min(ranking.relevant, default=math.inf), int(ranking.holes[0])
     return 1.0 / first, 1.0 / min(first, hole)
 
 
-def hit_rate_between(ranking: Open) -> tuple[float, float]:
+def hit_rate_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the hit rate: any hole may be a hit."""
     return float(bool(ranking.relevant)), 1.0
 
 
-def r_precision_between(ranking: Open) -> tuple[float, float]:
+def r_precision_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the precision among as many results as are relevant."""
     import numpy as np
 
@@ -191,7 +200,7 @@ def r_precision_between(ranking: Open) -> tuple[float, float]:
     return _ends(hits + most, hits + least, sizes)
 
 
-def average_precision_between(ranking: Open) -> tuple[float, float]:
+def average_precision_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the average precision.
 
     A good hole has its own precision, and raises that of every hit below it by 1 / rank.
@@ -203,17 +212,19 @@ def average_precision_between(ranking: Open) -> tuple[float, float]:
     before = np.searchsorted(relevant, holes)
     below = np.append((1.0 / relevant)[::-1].cumsum()[::-1], 0.0)[before]
     good = np.arange(len(holes) + 1)
+    # What each further good hole adds if they are taken from the top (``firsts``: those taken
+    # before it are above it), or from the end (``lasts``: they are below it, and it raises each).
     firsts = (before + good[1:]) / holes + below
     lower = (1.0 / holes)[::-1].cumsum()
     lasts = ((before + 1) / holes + below)[::-1] + lower - (1.0 / holes)[::-1]
     return _ends(_sums(total, firsts), _sums(total, lasts), ranking.wanted + good)
 
 
-def ndcg_between(ranking: Open) -> tuple[float, float]:
+def ndcg_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the normalised discounted cumulative gain."""
     import numpy as np
 
-    all_gains = (*(gain for _, gain in ranking.found), *ranking.missed)
+    all_gains = (*(gain for _, gain in ranking.found), *ranking.others)
     gains = sorted((gain for gain in all_gains if gain > 0), reverse=True)
     holes, good = ranking.holes, np.arange(ranking.n_holes + 1)
     places = max(ranking.size, len(gains) + ranking.n_holes)

@@ -27,7 +27,7 @@ from pytest_rageval.metrics.context_hits import Hits, Match, find_hits
 from pytest_rageval.metrics.holes import (
     Between,
     FillableOptions,
-    Open,
+    OpenRanking,
     Ranked,
     average_precision_between,
     hit_rate_between,
@@ -219,7 +219,7 @@ def _holes(
     if ranked is None:
         return None
     rel, k = getattr(metric.options, "rel", 1), getattr(metric.options, "k", None)
-    found = Open.of(ranked, dict(measure.gains), rel, k)
+    found = OpenRanking.of(ranked, dict(measure.gains), rel, k)
     return found.details(measure.between) if found.n_holes else None
 
 

@@ -25,6 +25,8 @@ TABLE_BYTES: Final = 2_500_000
 SOURCE_BYTES: Final = 1_000_000
 """What the texts of their sources may take, beside."""
 
+# A page has so many characters of each text, and the tables of so many samples with the lowest
+# scores of each column before those of all others.
 _STATEMENT: Final = 1_000
 _REASON: Final = 400
 _SOURCE: Final = 4_000
@@ -41,7 +43,7 @@ def has_table(sample: SampleResult) -> bool:
 
 
 def support_data(result: ScenarioResult, share: int = 1) -> dict[str, Any]:
-    """Return the tables by position, and the positions of those that are left out.
+    """Return the tables by index of their sample, and the indexes of those that are left out.
 
     What the tables and the texts of contexts may take is divided by ``share``; a table has the
     texts while there is room for them.
@@ -67,20 +69,20 @@ def _size(value: Any) -> int:
 
 
 def _worst_first(samples: Sequence[SampleResult], columns: Sequence[MetricColumn]) -> Iterator[int]:
-    """Yield the samples with a table: the worst ones by each score, then the others."""
+    """Yield the indexes of samples with a table: the worst by each score, then the others."""
     having = [at for at, sample in enumerate(samples) if has_table(sample)]
     by_score = [
-        nsmallest(_FIRST, having, key=partial(_order, samples, column))
+        nsmallest(_FIRST, having, key=partial(_badness, samples, column))
         for column in (None, *columns)
     ]
-    worst = (at for places in zip(*by_score, strict=True) for at in places)
+    worst = chain.from_iterable(zip(*by_score, strict=True))
     return iter(dict.fromkeys(chain(worst, having)))
 
 
-def _order(
+def _badness(
     samples: Sequence[SampleResult], column: MetricColumn | None, at: int
 ) -> tuple[int, float]:
-    """Return the place of a sample among the worst by a column, None for the weighted score."""
+    """Return the sort key of a sample by a column (without one, by the weighted score)."""
     sample = samples[at]
     name = WEIGHTED_SCORE if column is None else column.name
     score = score_of(sample, name)

@@ -50,13 +50,13 @@ class Counted:
     """Samples counted by cell: the sum of the table is how many independent ones they are worth.
 
     ``units`` are the groups that make up the table, on its scale; None where each sample stands for
-    itself, in one cell. ``apart``, in 0..1, is how alike the samples of a group would be if they
-    were independent: 1/m with m of equal weight.
+    itself, in one cell. ``alike_by_chance``, in 0..1, is the likeness within groups that
+    independent samples would show: 1/m with m of equal weight.
     """
 
     table: Table
     units: Sequence[Unit] | None
-    apart: float = 1.0
+    alike_by_chance: float = 1.0
 
     @classmethod
     def of(
@@ -72,10 +72,11 @@ class Counted:
         squares = sum_of_squares(sizes)
         if squares == 0.0:
             return None
-        apart = sum_of_squares(weight for sample in samples for weight in sample.values()) / squares
+        within = sum_of_squares(weight for sample in samples for weight in sample.values())
         scale = math.fsum(sizes) / squares
         units = [{cell: weight * scale for cell, weight in unit.items()} for unit in units]
-        return cls(_summed(units, rows, columns), None if groups is None else units, apart)
+        table = _summed(units, rows, columns)
+        return cls(table, None if groups is None else units, within / squares)
 
     @property
     def size(self) -> float:
@@ -105,15 +106,14 @@ def table_interval(
         return None
     per_cell = _ADDED / (len(table) * len(table[0]))
     centre, cells = measure([[cell + per_cell for cell in row] for row in table])
-    added = per_cell * sum_of_squares(moved for row in cells for moved in row)
-    quantile, variance = Z_95, _table_squares(cells, table)
+    added = per_cell * sum_of_squares(influence for row in cells for influence in row)
+    independent = _table_squares(cells, table)
+    quantile, variance = Z_95, independent
     if units is not None:
-        independent, variance = (
-            variance,
-            size / (size - 1.0) * sum_of_squares(_moved(cells, unit) for unit in units),
-        )
+        of_groups = sum_of_squares(_influence_of(unit, cells) for unit in units)
+        variance = size / (size - 1.0) * of_groups
         # 1 if each is wholly of one kind.
-        added *= min(max(variance / independent, counted.apart), 1.0)
+        added *= min(max(variance / independent, counted.alike_by_chance), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
     half = quantile * math.sqrt(variance + added) / (size + _ADDED)
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)
@@ -144,7 +144,7 @@ def _summed(units: Iterable[Unit], rows: int, columns: int) -> list[list[float]]
     ]
 
 
-def _moved(cells: Table, unit: Unit) -> float:
+def _influence_of(unit: Unit, cells: Table) -> float:
     return math.fsum(weight * cells[row][column] for (row, column), weight in unit.items())
 
 
