@@ -18,9 +18,10 @@ _ROUNDING = 1e-13
 class GrowingMean:
     """The weighted mean of ``count`` samples while they are scored, and its verdict once certain.
 
-    ``weight`` is that of all samples. With ``error`` 0 the verdict is certain when the worst and
-    the best scores of the rest, by their range, lead to the same one. With an ``error`` above 0
-    also when a bet says so: then the samples must be in random order, and weigh alike.
+    ``weight`` is that of all samples. The verdict is certain when the worst and the best scores of
+    the rest, by their range, lead to the same one, or when a bet says so. ``error`` is the
+    probability of a wrong verdict that bets may have, 0 for no bets; with them, the samples must be
+    in random order, and weigh alike.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class GrowingMean:
             for end, is_min in ((bound.min, True), (bound.max, False))
             if end is not None and error > 0.0
         ]
-        self._bets = [(_Bets(end, count, error / len(ends)), is_min) for end, is_min in ends]
+        self._bets = [(_PairOfBets(end, count, error / len(ends)), is_min) for end, is_min in ends]
 
     def add(self, value: float | None, weight: float = 1.0, *, may_come: bool = False) -> None:
         """Note the score of one more sample, None where it has none.
@@ -84,7 +85,9 @@ class GrowingMean:
             None if bets.is_above is None else bets.is_above == is_min
             for bets, is_min in self._bets
         ]
-        return False if False in kept else True if kept and None not in kept else None
+        if False in kept:
+            return False
+        return True if kept and None not in kept else None
 
 
 class GrowingSum:
@@ -117,7 +120,7 @@ class GrowingSum:
         self._width = max((high for _, high in ends.values()), default=0.0) - self._low
         can_turn = self._low < 0.0 < self._low + self._width
         zero = self._unit(0.0) if can_turn else 0.0
-        self._bets = _Bets(zero, len(ends), error) if error and can_turn else None
+        self._bets = _PairOfBets(zero, len(ends), error) if error and can_turn else None
 
     def add(self, key: int, value: float | None, *, may_come: bool = False) -> None:
         """Note one more value, None where it is missing; ``may_come`` as for a growing mean."""
@@ -143,7 +146,8 @@ class GrowingSum:
     def _by_ends(self) -> bool | None:
         """Return the verdict if it is the same whatever the rest is.
 
-        The mean that is judged has the tolerance: half and twice of it leave room for rounding.
+        The mean that is judged has the tolerance. To leave room for rounding, True is claimed only
+        within half of it on what has come, False only beyond twice of it on all.
         """
         if self._total + self._lowest >= self._rounding - 0.5 * TOLERANCE * self._weight:
             return True
@@ -152,14 +156,14 @@ class GrowingSum:
         return None
 
 
-class _Bets:
+class _PairOfBets:
     """Bets that the mean of ``count`` values in 0..1 is above ``end``, and that it is below.
 
     Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024), for
     samples without replacement. If the mean is ``end``, the next value is expected to be the mean
     of what is left, m. The wealth of a bet is the product of 1 + stake (x - m), its stake known
-    before x. If the mean is not above ``end``, the wealth of the bet that it is reaches 1/``error``
-    with a probability of ``error`` at most, at any time. Stakes are those that let wealth grow
+    before x. If the mean is not above ``end``, the wealth of the bet on "above" ever reaches
+    1/``error`` with a probability of ``error`` at most. Stakes are those that let wealth grow
     fastest if mean and variance stay as they are so far (aGRAPA).
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_rageval.model import (
     BUDGET,
@@ -27,7 +27,11 @@ NOTHING_WEIGHS: Final = "all metrics that have a score weigh 0"
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """A score that misses its threshold; ``why`` the metric does not apply, and it is the worst."""
+    """A score that misses its threshold.
+
+    ``why``: where the metric does not apply because of the answer, and counts as the worst score,
+    the reason.
+    """
 
     name: str
     observed: float
@@ -40,13 +44,17 @@ class Shortfall:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class FailedByMetric:
     """A metric that itself fails the sample, whatever the thresholds."""
 
     name: str
 
     def __str__(self) -> str:
         return f"{self.name} does not pass: the metric itself returned passing = False"
+
+
+Missed: TypeAlias = Shortfall | FailedByMetric
+"""Why a sample that has all its scores fails."""
 
 
 def passing_of(sample: SampleResult, name: str) -> bool | None:
@@ -72,21 +80,22 @@ def is_judged(result: ScenarioResult) -> bool:
     return any(passing is not None for passing in of_metrics)
 
 
-def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Shortfall | Refusal]:
+def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Missed]:
     """Return the thresholds that ``sample`` misses, and the metrics that fail it themselves.
 
     A missing score is not judged. A metric that passes the sample overrules no threshold.
     """
-    missed: list[Shortfall | Refusal] = []
+    missed: list[Missed] = []
     for name, bound in thresholds.items():
         value = score_of(sample, name)
         if is_scored(value) and not bound.holds(value):
+            # What the answer itself rules out (``LeftOut``) counts as the worst score.
             why = sample.reasons.get(name, "") if sample.left_out.get(name) == "answer" else ""
             missed.append(Shortfall(name, value, bound, why))
     if not sample.details:
         return missed
-    refused = (name for name in sample.scores if passing_of(sample, name) is False)
-    return [*missed, *map(Refusal, refused)]
+    failing = (name for name in sample.scores if passing_of(sample, name) is False)
+    return [*missed, *map(FailedByMetric, failing)]
 
 
 def is_low(info: ScenarioInfo, sample: SampleResult) -> bool:
@@ -117,7 +126,10 @@ def is_beyond_budget(sample: SampleResult) -> bool:
 
 
 def was_not_asked(sample: SampleResult, name: str) -> bool:
-    """Return whether a score is missing for a reason of the run, not of the sample."""
+    """Return whether a score is missing because the run did not ask for it.
+
+    The budget was spent, the cache that is replayed does not hold it, or the judge is unusable.
+    """
     return sample.errors.get(name, "").startswith((BUDGET, REPLAY, NOT_ASKED))
 
 
@@ -148,7 +160,7 @@ def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:
 
 
 def is_tolerated(info: ScenarioInfo, sample: SampleResult, may_be_missing: Collection[str]) -> bool:
-    """Return whether all that leaves the sample without a weighted score ``may_be_missing``."""
+    """Return whether only metrics in ``may_be_missing`` keep the sample from a weighted score."""
     if not may_be_missing or sample.invalid is not None or TARGET in sample.errors:
         return False
     blamed = blamed_metrics(info, sample)

@@ -20,7 +20,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.verdict import Refusal, Shortfall, is_ruled_out, passing_of
+from pytest_rageval.stats.verdict import Missed, Shortfall, is_ruled_out, passing_of
 from pytest_rageval.text.printable import cells, cut, one_line, pad, printable, wrapped
 
 YamlPath = tuple[str | int, ...]
@@ -194,9 +194,7 @@ _TEXT_WIDTH = 300
 _LISTED = 3
 
 
-def failure_text(
-    info: ScenarioInfo, result: SampleResult, missed: Sequence[Shortfall | Refusal]
-) -> str:
+def failure_text(info: ScenarioInfo, result: SampleResult, missed: Sequence[Missed]) -> str:
     """Return the verdict in the first line, then the table of scores and the texts.
 
     pytest's short summary quotes the first line.
