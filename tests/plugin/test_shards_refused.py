@@ -68,6 +68,7 @@ def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
         "--rag-set=dataset.limit=1",
         "--rag-compare=main",
         "-k=q1",
+        "--runxfail",
     ):
         name = option.partition("=")[0]
         refused(

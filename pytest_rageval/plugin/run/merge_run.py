@@ -24,15 +24,16 @@ from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import placed, unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
-from pytest_rageval.shards.shard_file import Report, ReportFacts, Shard, ShardError
+from pytest_rageval.shards.shard_file import CaseRow, Report, ReportFacts, Shard, ShardError
 from pytest_rageval.text.printable import one_line, printable
 
 if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
     from pytest_rageval.shards.late_gates import LateGates
 
-# Not in addopts, which often hold them for ordinary tests.
-_SELECTING = ("-k", "-m", "--lf", "--last-failed")
+# Options of pytest that change what runs or what is expected. Refused when typed; in addopts they
+# are for ordinary tests.
+_OF_THE_SHARDS = ("-k", "-m", "--lf", "--last-failed", "--runxfail")
 _SHARDS = pytest.StashKey[list[Shard]]()
 
 
@@ -46,7 +47,7 @@ class MergeSession(RagevalSession):
                 check_commits(shards)
             self._merged = sorted(merged(shards), key=lambda one: in_file_order(one.info))
         except UserError as error:
-            raise _refused(error) from None
+            raise _usage_error(error) from None
         self._late = _late_gates(settings.overrides, [one.info for one in self._merged])
         strict = settings.strict or any(shard.head.strict for shard in shards)
         super().__init__(config, replace(settings, strict=strict))
@@ -60,7 +61,7 @@ class MergeSession(RagevalSession):
 
     def judge(self, session: pytest.Session, *, stopped: bool, interrupted: bool) -> None:
         """Take the cases of all shards, then decide as after any run; ``-x`` ends no merge."""
-        if stopped:
+        if stopped:  # pytest was interrupted before this: nothing is taken
             return
         try:
             with garbage_kept():
@@ -69,7 +70,7 @@ class MergeSession(RagevalSession):
                 logged = [case for one in self._merged for case in self._taken(one)]
                 beside = list(self._beside_cases())
         except UserError as error:
-            raise _refused(error) from None
+            raise _usage_error(error) from None
         for result, reports in logged:
             self._log(reports, result)
         for report in beside:
@@ -92,10 +93,7 @@ class MergeSession(RagevalSession):
         changes = changes_since(found.info, self._config.rootpath)
         self._files.remark(info, [*found.remarks, *changes])
         for path, row in found.rows():
-            result = row.result
-            reports = [self._read(path, report, row.nodeid) for report in row.reports]
-            if late is not None and (judged := _judged_late(result, late)) is not result:
-                result, reports = judged, self._judged_reports(row.nodeid, judged, reports, late)
+            result, reports = self._judged_again(path, row, late)
             self._results.record(info.nodeid, row.nodeid, result)
             if self._is_followed(info.nodeid):
                 self._hooks.sample_scored(info, result)
@@ -104,6 +102,16 @@ class MergeSession(RagevalSession):
                 # A worker may have crashed before the last report, at which JUnit XML is written.
                 logged.append((result, [*shown, *_teardown(shown[-1])]))
         return sorted(logged, key=lambda case: case[0].index)
+
+    def _judged_again(
+        self, path: Path, row: CaseRow, late: LateGates | None
+    ) -> tuple[SampleResult, Sequence[pytest.TestReport]]:
+        """Return the result of a case and its reports, as the gates of the merge make them."""
+        reports = [self._read(path, report, row.nodeid) for report in row.reports]
+        judged = row.result if late is None else _judged_late(row.result, late)
+        if late is None or judged is row.result:
+            return row.result, reports
+        return judged, self._judged_reports(row.nodeid, judged, reports, late)
 
     def _read(self, path: Path, data: Report, nodeid: str | None = None) -> Any:
         """Return a report that a shard carries, of the case ``nodeid`` or of anything else.
@@ -135,7 +143,7 @@ class MergeSession(RagevalSession):
         reports: Sequence[pytest.TestReport],
         late: LateGates,
     ) -> list[pytest.TestReport]:
-        """Return the reports of a case that gates of the merge make an ERROR, or expected."""
+        """Return the reports of a case that gates of the merge make an ERROR, expected or not."""
         path = self._config.rootpath / late.info.path
         beside = [
             report for report in reports if is_of_a_part(report) or outcome_of(report) is None
@@ -151,9 +159,9 @@ class MergeSession(RagevalSession):
             when = "setup" if late.info.is_of_file else "call"
             text = unjudged_text(late.info, result, late.reasons_unjudged(result))
             made = _failed(nodeid, location, when, text, path)
-        torn = [report for report in beside if report.when == "teardown"]
+        teardowns = [report for report in beside if report.when == "teardown"]
         others = [report for report in beside if report.when not in ("setup", "teardown")]
-        return [*others, made, *(torn or _teardown(made))]
+        return [*others, made, *(teardowns or _teardown(made))]
 
     def _log(
         self, reports: Sequence[pytest.TestReport], result: SampleResult | None = None
@@ -213,7 +221,7 @@ class MergeSession(RagevalSession):
 def refuse_other_options(config: pytest.Config) -> None:
     """Refuse what a merge would not obey, and have it run in this process."""
     words = config.invocation_params.args
-    typed = [flag for flag in _SELECTING if any(word.startswith(flag) for word in words)]
+    typed = [flag for flag in _OF_THE_SHARDS if any(word.startswith(flag) for word in words)]
     # What these change was decided in the shards; gates can still be given to a merge.
     decided = touching("cases", "samples", "scores", "scenario")
     typed += [option.flag for option in decided if option.is_typed(config)]
@@ -229,14 +237,17 @@ def refuse_other_options(config: pytest.Config) -> None:
 
 
 def _refuse_moved_configuration(config: pytest.Config) -> None:
-    """Refuse folders after a blank that made pytest look for its configuration elsewhere."""
+    """Refuse ``--rag-merge FOLDER`` where pytest took FOLDER for a test, and so moved its rootdir.
+
+    With ``=``, it takes no part in the search for the configuration.
+    """
     given, here = config.getoption("rag_merge"), config.invocation_params.dir
     typed = config.invocation_params.args
-    is_apart = any(name in typed for name in given)
+    is_without_equals_sign = any(name in typed for name in given)
     named = config.getoption("inifilename", None) or config.getoption("rootdir", None)
     wanted = configuration_of(here)
     is_moved = config.inipath != wanted or (wanted is None and config.rootpath != here)
-    if is_apart and is_moved and not named:
+    if is_without_equals_sign and is_moved and not named:
         places = " ".join(f"--rag-merge={name}" for name in given)
         message = (
             f"--rag-merge {' '.join(given)}: pytest took these folders for tests, and its rootdir "
@@ -273,7 +284,7 @@ def _found(config: pytest.Config) -> list[Shard]:
     return known
 
 
-def _refused(error: UserError) -> pytest.UsageError:
+def _usage_error(error: UserError) -> pytest.UsageError:
     return pytest.UsageError(f"--rag-merge: {printable(str(error))}")
 
 
@@ -305,7 +316,8 @@ def _late_gates(
 def _judged_late(result: SampleResult, late: LateGates) -> SampleResult:
     """Return a result as it is with these gates: an ERROR if a score is missing that they need.
 
-    As in a whole run, that comes before thresholds, and a row may expect it. Raises OptionError.
+    As in a whole run, a missing score outranks missed thresholds, and ``xfail`` of a row may expect
+    the ERROR. Raises OptionError.
     """
     info = late.info
     late.refuse_pardon(result)
