@@ -8,7 +8,7 @@ The scenario's ``citations`` says how answers cite. What is cited is counted by 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -34,8 +34,8 @@ _LISTED = 3
 class Sources:
     """The sources that the answer of a sample could cite: contexts, by place, id and document.
 
-    Places count from 1, though answers may write ``base`` for the first. Where citations name
-    something else (``of``), a number may be a name: ``[9]`` of ids is the id 9.
+    Citations of the answer count from 1 here, whatever it writes for the first. Of ids, a number is
+    a name, whatever its digits; ``base`` is 1.
     """
 
     sample: Sample
@@ -58,17 +58,28 @@ class Sources:
         """The id of each."""
         return tuple(map(_name, self.sample.retrieved_ids or ())) or (None,) * self.count
 
+    @property
+    def first(self) -> int:
+        """The number that the answer writes for the first source; 0 in TREC's form."""
+        return self.base if self.sample.cited_sentences is None else 0
+
     def as_written(self, source: Source) -> str:
-        """Return a citation, or what is expected, as the answer and the row write it."""
-        if isinstance(source, int) and self.of != "ids":
-            return str(source - 1 + self.base)
-        return str(source)
+        """Return a citation as the answer writes it."""
+        return str(source - 1 + self.first if isinstance(source, int) else source)
+
+    def in_words(self, expected: Collection[Source]) -> str:
+        """Return expected sources as the row writes them, and how its numbers differ."""
+        written = sorted(str(s - 1 + self.base if isinstance(s, int) else s) for s in expected)
+        text = shorten(", ".join(written), _SHOWN)
+        if self.first == self.base or not any(isinstance(one, int) for one in expected):
+            return text
+        return f"{text} (counted from {self.base}, the answer from {self.first})"
 
     def places(self, source: Source) -> tuple[int, ...]:
         """Return the places, from 1, that a citation points to; () for none."""
         if isinstance(source, int) and self.of != "ids":
             return (source,) if 1 <= source <= self.count else ()
-        wanted = _name(str(source))
+        wanted = _name(self.as_written(source))
         named = enumerate(zip_longest(self.ids, self.documents), start=1)
         return tuple(at for at, names in named if wanted in names)
 
@@ -77,8 +88,7 @@ class Sources:
         """What should be cited: places, ids or documents; None where the row does not say."""
         sample = self.sample
         if sample.reference_citations is not None:
-            named = (self.key(source) for source in sample.reference_citations)
-            return frozenset(s + 1 - self.base if isinstance(s, int) else s for s in named) or None
+            return frozenset(map(self._meant, sample.reference_citations)) or None
         if sample.reference_ids is not None:
             ids = (_name(doc) for doc, grade in sample.reference_ids.items() if grade >= 1)
             return frozenset(name for name in ids if name) or None
@@ -95,7 +105,13 @@ class Sources:
     def key(self, source: Source) -> Source:
         """Return what makes a source the same one: its place, or its name."""
         is_place = isinstance(source, int) and self.of != "ids"
-        return source if is_place else _name(str(source)) or ""
+        return source if is_place else _name(self.as_written(source)) or ""
+
+    def _meant(self, reference: Source) -> Source:
+        """Return what a source means that the row expects: its place, or its name."""
+        if isinstance(reference, int) and self.of != "ids":
+            return reference + 1 - self.base
+        return _name(str(reference)) or ""
 
     @staticmethod
     def _at(names: Sequence[str | None], place: int) -> str | None:
@@ -149,7 +165,7 @@ def _validity(name: str, sources: Sources, cited: CitedText) -> Score:
     if not lost:
         return Score(name, 1.0)
     points = f"{_listed(sources, lost)} {'points' if len(set(lost)) == 1 else 'point'} to nothing"
-    there = counted(sources.count, "context") + (", from [0]" if sources.base == 0 else "")
+    there = counted(sources.count, "context") + (", from [0]" if sources.first == 0 else "")
     reason = f"{points} ({there}){_sentence_with(cited, lost[0])}"
     value = 1.0 - len(lost) / len(cited.citations)
     return Score(name, value, reason, {"invalid": [*map(sources.as_written, lost)]})
@@ -195,10 +211,9 @@ def _precision(name: str, sources: Sources, cited: CitedText) -> Score:
     wrong = [source for source, hit in distinct.items() if not hit]
     if not wrong:
         return Score(name, 1.0)
-    wanted = ", ".join(sorted(map(sources.as_written, sources.expected)))
     verb = "is" if len(wrong) == 1 else "are"
     reason = f"{_listed(sources, wrong)} {verb} not among the expected sources: "
-    reason += f"{shorten(wanted, _SHOWN)}{_documents(sources, wrong[0])}"
+    reason += f"{sources.in_words(sources.expected)}{_documents(sources, wrong[0])}"
     return Score(name, 1.0 - len(wrong) / len(distinct), reason)
 
 
@@ -209,8 +224,7 @@ def _recall(name: str, sources: Sources, cited: CitedText) -> Score:
     hit = frozenset[Source]().union(*_distinct(sources, cited).values())
     if hit == expected:
         return Score(name, 1.0)
-    missed = ", ".join(sorted(map(sources.as_written, expected - hit)))
-    reason = f"not cited: {shorten(missed, _SHOWN)}"
+    reason = f"not cited: {sources.in_words(expected - hit)}"
     return Score(name, len(hit) / len(expected), reason)
 
 

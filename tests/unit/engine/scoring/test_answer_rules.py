@@ -427,6 +427,46 @@ def test_messages_number_sources_as_the_answer_does(
     assert sample.reasons["source_recall"] == f"not cited: {missed}"
 
 
+@pytest.mark.parametrize(
+    ("cited", "expected", "lost", "wrong", "missed"),
+    [
+        # By place: of two contexts 2 is none, and 1 is the second one, which the row calls 2.
+        ("[2]", "[1]", '[2] points to nothing (2 contexts, from [0]): "It opened."', *2 * ("1",)),
+        ("[1]", "[1]", None, *2 * ("1",)),
+        ("[1]", "[2]", None, None, None),
+    ],
+)
+def test_an_answer_as_trec_writes_it_counts_from_0(
+    run: RunOf, cited: str, expected: str, lost: str | None, wrong: str | None, missed: str | None
+) -> None:
+    """The row's own numbers count from 1 beside it: a message says both."""
+    row = (
+        f"{{answer: [{{text: It opened., citations: {cited}}}], contexts: [a, b], "
+        f"reference_citations: {expected}}}"
+    )
+    (sample,) = run(CITES.format(citations="auto", row=row)).samples
+    numbers = "(counted from 1, the answer from 0)"
+    assert sample.reasons.get("citation_validity") == lost
+    assert sample.reasons.get("source_precision") == (
+        wrong and f"{cited} is not among the expected sources: {wrong} {numbers}"
+    )
+    assert sample.reasons.get("source_recall") == (missed and f"not cited: {missed} {numbers}")
+
+
+@pytest.mark.parametrize("cited", ["9", "'9'"])
+def test_in_an_answer_as_trec_writes_it_a_number_may_be_an_id(run: RunOf, cited: str) -> None:
+    """The id 9 was read as 10, which is none: an honest answer got 0."""
+    row = (
+        f"{{answer: [{{text: It opened in 1889., citations: [{cited}]}}], "
+        "retrieved_ids: ['7', '9'], reference_citations: [9]}"
+    )
+    (sample,) = run(CITES.format(citations="{of: ids}", row=row)).samples
+    assert list(sample.scores.values()) == [1.0, 1.0, 1.0, 1.0]
+    row = row.replace("reference_citations: [9]", "reference_citations: [7]")
+    (sample,) = run(CITES.format(citations="{of: ids}", row=row)).samples
+    assert sample.reasons["source_precision"] == "[9] is not among the expected sources: 7"
+
+
 def test_of_a_number_that_is_an_id_nothing_is_counted(run: RunOf) -> None:
     """An id is no place, wherever places begin."""
     row = "{answer: 'It opened in 1889 [1].', retrieved_ids: ['7', '9'], reference_ids: ['9']}"
