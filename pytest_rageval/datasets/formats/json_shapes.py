@@ -172,7 +172,7 @@ def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
     """Return a row for each key: an object with it as ``id``, or the ``value`` beside it."""
     values = document.values()
     if all(isinstance(value, dict) for value in values):
-        return [{**value, "id": own_id(value) or key} for key, value in document.items()]
+        return [{**value, "id": own_id(value, key)} for key, value in document.items()]
     if any(isinstance(value, dict | list) for value in values):
         return None
     return [{"id": key, "value": value} for key, value in document.items()]

@@ -77,13 +77,15 @@ def _joined(row: Any, trail: Trail, *, is_below: bool) -> Any:
     if trail.key is not None and is_below:
         more.setdefault(_PARENT_KEY, trail.key)
     elif trail.key is not None:
-        return JoinedRow({**row, "id": own_id(row) or trail.key}, more)
+        return JoinedRow({**row, "id": own_id(row, trail.key)}, more)
     return JoinedRow(row, more) if more else row
 
 
-def own_id(row: Mapping[str, Any]) -> Any:
-    """Return the ``id`` of an object; None unless it is a text or a whole number."""
-    return row.get("id") if isinstance(row.get("id"), str | int) else None
+def own_id(row: Mapping[str, Any], key: Any) -> Any:
+    """Return the ``id`` of an object, a text or a whole number; ``key`` where it has none."""
+    found = row.get("id")
+    is_id = isinstance(found, str | int) and not isinstance(found, bool) and found != ""
+    return found if is_id else key
 
 
 def _is_plain(value: Any) -> bool:

@@ -56,6 +56,19 @@ def test_rows_by_id_have_their_key_as_id(samples: Samples) -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "expected"), [(0, "0"), (7, "7"), ("", "a-1"), (None, "a-1"), (False, "a-1")]
+)
+@pytest.mark.parametrize("rows_at", [None, "[*]"])
+def test_a_row_by_id_has_its_own_id_if_it_is_a_text_or_a_number(
+    samples: Samples, own: Any, expected: str, rows_at: str | None
+) -> None:
+    """W5: the number 0 is an id, too."""
+    document = {"a-1": {**ROWS[0], "id": own}, "a-2": ROWS[1]}
+    found = samples("r.json", json.dumps(document), rows_at=rows_at)
+    assert [sample.id for sample in found] == [expected, "a-2"]
+
+
+@pytest.mark.parametrize(
     ("document", "rows_at"),
     [
         ({"runs": [{"seconds": 3}], "rows": ROWS}, "rows"),
