@@ -136,15 +136,27 @@ class TestGates:
             ),
             (
                 "[GateResult('em.mean', 'passed', 1, 1, '')]",
-                "returned the gate 'em.mean', a name that is already taken",
+                "returned the gate 'em.mean', a name that is already taken; give it another name",
             ),
             (
                 "2 * [GateResult('worst', 'passed', 1, 1, '')]",
-                "returned the gate 'worst', a name that is already taken",
+                "returned the gate 'worst', a name that is already taken; give it another name",
             ),
             (
                 "[GateResult('worst', 'passed', 'low', 1, '')]",
-                "returned the gate 'worst' with 'low' observed: not a number",
+                "returned the gate 'worst' with observed='low': expected a number or None",
+            ),
+            (
+                "[GateResult('worst', 'passed', 0.5, 'high', '')]",
+                "returned the gate 'worst' with bound='high': expected a number or None",
+            ),
+            (
+                "[GateResult('worst', 'passed', 0.5, 1, '', margin='1 %')]",
+                "returned the gate 'worst' with margin='1 %': expected a number or None",
+            ),
+            (
+                "[GateResult('worst', 'passed', 10**400, 1, '')]",
+                "returned the gate 'worst' with observed=1000*: expected a number or None",
             ),
             ("1 / 0", "raised ZeroDivisionError: division by zero*"),
         ],

@@ -1,4 +1,4 @@
-"""Calls hook implementations one by one; those that follow a run, in its main process."""
+"""Calls hook implementations one by one, and the hooks of a run in its main process."""
 
 from __future__ import annotations
 
@@ -79,11 +79,12 @@ def implementations(
 
     ``hooks`` belong to the configuration or to a collector. With a ``path``, a conftest.py that
     does not apply to that file is left out, as for a collector; an xdist controller has no
-    collectors. Raises HookError for a wrapper, because each implementation is called alone.
+    collectors. Raises HookError for a wrapper, because each implementation is called alone:
+    collection asks first, so that a wrapper is refused there.
     """
     found = getattr(hooks, name).get_hookimpls()
     return [
-        _implementation(name, one, config)
+        _checked(name, one, config)
         for one in reversed(found)
         if path is None or _is_for(Path(one.plugin_name), path)
     ]
@@ -93,7 +94,7 @@ def _is_for(plugin: Path, path: Path) -> bool:
     return plugin.name != "conftest.py" or path.resolve().is_relative_to(plugin.parent.resolve())
 
 
-def _implementation(name: str, found: Any, config: pytest.Config) -> Implementation:
+def _checked(name: str, found: Any, config: pytest.Config) -> Implementation:
     shown = f"{name} of {_owner(found.plugin_name, config)}"
     if found.hookwrapper or found.wrapper:
         raise HookError(
@@ -129,12 +130,12 @@ class RunHooks:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._is_merge = bool(config.getoption("rag_merge"))
-        self._found: dict[tuple[str, str], list[Implementation]] = {}
+        self._known: dict[tuple[str, str], list[Implementation]] = {}
         self._failed: dict[str, dict[str, str]] = {}
 
     def follows_samples(self, info: ScenarioInfo) -> bool:
         """Return whether a hook wants each result of a scenario."""
-        return bool(self._implementations(info, SAMPLE_SCORED))
+        return bool(self._cached(info, SAMPLE_SCORED))
 
     def sample_scored(self, info: ScenarioInfo, result: SampleResult) -> None:
         """Call ``pytest_rageval_sample_scored`` with a result."""
@@ -172,7 +173,7 @@ class RunHooks:
     ) -> list[T]:
         """Return ``read`` of the result of each implementation that did not fail."""
         view, found = ScenarioView.of(info), []
-        for implementation in self._implementations(info, hook):
+        for implementation in self._cached(info, hook):
             try:
                 said = implementation.call(config=self._config, scenario=view, **given)
                 found.append(read(said, implementation))
@@ -180,13 +181,13 @@ class RunHooks:
                 self._note(info, hook, error)
         return found
 
-    def _implementations(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
-        known = self._found.get((info.nodeid, hook))
+    def _cached(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
+        known = self._known.get((info.nodeid, hook))
         if known is None:
             # The scenario file, or the file of the test function that runs over it.
             path = self._config.rootpath / info.nodeid.partition("::")[0]
             known = implementations(self._config.hook, hook, self._config, path)
-            self._found[info.nodeid, hook] = known
+            self._known[info.nodeid, hook] = known
             for shown in sorted(set(info.hooks) - {one.shown for one in known}):
                 if shown.startswith(f"{hook} of ") and self._is_lost(shown):
                     why = _LOST_BY_MERGE if self._is_merge else _LOST
@@ -213,22 +214,34 @@ def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult
                 f"it must be one of {', '.join(_OUTCOMES)}"
             )
         if gate.name in taken:
-            raise giver.refused(f"returned the gate {gate.name!r}, a name that is already taken")
+            raise giver.refused(
+                f"returned the gate {gate.name!r}, a name that is already taken; "
+                "give it another name"
+            )
         taken.add(gate.name)
     return [_plain(gate, giver) for gate in gates]
 
 
 def _plain(gate: GateResult, giver: Implementation) -> GateResult:
-    """Return a gate with plain floats: JSON cannot hold all numbers of numpy."""
-    try:
-        observed, bound, margin = (
-            None if number is None or not math.isfinite(number) else float(number)
-            for number in (gate.observed, gate.bound, gate.margin)
-        )
-    except (TypeError, ValueError):
-        message = f"returned the gate {gate.name!r} with {shorten(repr(gate.observed))} observed"
-        raise giver.refused(f"{message}: not a number") from None
+    """Return a gate with plain floats, as JSON cannot hold all numbers of numpy.
+
+    What is not finite becomes None.
+    """
+    observed, bound, margin = (
+        _float(gate, name, giver) for name in ("observed", "bound", "margin")
+    )
     return GateResult(gate.name, gate.outcome, observed, bound, str(gate.message), margin)
+
+
+def _float(gate: GateResult, name: str, giver: Implementation) -> float | None:
+    number = getattr(gate, name)
+    try:
+        return None if number is None or not math.isfinite(number) else float(number)
+    except (TypeError, ValueError, OverflowError):
+        shown = shorten(repr(number))
+        raise giver.refused(
+            f"returned the gate {gate.name!r} with {name}={shown}: expected a number or None"
+        ) from None
 
 
 def _lines(said: Any, giver: Implementation) -> list[str]:
