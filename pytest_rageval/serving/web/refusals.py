@@ -1,4 +1,4 @@
-"""What the server refuses before it looks at a request's path: hosts, keys, origins, bodies.
+"""What the server refuses whatever the route is: hosts, keys, origins, and bodies.
 
 A page of another site that is open in the same browser may send requests to this server. None of
 them may start a run, write a file, or read anything.
@@ -27,7 +27,7 @@ JSON: Final = "application/json"
 BYTES: Final = "application/octet-stream"
 
 _READING: Final = ("GET", "HEAD")
-_SAME_SITE: Final = ("same-origin", "none")
+_OWN_ORIGIN: Final = ("same-origin", "none")
 
 
 class Refused(Exception):  # noqa: N818  (an answer, not a fault)
@@ -71,18 +71,20 @@ class AccessPolicy:
     def check_origin(self, method: str, headers: Mapping[str, str]) -> None:
         """Refuse what a page of another origin sends; a change must say where it comes from."""
         origin = headers.get("Origin")
-        is_needed = method not in _READING
-        if origin is None and is_needed:
-            raise Refused(403, "the header Origin is missing")
-        if origin is not None and origin not in [f"http://{host}" for host in self.hosts]:
-            raise Refused(403, "requests of other sites are refused")
-        if headers.get("Sec-Fetch-Site", "none") not in _SAME_SITE:
-            raise Refused(403, "requests of other sites are refused")
+        if origin is None and method not in _READING:
+            raise Refused(403, f"the header Origin is missing; send Origin: http://{self.hosts[0]}")
+        is_own = origin is None or origin in [f"http://{host}" for host in self.hosts]
+        if not is_own or headers.get("Sec-Fetch-Site", "none") not in _OWN_ORIGIN:
+            raise Refused(
+                403,
+                f"requests of other sites are refused; use the page at http://{self.hosts[0]}",
+            )
 
 
 def check_type(method: str, content_type: str, expected: str = JSON) -> None:
-    """Refuse a body of another type: only one like these makes a browser ask before it sends.
+    """Refuse a body of another type.
 
+    A form of another site cannot send ``JSON`` or ``BYTES`` without a CORS preflight.
     ``content_type`` is the header, "" where there is none.
     """
     if method == "POST" and content_type.partition(";")[0].strip().lower() != expected:
@@ -121,15 +123,14 @@ async def within_time(request: web.Request) -> AsyncIterator[None]:
 
 async def parts_of(request: web.Request, most: int) -> AsyncIterator[bytes]:
     """Yield the body; refuses more than ``most`` bytes, also once unpacked."""
-    size = request.content_length or 0
-    if size <= most:
-        size = 0
+    declared, received = request.content_length or 0, 0
+    if declared <= most:
         async for part in request.content.iter_any():
-            size += len(part)
-            if size > most:
+            received += len(part)
+            if received > most:
                 break
             yield part
-    if size > most:
+    if max(declared, received) > most:
         raise Refused(413, f"expected a body of at most {most} bytes")
 
 

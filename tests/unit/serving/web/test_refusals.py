@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.serving.web.refusals import Refused, read_object
+from pytest_rageval.serving.web.refusals import AccessPolicy, Refused, read_object
 from pytest_rageval.text.codec import MAX_REQUEST_BYTES
 
 
@@ -26,3 +26,36 @@ def test_a_client_that_leaves_within_its_body_is_no_fault_of_the_app() -> None:
     request: Any = SimpleNamespace(content_length=9, headers={}, content=Leaving())
     with pytest.raises(Refused, match="left before the end"):
         asyncio.run(read_object(request, MAX_REQUEST_BYTES))
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({}, "the header Origin is missing; send Origin: http://127.0.0.1:8600"),
+        (
+            {"Origin": "http://evil.example"},
+            "requests of other sites are refused; use the page at http://127.0.0.1:8600",
+        ),
+        (
+            {"Origin": "http://localhost:8600", "Sec-Fetch-Site": "cross-site"},
+            "requests of other sites are refused; use the page at http://127.0.0.1:8600",
+        ),
+    ],
+)
+def test_a_refused_origin_is_told_what_to_send(headers: dict[str, str], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        AccessPolicy(8600, "key").check_origin("POST", headers)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [
+        ("POST", {"Origin": "http://localhost:8600", "Sec-Fetch-Site": "same-origin"}),
+        ("POST", {"Origin": "http://[::1]:8600"}),
+        ("GET", {"Sec-Fetch-Site": "none"}),
+        ("GET", {}),
+    ],
+)
+def test_the_own_page_is_not_refused(method: str, headers: dict[str, str]) -> None:
+    AccessPolicy(8600, "key").check_origin(method, headers)
