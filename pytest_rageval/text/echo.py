@@ -1,4 +1,4 @@
-"""Whether a judge's reply gives back the example of its prompt in place of the row (R5)."""
+"""Whether a judge's reply gives back the example of its prompt in place of the row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _LEAST_WORDS: Final = 5
 _LEAST_CHARACTERS: Final = 12
-"""Of Chinese, Japanese or Korean."""
+"""From so many words, or characters of Chinese, Japanese or Korean, on a text can be a repeat."""
 _LEAST_SHARED: Final = 3
+"""So many different words of an example a text needs, if it does not have the example's wording."""
 _SHOWN: Final = 80
+"""Characters of a text in a message."""
 _ENTRY: Final = "\n"
 """Between the short entries of a list."""
 
@@ -75,9 +77,9 @@ def refuse_repeated(reply: Any, examples: Examples, own: Any) -> None:
 
     ``reply`` and ``own``, the texts of the row, may be texts or lists and mappings of them. A text
     of at least 5 words (12 Chinese characters) counts, and a list of short ones. It repeats an
-    example if one is a part of the other, or if three in four of its words are from one example.
-    What has no word that the examples tell of may be said of any row ("The context does not say
-    so"); and where the row has most of these words, the reply may be about it.
+    example if one is a part of the other, or if three in four of its words are from one example
+    that has an input. What has no word that the examples tell of may be said of any row ("The
+    context does not say so"); and where the row has most of these words, the reply may be about it.
 
     >>> shown = Examples.of(["Where was Albert Einstein born?"])
     >>> refuse_repeated("where was Albert Einstein born", shown, ["Einstein, Albert: born 1879"])
@@ -115,7 +117,7 @@ def _shared(text: str, examples: Examples) -> Iterator[set[str]]:
 
 def _if_enough(words: set[str], examples: Examples) -> Iterator[set[str]]:
     telling = words & examples.words
-    # Pairs of characters are shared by chance: a third of them is not.
+    # CJK words are pairs of characters and match by chance: a third must be telling.
     if telling and (not any(map(has_cjk, words)) or 3 * len(telling) >= len(words)):
         yield telling
 
@@ -123,8 +125,8 @@ def _if_enough(words: set[str], examples: Examples) -> Iterator[set[str]]:
 def _is_foreign(telling: set[str], row_words: set[str], text: str) -> bool:
     """Return whether a row, which has ``row_words``, has too few of the words ``telling``.
 
-    It needs three in four of them, or half if a name or a figure is among these. One word that is
-    missing is chance, unless it is a name or a figure.
+    It needs three in four of them, or half if one that it has is a name or a figure. One word that
+    is missing is chance, unless it is a name or a figure.
     """
     if _is_latin(row_words) != _is_latin(_telling([text])):  # they share no words, but figures
         telling = {word for word in telling if word.isdecimal()}

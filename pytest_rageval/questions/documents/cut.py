@@ -17,8 +17,9 @@ from pytest_rageval.text.sentences import sentence_spans
 from pytest_rageval.text.tokenize import count_cjk
 
 LONGEST: Final = 1200
+"""Prose is cut at this width; code, tables and joined sections may be wider."""
 SHORTEST: Final = 60
-"""Widths of a passage; a character of Chinese, Japanese or Korean script is two wide."""
+"""No passage is narrower. A character of Chinese, Japanese or Korean script is two wide."""
 
 _HUGE: Final = 3 * LONGEST
 """Code or a table that is wider is cut, too."""
@@ -45,8 +46,8 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
     """Return the passages of a text whose parts follow each other.
 
     Parts of a section are joined up to LONGEST, and longer ones are cut at the ends of sentences.
-    What is below SHORTEST joins a neighbour of its section or of the one above; if there is none,
-    it is counted.
+    What is shorter than SHORTEST joins a neighbour of its section or of the one above; if there is
+    none, it is dropped and counted in `too_short`.
     """
     stretches = [found for section in _sections(parts) for found in _in_section(text, section)]
     joined = _with_neighbours(text, stretches)
@@ -60,7 +61,7 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
 
 @dataclass
 class _Section:
-    """The parts below a heading, up to the next one; ``head`` is where the heading begins."""
+    """The parts under a heading, up to the next one; ``head`` is where the heading begins."""
 
     headings: tuple[str, ...]
     head: int
@@ -127,7 +128,10 @@ Way = Callable[[str], Iterator[int]]
 
 
 def _cut_up(text: str, start: int, end: int, ways: Sequence[Way]) -> Iterator[Span]:
-    """Yield stretches up to LONGEST, cut in the first way that gives such."""
+    """Yield stretches up to LONGEST.
+
+    Cut in the first way; what is still wider than LONGEST, in the next.
+    """
     body = text[start:end]
     if width(body) <= LONGEST:
         yield start, end
@@ -167,16 +171,18 @@ def _with_neighbours(text: str, stretches: Sequence[_Stretch]) -> list[_Stretch]
     """Return the stretches, with each that is too short joined to one beside it, if it can be."""
     found: list[_Stretch] = []
     for at, stretch in enumerate(stretches):
-        below = at + 1 < len(stretches) and _is_below(stretches[at + 1], stretch)
+        # What has sections under its own heading joins these rather than a neighbour before it.
+        has_within = at + 1 < len(stretches) and _is_within(stretches[at + 1], stretch)
         joined = _joined(text, found[-1], stretch) if found else None
-        if joined is None or (below and not _is_below(stretch, found[-1])):
+        if joined is None or (has_within and not _is_within(stretch, found[-1])):
             found.append(stretch)
         else:
             found[-1] = joined
     return found
 
 
-def _is_below(stretch: _Stretch, upper: _Stretch) -> bool:
+def _is_within(stretch: _Stretch, upper: _Stretch) -> bool:
+    """Return whether a stretch is under the heading of another, or under one within it."""
     return stretch.headings[: len(upper.headings)] == upper.headings
 
 
