@@ -37,6 +37,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     groups: Groups = None,
     judged: Collection[str] | None = None,
     at_once: int = 1,
+    pair: str = "pair",
 ) -> dict[str, MetricComparison]:
     """Return for each metric how its scores A differ from its scores B (A - B), two-sided.
 
@@ -52,6 +53,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     says why.
 
     ``at_once`` exact tests share the time that one may take: with more of them, fewer are exact.
+    ``pair`` is what messages call a sample with its two scores.
 
     Raises ValueError when lengths differ, MissingExtraError if a test needs scipy and it is
     missing.
@@ -74,7 +76,8 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     family = [at for at in family if tested[at].p_value is not None]
     adjusted = _adjusted(tested, family, used)
     limits = _limits(tested, family, used, alpha, unit)
-    reach = _Reach(test, alpha, n_resamples, used, len(family), unit)
+    counted_as = pair if groups is None else unit
+    reach = _Reach(test, alpha, n_resamples, used, len(family), counted_as)
     return {
         name: _comparison(columns[at], tested[at], adjusted.get(at), limits.get(at, ""), reach)
         for at, name in enumerate(pairs)
@@ -263,7 +266,10 @@ def _smallest_detectable(column: _Column, alpha: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Finds comparisons that no data of this size could decide; ``family`` counts the metrics."""
+    """Finds comparisons that no data of this size could decide; ``family`` counts the metrics.
+
+    ``unit`` is what messages call what the test counts.
+    """
 
     test: TestName
     alpha: float
@@ -282,10 +288,10 @@ class _Reach:
             needed = 2
             while self._counts_signs and times * _least_p(needed) >= self.alpha:
                 needed += 1
-            pairs = counted(units, "pair" if self.unit == "sample" else "group")
             over = f" over {times} metrics" if times > 1 else ""
             return (
-                f"{pairs} cannot reach p < {self.alpha:g}{over}, whatever the scores; {needed} can"
+                f"{counted(units, self.unit)} cannot reach p < {self.alpha:g}{over}, "
+                f"whatever the scores; {needed} can"
             )
         if self._is_sampled(column, tested) and times / (self.n_resamples + 1) >= self.alpha:
             needed = math.floor(times / self.alpha)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import string
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -38,20 +37,17 @@ from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted, made_text
 
-# In the messages of paired tests a pair is two scores of a sample; here it is two variants.
-_PAIRS_OF_SAMPLES = re.compile(r"\bpair(s?)\b")
-
-_CROWDED: Final = (
+_TOO_MANY_LETTERS: Final = (
     "too many letters would be needed: variants differ within families and not between them; "
     "variants.json has every pair"
 )
 
 _ALPHABET: Final = string.ascii_lowercase + string.ascii_uppercase
 
-# Columns may double with each pair, and their comparison takes the square of their number.
-_MOST_COLUMNS: Final = 200
+# Sets may double with each pair, and their comparison takes the square of their number.
+_MOST_SETS: Final = 200
 
-_Column = frozenset[int]
+_LetterSet = frozenset[int]
 """The ranks of the variants that share a letter."""
 
 
@@ -65,34 +61,34 @@ def rank_variants(
     score has no mean and ranks last.
     """
     ordered = sorted(results, key=lambda result: contest.names.index(result.info.variant))
-    leading = next(
+    reference_run = next(
         (result for result in ordered if result.info.variant == contest.reference), ordered[0]
     )
-    unlike = list(differences(ordered, contest.of))
-    common = join(ordered, leading, contest.of)
-    metrics = [metric for metric in leading.info.metrics if metric.name == contest.of]
+    why_not_comparable = list(differences(ordered, contest.of))
+    common = join(ordered, reference_run, contest.of)
+    metrics = [metric for metric in reference_run.info.metrics if metric.name == contest.of]
     upwards = all(metric.higher_is_better for metric in metrics)
     ranked = _ranked(ordered, contest.of, common, upwards)
     pairs: tuple[VariantPair, ...] = ()
-    out_of_reach, crowded = "", list[str]()
-    if contest.anyway or not unlike:
+    out_of_reach, too_many_letters = "", list[str]()
+    if contest.anyway or not why_not_comparable:
         pairs, out_of_reach = _pairs(
             [variant.name for variant in ranked if variant.n], common, contest, upwards
         )
-    reasons = [*([] if contest.anyway else unlike), _why_undecided(ordered, contest, common)]
+    reasons = [
+        *([] if contest.anyway else why_not_comparable),
+        _why_undecided(ordered, contest, common),
+    ]
     undecided = "; ".join(filter(None, reasons)) or out_of_reach
     if undecided:
+        # Differences and wins are shown all the same.
         pairs = tuple(map(_untested, pairs))
     else:
-        apart = [(pair.a, pair.b) for pair in pairs if pair.significant]
-        letters = letters_of([variant.name for variant in ranked], apart)
-        crowded = [] if letters is not None else [_CROWDED]
-        ranked = [
-            replace(variant, letters=(letters or {}).get(variant.name, "")) for variant in ranked
-        ]
-    made = [made_text(leading.info.made)] if leading.info.made is not None else []
+        ranked, too_many_letters = _with_letters(ranked, pairs)
+    made = [made_text(reference_run.info.made)] if reference_run.info.made is not None else []
+    remarks = _remarks(common, contest, why_not_comparable, undecided)
     return Ranking(
-        scenario=leading.info.name,
+        scenario=reference_run.info.name,
         metric=contest.of,
         alpha=contest.alpha,
         variants=tuple(ranked),
@@ -100,11 +96,22 @@ def rank_variants(
         common=common.count,
         total=common.total,
         undecided=undecided,
-        causes=tuple(cause_changes(ordered, leading)),
-        remarks=(*made, *crowded, *_remarks(common, contest, unlike, undecided)),
+        causes=tuple(cause_changes(ordered, reference_run)),
+        remarks=(*made, *too_many_letters, *remarks),
         complete=complete,
         higher_is_better=upwards,
     )
+
+
+def _with_letters(
+    ranked: Sequence[RankedVariant], pairs: Iterable[VariantPair]
+) -> tuple[list[RankedVariant], list[str]]:
+    """Return the variants with their letters, and a remark where there would be too many."""
+    apart = [(pair.a, pair.b) for pair in pairs if pair.significant]
+    letters = letters_of([variant.name for variant in ranked], apart)
+    remarks = [] if letters is not None else [_TOO_MANY_LETTERS]
+    named = [replace(variant, letters=(letters or {}).get(variant.name, "")) for variant in ranked]
+    return named, remarks
 
 
 def _ranked(
@@ -119,8 +126,8 @@ def _ranked(
 def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
     """Return a variant's figures over the common samples, made as in its own run."""
     scores = common.scores.get(info.variant, ())
-    weights = common.weights[: len(scores)]
-    ranges = {column.name: column.range for column in info.metrics}
+    weights = common.weights[: len(scores)]  # none for a variant without any score
+    ranges = {found.name: found.range for found in info.metrics}
     ends = ranges.get(metric, info.weighted_range)
     summary = summarize(scores, weights, ends, groups=common.groups)
     return RankedVariant(
@@ -142,6 +149,7 @@ def _pairs(
         seed=contest.seed,
         groups=common.groups,
         at_once=len(rivals) or 1,
+        pair="common sample",  # a pair is two variants here
     )
     comparisons = list(compared.values())
     wins = [_wins(a, b, upwards) for a, b in scores.values()]
@@ -149,7 +157,7 @@ def _pairs(
         _pair(pair, each, won) for pair, each, won in zip(rivals, comparisons, wins, strict=True)
     )
     out_of_reach = next((each.undecided for each in comparisons if each.undecided), "")
-    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", out_of_reach)
+    return pairs, out_of_reach
 
 
 def _pair(names: tuple[str, str], compared: MetricComparison, wins: tuple[int, int]) -> VariantPair:
@@ -180,7 +188,7 @@ def _wins(a: Sequence[float], b: Sequence[float], upwards: bool) -> tuple[int, i
 
 
 def _untested(pair: VariantPair) -> VariantPair:
-    """Return a pair that shows nothing: its samples are too few, or unlike the data set."""
+    """Return a pair without its test: the ranking is undecided."""
     return replace(pair, p_value=None, p_adjusted=None, significant=False, method="none")
 
 
@@ -189,7 +197,10 @@ def _why_undecided(results: Sequence[ScenarioResult], contest: Contest, common: 
     names = [result.info.variant for result in results]
     metric = contest.of
     if len(names) < 2:
-        return f"only {', '.join(names)} ran, and there is nothing to compare it with"
+        return (
+            f"only {', '.join(names)} ran, and there is nothing to compare it with; "
+            "run the other variants too"
+        )
     shared = (WEIGHTED_SCORE, *metrics_in_all(results))
     if metric not in shared:
         without = [result.info.variant for result in results if metric not in result.metrics]
@@ -258,50 +269,50 @@ def letters_of(
     """
     place = {name: at for at, name in enumerate(ranked)}
     apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in significant)
-    columns: list[_Column] = [frozenset(place.values())] if place else []
+    sets: list[_LetterSet] = [frozenset(place.values())] if place else []
     for a, b in apart:
-        columns = _absorbed(_inserted(columns, a, b))
-        if len(columns) > _MOST_COLUMNS:
+        sets = _absorbed(_inserted(sets, a, b))
+        if len(sets) > _MOST_SETS:
             return None
-    kept = sorted(_swept(sorted(columns, key=sorted)), key=sorted)
+    kept = sorted(_swept(sorted(sets, key=sorted)), key=sorted)
     if len(kept) > len(_ALPHABET):
         return None
-    columns_by_letter = list(zip(_ALPHABET, kept, strict=False))
+    sets_by_letter = list(zip(_ALPHABET, kept, strict=False))
     return {
-        name: "".join(letter for letter, column in columns_by_letter if at in column)
+        name: "".join(letter for letter, letter_set in sets_by_letter if at in letter_set)
         for name, at in place.items()
     }
 
 
-def _inserted(columns: Iterable[_Column], a: int, b: int) -> Iterator[_Column]:
-    """Yield the columns, with two in place of each that holds both of a significant pair."""
-    for column in columns:
-        if a in column and b in column:
-            yield column - {a}
-            yield column - {b}
+def _inserted(sets: Iterable[_LetterSet], a: int, b: int) -> Iterator[_LetterSet]:
+    """Yield the sets, with two in place of each that holds both of a significant pair."""
+    for letter_set in sets:
+        if a in letter_set and b in letter_set:
+            yield letter_set - {a}
+            yield letter_set - {b}
         else:
-            yield column
+            yield letter_set
 
 
-def _absorbed(columns: Iterable[_Column]) -> list[_Column]:
-    """Return the columns that are no part of another."""
-    distinct = set(columns)
-    return [column for column in distinct if not any(column < other for other in distinct)]
+def _absorbed(sets: Iterable[_LetterSet]) -> list[_LetterSet]:
+    """Return the sets that are no part of another."""
+    distinct = set(sets)
+    return [found for found in distinct if not any(found < other for other in distinct)]
 
 
-def _swept(columns: Sequence[_Column]) -> list[_Column]:
-    """Return the columns whose pairs are not all in others, too; the last are tried first."""
-    kept = list(columns)
-    for column in reversed(columns):
-        others = [other for other in kept if other is not column]
-        if all(any(pair <= other for other in others) for pair in _joined(column)):
+def _swept(sets: Sequence[_LetterSet]) -> list[_LetterSet]:
+    """Return the sets whose pairs are not all in others, too; the last are tried first."""
+    kept = list(sets)
+    for letter_set in reversed(sets):
+        others = [other for other in kept if other is not letter_set]
+        if all(any(pair <= other for other in others) for pair in _only_by_letter(letter_set)):
             kept = others
     return kept
 
 
-def _joined(column: _Column) -> Iterator[frozenset[int]]:
+def _only_by_letter(letter_set: _LetterSet) -> Iterator[frozenset[int]]:
     """Yield what only a letter can say: its pairs, or that a name stands alone."""
-    yield from map(frozenset, combinations(column, 2) if len(column) > 1 else [column])
+    yield from map(frozenset, combinations(letter_set, 2) if len(letter_set) > 1 else [letter_set])
 
 
 def cause_changes(
@@ -309,8 +320,8 @@ def cause_changes(
 ) -> Iterator[CauseChange]:
     """Yield for each other run and cause how many low answers it fixes and adds.
 
-    Only samples that both runs judged count: without a score, an answer is neither low nor fixed.
-    Runs that do not look for causes give nothing.
+    Only samples that are decided in both runs count: without a score, an answer is neither low nor
+    fixed. Runs that do not look for causes give nothing.
     """
     before = _causes(reference)
     for result in results:
@@ -327,15 +338,15 @@ def cause_changes(
 
 
 def _causes(result: ScenarioResult) -> dict[str, str | None]:
-    """Return the cause of each sample that was judged, None where it is not low."""
+    """Return the cause of each sample that is decided, None where it is not low."""
     return {
         sample.sample_id: sample.cause
         for sample in result.samples
-        if _is_judged(result.info, sample)
+        if _is_decided(result.info, sample)
     }
 
 
-def _is_judged(info: ScenarioInfo, sample: SampleResult) -> bool:
+def _is_decided(info: ScenarioInfo, sample: SampleResult) -> bool:
     """Return whether it is known that the answer is low, or that it is not."""
     names = info.thresholds or (WEIGHTED_SCORE,)
     return sample.outcome not in ("error", "skipped") and all(

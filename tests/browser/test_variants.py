@@ -268,7 +268,7 @@ SAID = (
     "'best: {anyway: true}'",
     "1 sample has other references (first: 's1', ['f1'] in u, ['em'] in v); compared anyway",
     "1 sample has other reference_ids (first: 's3', 'aa' in u, 'f1' in v); compared anyway",
-    "only v ran, and there is nothing to compare it with",
+    "only v ran, and there is nothing to compare it with; run the other variants too",
     "u, w have no em; rank by what all have: weighted_score, f1 ('best: {of: f1}')",
     "no sample is in the data of all of u, v; rows are joined by their id (key_map: {id: ...})",
     "only 6 of 10 samples have f1 in all of v, w, u, and min_pairs: 0.9 asks for 9: u lacks 3, "

@@ -61,7 +61,6 @@ ELSEWHERE = (
     "permutation, ",
     "paired t",
     "its score",
-    "common sample\\1",
     "are too few to say how",
     # Of requests that the page does not send.
     ": expected a",

@@ -282,7 +282,9 @@ def test_no_ids_in_common() -> None:
 
 def test_one_variant_alone() -> None:
     found = rank(run_of("v", ONES))
-    assert found.undecided == "only v ran, and there is nothing to compare it with"
+    assert found.undecided == (
+        "only v ran, and there is nothing to compare it with; run the other variants too"
+    )
     assert (found.variants[0].mean, found.pairs) == (1.0, ())
 
 

@@ -124,7 +124,7 @@ const RUN_WORDS = [
     "$2 个样本中有 $1 个的某个指标只适用于部分变体（回答为空？），而 min_pairs: $3 要求有 $4 个样本的全部指标都适用；请补齐，或按单个指标排名（$5），或者如果剩余样本足够：",
   ],
   [/^too many letters would be needed: .*; variants\.json has every pair$/, "所需字母过多：变体在各组内有差异，组间则没有；全部配对见 variants.json"],
-  [/only (.+?) ran, and there is nothing to compare it with/, "只运行了 $1，没有可对比的变体"],
+  [/only (.+?) ran, and there is nothing to compare it with; run the other variants too/, "只运行了 $1，没有可对比的变体；请也运行其他变体"],
   [/([^;；：]+?) (?:has|have) no (\S+); rank by what all have: (.+?) \(('best: .+?')\)/, (_, names, metric, shared, key) =>
     `${inARow(names)} 没有 ${metric}；可按共有的指标排名：${inARow(shared)}（${key}）`],
   [/no sample is in the data of all of (.+?); rows are joined by their id \((.+?)\)/, (_, names, key) => `没有样本同时出现在 ${inARow(names)} 的数据中；各行按 id 匹配（${key}）`],
@@ -379,7 +379,7 @@ const MISSING_WORDS = [
     /^(\d+) of (\d+) answers? (?:is|are) empty and (?:has|have) the worst score of metrics that ask a model \((.+?) leaves that to each metric\)$/,
     "$2 个回答中有 $1 个为空，在需要询问模型的指标上计为最差分（$3 可让各指标自行决定）",
   ],
-  [/^(\d+) of (\d+) samples are not answered$/, "$2 个样本中有 $1 个没有回答"],
+  [/^(\d+) of (\d+) samples (?:is|are) not answered$/, "$2 个样本中有 $1 个没有回答"],
   [/^the judge was given up: (.+) not asked on (\d+) of (\d+) samples$/, "裁判已停用：$3 个样本中有 $2 个未评测 $1"],
   [/^(.+) failed on (\d+) of (\d+) samples$/, "$3 个样本中有 $2 个的 $1 出错"],
   [/^(.+?) (?:does|do) not apply to (\d+) of (\d+) samples$/, (_, names, n, of) => `${inARow(names)} 不适用于 ${of} 个样本中的 ${n} 个`],
