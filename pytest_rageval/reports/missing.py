@@ -1,4 +1,4 @@
-"""What is missing of a run, in words: rows, answers, scores; what is not to be trusted."""
+"""What is missing from a run, in words: rows, answers, scores; what is not to be trusted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from pytest_rageval.stats.weights import is_scored, weighted_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """Scores or rows in no figure, ``reason`` for the first; ``is_error``: something failed."""
+class Remark:
+    """What to know beside the figures, mostly which rows or scores are in none.
+
+    ``reason`` is that of the first one. ``is_error``: something failed.
+    """
 
     text: str
     reason: str = ""
@@ -32,16 +35,16 @@ class Missing:
         return f"{self.text}, for instance: {self.reason}" if self.reason else self.text
 
 
-def missing_in(result: ScenarioResult) -> Iterator[Missing]:
+def missing_in(result: ScenarioResult) -> Iterator[Remark]:
     """Yield who wrote the questions, then what is missing: rows, answers, scores of metrics.
 
     If the target is not written yet, no more than that: no metric has anything else to say.
     """
     if result.info.made is not None:
-        # Not at the top: most questions are written by people.
+        # Imported only here: most questions are written by people.
         from pytest_rageval.reports.made_questions import made_lines
 
-        yield from map(Missing, made_lines(result))
+        yield from map(Remark, made_lines(result))
     yield from _invalid_rows(result)
     skipped = sum(
         sample.outcome == "skipped"
@@ -49,27 +52,27 @@ def missing_in(result: ScenarioResult) -> Iterator[Missing]:
         for sample in result.samples
     )
     if skipped:
-        are = "is" if skipped == 1 else "are"
-        yield Missing(f"{skipped} of {len(result.samples)} samples {are} skipped and in no figure")
+        yield Remark(f"{_of(skipped, 'samples', result)} skipped and in no figure")
     empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
     if empty:
-        are = "is empty and has" if empty == 1 else "are empty and have"
-        yield Missing(
-            f"{empty} of {len(result.samples)} answers {are} the worst score of metrics "
+        have = "has" if empty == 1 else "have"
+        yield Remark(
+            f"{_of(empty, 'answers', result)} empty and {have} the worst score of metrics "
             "that ask a model ('empty_answer: null' leaves that to each metric)"
         )
-    yield from map(Missing, kinds_of_answers(result))
+    yield from map(Remark, kinds_of_answers(result))
     yield from control_remarks(result)
     expected = [sample for sample in result.samples if sample.is_expected]
-    errors = [unwritten(result.info.target, sample) for sample in expected]
-    if errors and all(errors):
-        count = f"{len(errors)} of {len(result.samples)} samples"
-        yield Missing(f"{count} are not answered", errors[0] or "", is_error=True)
+    messages = [unwritten(result.info.target, sample) for sample in expected]
+    if messages and all(messages):
+        count = _of(len(messages), "samples", result)
+        yield Remark(f"{count} not answered", messages[0] or "", is_error=True)
         return
-    yield from map(Missing, open_lines(result))
+    yield from map(Remark, open_lines(result))
     yield from _lengths(result)
-    # One failed call may be that of several metrics: it is told once.
-    told: dict[tuple[Missing, str], list[str]] = {}
+    # One failed call may be that of several metrics: it is told once, with all their names in place
+    # of the *. A remark without a reason is told of each metric by itself.
+    told: dict[tuple[Remark, str], list[str]] = {}
     for name, metric in result.metrics.items():
         for found in _of_metric(result, name, metric):
             told.setdefault((found, "" if found.reason else name), []).append(name)
@@ -78,12 +81,17 @@ def missing_in(result: ScenarioResult) -> Iterator[Missing]:
         yield replace(found, text=text.replace("*", ", ".join(names), 1))
 
 
-def _lengths(result: ScenarioResult) -> Iterator[Missing]:
+def _of(count: int, noun: str, result: ScenarioResult) -> str:
+    """Return "1 of 4 samples is", "2 of 4 samples are"."""
+    return f"{count} of {len(result.samples)} {noun} {'is' if count == 1 else 'are'}"
+
+
+def _lengths(result: ScenarioResult) -> Iterator[Remark]:
     """Yield how long the answers are whose nuggets count, by weight: longer ones find more."""
     columns = [column for column in result.info.metrics if is_of_nuggets(column)]
     if not columns:
         return
-    # Not at the top: most scenarios have no nuggets.
+    # Imported only here: most scenarios have no nuggets.
     from pytest_rageval.text.tokenize import split_characters
 
     names = [column.name for column in columns if not column.retrieves]
@@ -93,43 +101,44 @@ def _lengths(result: ScenarioResult) -> Iterator[Missing]:
         if sample.answer is not None and any(is_scored(sample.scores.get(name)) for name in names)
     ]
     if (mean := weighted_mean(lengths)) is not None:
-        yield Missing(
+        yield Remark(
             f"{names[0]}: answers have {mean:.1f} words in the mean (of Chinese, characters); "
             "one that says more finds more nuggets"
         )
 
 
-def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
+def control_remarks(result: ScenarioResult) -> Iterator[Remark]:
     """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    # Verdicts that are told in the same words are told once, with all their metrics.
     alike: dict[str, list[str]] = {}
     for name, verdict in result.controls.items():
         alike.setdefault(verdict.remark(), []).append(name)
     for names in alike.values():
         verdict = result.controls[names[0]]
         if remark := verdict.remark(*names):
-            yield Missing(remark, is_error=verdict.passed is False)
+            yield Remark(remark, is_error=verdict.passed is False)
     if without := [name for name, found in result.controls.items() if found == NO_CONTROLS]:
-        yield Missing(f"no controls: {', '.join(without)}")
+        yield Remark(f"no controls: {', '.join(without)}")
 
 
-def _invalid_rows(result: ScenarioResult) -> Iterator[Missing]:
+def _invalid_rows(result: ScenarioResult) -> Iterator[Remark]:
     rows = [sample.invalid for sample in result.samples if sample.invalid is not None]
     if rows:
-        count = f"{len(rows)} of {len(result.samples)} rows {'is' if len(rows) == 1 else 'are'}"
-        yield Missing(f"{count} invalid and in no figure", rows[0], is_error=True)
+        count = _of(len(rows), "rows", result)
+        yield Remark(f"{count} invalid and in no figure", rows[0], is_error=True)
 
 
-def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Remark]:
     """Yield what is missing of a metric, with ``*`` in place of its name."""
     if metric.unscored:
         yield from _unscored(result, name, metric)
     if left := applicable(result.samples, name):
-        yield Missing(f"*: {left}")
+        yield Remark(f"*: {left}")
     if counts := reply_counts(result.samples, name):
-        yield Missing(f"*: {replies_text(counts)}")
+        yield Remark(f"*: {replies_text(counts)}")
 
 
-def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Missing]:
+def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Iterator[Remark]:
     unscored = [
         sample
         for sample in result.samples
@@ -147,8 +156,8 @@ def _unscored(result: ScenarioResult, name: str, metric: MetricSummary) -> Itera
     failed = [error for error in failed if not error.startswith(NOT_ASKED)]
     if unasked:
         text = f"the judge was given up: * not asked on {len(unasked)} {of_all}"
-        yield Missing(text, unasked[0], is_error=True)
+        yield Remark(text, unasked[0], is_error=True)
     if failed:
-        yield Missing(f"* failed on {len(failed)} {of_all}", failed[0], is_error=True)
+        yield Remark(f"* failed on {len(failed)} {of_all}", failed[0], is_error=True)
     if reasons:
-        yield Missing(f"* does not apply to {len(reasons)} {of_all}", reasons[0])
+        yield Remark(f"* does not apply to {len(reasons)} {of_all}", reasons[0])

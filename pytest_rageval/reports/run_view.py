@@ -25,7 +25,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.model.value import Band
-from pytest_rageval.reports.missing import Missing, missing_in
+from pytest_rageval.reports.missing import Remark, missing_in
 from pytest_rageval.stats.caveats import band_of, judged_text
 from pytest_rageval.stats.verdict import (
     badness,
@@ -129,7 +129,7 @@ class RunView:
         return list(_means(self.result))
 
     @cached_property
-    def missing(self) -> Sequence[Missing]:
+    def missing(self) -> Sequence[Remark]:
         """What is missing in the figures, and which of them are not to be trusted."""
         return list(missing_in(self.result))
 

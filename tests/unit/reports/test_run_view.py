@@ -75,6 +75,9 @@ def test_a_function_that_is_to_be_written_is_told_once() -> None:
     assert of_errors(unwritten, unwritten) == [
         "2 of 2 samples are not answered, for instance: app:f: NotImplementedError: write it"
     ]
+    assert of_errors(unwritten) == [
+        "1 of 1 samples is not answered, for instance: app:f: NotImplementedError: write it"
+    ]
     assert of_errors("app:f: OSError: down", unwritten) == [
         "f1, em failed on 2 of 2 samples, for instance: app:f: OSError: down"
     ]
