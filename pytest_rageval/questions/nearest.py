@@ -27,12 +27,13 @@ class Nearest:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = passages
-        # Of each word, the places of the passages with it, each followed by how often it is there.
+        # Of each word: the places of the passages with it, each followed by its count there.
         entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         lengths = [_index(entries, at, _titled(passage)) for at, passage in enumerate(passages)]
         mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
         norms = [_K1 * (1.0 - _B + _B * length / mean) for length in lengths]
-        self._entries = {word: _weighted(found, norms) for word, found in entries.items()}
+        # Of each word: the places, and beside them what it adds to the score of each.
+        self._weights = {word: _weighted(found, norms) for word, found in entries.items()}
 
     def find(self, text: str, k: int, but: Collection[Passage] = ()) -> list[Passage]:
         """Return up to ``k`` passages, the nearest first; of equal ones, the earlier first.
@@ -50,7 +51,7 @@ class Nearest:
         """Return the score of each passage, by its place, that shares a word with the text."""
         scores = [0.0] * len(self._passages)
         for word in dict.fromkeys(_words(text)):
-            for at, weight in zip(*self._entries.get(word, ((), ())), strict=True):
+            for at, weight in zip(*self._weights.get(word, ((), ())), strict=True):
                 scores[at] += weight
         return {at: score for at, score in enumerate(scores) if score}
 
@@ -76,7 +77,10 @@ def _weighted(entries: array[int], norms: Sequence[float]) -> tuple[array[int], 
 
 
 def _titled(passage: Passage) -> str:
-    """Return the text below what often names its subject, and the text itself then does not."""
+    """Return the text with its document's name and headings before it.
+
+    They often name a subject that the text does not.
+    """
     return f"{passage.doc_name} {passage.with_headings}"
 
 

@@ -43,8 +43,9 @@ class NoRowsError(ValueError):
 
 
 def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
-    """Return the rows of a document, or of what it has at ``rows_at``; items that are no rows too.
+    """Return the rows of a document, or of what it has at ``rows_at``.
 
+    Items that are not objects are returned as they are.
     Rows are the items of a list, or of the only list of objects in an object. They are also made
     of columns, as pandas writes them; of objects by id, whose key becomes the ``id``; of one object
     that is a row; and of LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``. ``section`` is
@@ -79,7 +80,8 @@ def _rows(document: Any) -> list[Any] | None:
         return document
     if not isinstance(document, dict) or not document:
         return None
-    of_tables = (_of_llamaindex, _split, _columns, _named_by_id)
+    of_tables = (_of_llamaindex, _pandas_split, _columns, _named_by_id)
+    # The first that recognises the document wins: the surest come first.
     for read in (rows_of_tool, *of_tables, _one_row, _only_list):
         found = read(document)
         if found is not None:
@@ -96,7 +98,10 @@ def _of_llamaindex(document: Mapping[str, Any]) -> list[Any] | None:
         return None
     lost = [name for name in relevant if name not in queries]
     if lost:
-        raise NoRowsError(f"'relevant_docs' has {_listed(lost)}, which 'queries' lacks")
+        raise NoRowsError(
+            f"'relevant_docs' has {_quoted(lost)}, which 'queries' lacks; each needs a query: add "
+            "it, or remove the id"
+        )
     return [
         {
             "id": name,
@@ -115,7 +120,7 @@ def _texts(corpus: Mapping[str, Any], names: Any) -> list[Any] | None:
     return [corpus[str(name)] for name in names]
 
 
-def _split(document: Mapping[str, Any]) -> list[Any] | None:
+def _pandas_split(document: Mapping[str, Any]) -> list[Any] | None:
     """Return the rows of a data frame that pandas wrote with ``orient="split"``."""
     columns, data = document.get("columns"), document.get("data")
     if not (document.keys() <= {"columns", "data", "index", "index_names", "column_names"}):
@@ -125,7 +130,7 @@ def _split(document: Mapping[str, Any]) -> list[Any] | None:
     width = len(columns)
     twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]
     if twice:
-        raise NoRowsError(f"'columns' names a column twice: {_listed(twice)}; rename one of them")
+        raise NoRowsError(f"'columns' names a column twice: {_quoted(twice)}; rename one of them")
     return [
         dict(zip(map(str, columns), row, strict=True))
         if isinstance(row, list) and len(row) == width
@@ -135,7 +140,10 @@ def _split(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _columns(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the rows of columns: lists of equal length, or objects with the same keys."""
+    """Return the rows of columns: lists of equal length, or objects with the same keys.
+
+    pandas writes the former with ``orient="list"``, the latter by itself (``orient="columns"``).
+    """
     columns = list(document.values())
     if all(isinstance(column, list) for column in columns):
         lengths = {len(column) for column in columns}
@@ -148,6 +156,7 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
     keys = list(columns[0])
     if any(list(column) != keys for column in columns):
         return None
+    # Of ``orient="index"``, rows by their label, _named_by_id makes rows: fields are further in.
     is_numbered = all(map(str.isdigit, keys)) and not any(map(str.isdigit, document))
     if not is_numbered and (not _has_field(document) or _has_field(keys)):
         return None
@@ -239,7 +248,7 @@ def _proposal(
     are_objects = all(isinstance(value, dict) for value in document.values())
     named = [found.path for found in paths if not (are_objects and found.path == f"{above}[*]")]
     if named and section not in _HAVE_ROWS_AT:
-        return f" (the list at {named[0]}? save that one)"
+        return f" (the list at {named[0]}? save it as a file of its own)"
     if named:
         lines = " or ".join(pair_text("rows_at", path) for path in named[:_LISTED])
         return f"; if the rows are in it, write {lines} (in {section!r})"
@@ -247,8 +256,8 @@ def _proposal(
         return "; one row is a list of one object: put [ ] around it"
     if document and are_objects:
         return f'; if each value is a row, write rows_at: "{above or "$"}" (in {section!r})'
-    return f" with {_listed(document)}" if document else ""
+    return f" with {_quoted(document)}" if document else ""
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted(names: Iterable[str]) -> str:
     return listed(map(repr, names), _LISTED)

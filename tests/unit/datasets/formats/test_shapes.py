@@ -125,7 +125,10 @@ def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None
     """W5: a lost row never passes silently."""
     relevant = {**LLAMAINDEX["relevant_docs"], "q-9": ["d-1"]}  # type: ignore[dict-item]
     (problem,) = refused("r.json", json.dumps({**LLAMAINDEX, "relevant_docs": relevant}))
-    assert problem == "r.json: 'relevant_docs' has 'q-9', which 'queries' lacks"
+    assert problem == (
+        "r.json: 'relevant_docs' has 'q-9', which 'queries' lacks; each needs a query: add it, or "
+        "remove the id"
+    )
 
 
 @pytest.mark.parametrize(
