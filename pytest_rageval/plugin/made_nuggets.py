@@ -37,7 +37,7 @@ from pytest_rageval.plugin.making import (
     say_lines,
 )
 from pytest_rageval.plugin.settings import SETTINGS
-from pytest_rageval.questions.calls import Asked, expected_list_calls
+from pytest_rageval.questions.calls import AskedModels, expected_list_calls
 from pytest_rageval.questions.make import WriterAndJudge
 from pytest_rageval.questions.nugget_rows import (
     NuggetFile,
@@ -134,7 +134,7 @@ class _Making:
     def expected(self) -> Sequence[ModelUse]:
         """Return what would be asked."""
         judge = self.judge
-        asked = Asked(judge.settings, judge.settings, judge.controls != "off")
+        asked = AskedModels(judge.settings, judge.settings, judge.controls != "off")
         return expected_list_calls(self.answered, asked, self.run)
 
     def make(self) -> pytest.ExitCode:

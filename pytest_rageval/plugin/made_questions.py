@@ -37,7 +37,7 @@ from pytest_rageval.plugin.options import JUDGE_MODEL
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.questions.base import REASONS, SHARES, Documents, QuestionType, Slot
-from pytest_rageval.questions.calls import Asked, expected_calls
+from pytest_rageval.questions.calls import AskedModels, expected_calls
 from pytest_rageval.questions.documents.read import read_documents
 from pytest_rageval.questions.make import Outcome, WriterAndJudge, make_all
 from pytest_rageval.questions.nearest import Nearest
@@ -110,7 +110,7 @@ class _Making:
         return expected_calls(
             [*{slot.id: slot for slot in (*self._of_before, *self.slots)}.values()],
             self.known.ids,
-            Asked(asked.writer, asked.judge.settings, asked.judge.controls != "off"),
+            AskedModels(asked.writer, asked.judge.settings, asked.judge.controls != "off"),
             self.search,
             self.run,
             nuggets_beside=self.known if asked.has_nuggets else None,

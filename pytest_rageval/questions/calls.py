@@ -1,8 +1,9 @@
 """How many calls questions will take, before anybody is asked: what the cache lacks.
 
-Whether a slot has a next call depends on the replies before it. Where the cache has these, they are
-followed; the share of other questions that go on is that of the questions in the cache, and before
-there are many, an assumed one.
+Runs the real making of questions with clients that only read the cache; where a reply is missing,
+the slot stays open and its remaining calls are estimated. Whether it has a next call depends on the
+replies before it: the share of other questions that go on is that of the questions in the cache,
+and before there are many, an assumed one.
 """
 
 from __future__ import annotations
@@ -56,13 +57,16 @@ _REFUSED: Final = 0.1
 _UNREADABLE: Final = 0.02
 """The share of lists of nuggets that are no list."""
 
-_LIKE_LISTS: Final = 4
+_TYPICAL_NUGGETS: Final = 4
 """How many nuggets many lists have."""
+
+_UNTIL_ALONE: Final = 2
+"""So many calls of an answerable question come before the last one that may refuse it."""
 
 _WEIGHT: Final = 10
 """So many questions in the cache count as much as these shares."""
 
-_LIKE: Final = MadeQuestion(
+_TYPICAL: Final = MadeQuestion(
     "What may a user of these documents ask about the subject of it?", "It."
 )
 """A question as long as many are, in place of those that are not written yet."""
@@ -83,14 +87,14 @@ def _calls(slot: Slot) -> list[_Call]:
     """Return the calls that a slot takes if no check refuses its question, in their order."""
     texts = [passage.text for passage in slot.passages]
     written = _Call(True, question_prompt(slot), _kind(question_schema(slot.type)))
-    alone = _Call(False, alone_prompt(_LIKE.question), _kind(alone_schema()))
-    support, known = (
-        _Call(False, supported_prompt(_LIKE, sources), _kind(cells_schema()))
-        for sources in (texts, [_LIKE.answer])
+    alone = _Call(False, alone_prompt(_TYPICAL.question), _kind(alone_schema()))
+    support, common = (
+        _Call(False, supported_prompt(_TYPICAL, sources), _kind(cells_schema()))
+        for sources in (texts, [_TYPICAL.answer])
     )
     if slot.type == "unanswerable":
         return [written, _Call(False, "\n".join(texts * NEAREST)[:MOST_TEXT], ""), alone]
-    return [written, support, alone, known]
+    return [written, support, alone, common]
 
 
 def _kind(schema: ReplySchema) -> str:
@@ -120,6 +124,31 @@ class _CachedChat:
         return kept
 
 
+class _Chats(NamedTuple):
+    """The models that are asked; one object twice where both are the same."""
+
+    writer: _CachedChat
+    judge: _CachedChat
+
+    @classmethod
+    def of(cls, cache: Cache, asked: AskedModels) -> _Chats:
+        judge = _CachedChat(cache, asked.judge)
+        same = asked.writer == asked.judge
+        return cls(judge if same else _CachedChat(cache, asked.writer), judge)
+
+    @property
+    def distinct(self) -> list[_CachedChat]:
+        """Each once, the judge last."""
+        return [*dict.fromkeys(self)]
+
+    def asked_by(self, call: _Call) -> _CachedChat:
+        return self.writer if call.of_writer else self.judge
+
+    def done(self, sample: str) -> int:
+        """Return how many calls of a slot the cache answers."""
+        return sum(chat.answered[sample] for chat in self.distinct)
+
+
 @dataclass
 class _Sum:
     """What calls come to; a call that is made in half of all cases counts one half."""
@@ -141,7 +170,7 @@ class _Sum:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedModels:
     """The models that write and check questions; ``is_tested``: the judge by control rows first."""
 
     writer: ClientSettings
@@ -151,42 +180,42 @@ class Asked:
 
 def expected_calls(
     slots: Sequence[Slot],
-    settled: Collection[str],
-    asked: Asked,
+    settled_ids: Collection[str],
+    asked: AskedModels,
     search: Search,
     run: RunSettings,
     *,
     nuggets_beside: Known | None = None,
 ) -> list[ModelUse]:
-    """Return what making these slots would ask each model, about; ``ends`` are the least and most.
+    """Return about what making these slots would ask each model; ModelUse.ends: at least, at most.
 
-    Those whose id is ``settled`` are not asked for; they only show how many questions go on. One
-    model where both are the same. ``nuggets_beside``: the questions get lists of nuggets, too,
+    Those whose id is in ``settled_ids`` are not asked for; they only show how many questions go on.
+    One model where both are the same. ``nuggets_beside``: the questions get lists of nuggets, too,
     unless they are nearly the same as these.
     """
 
-    def expected(chats: Sequence[_CachedChat]) -> Iterator[_Expected]:
-        models = WriterAndJudge(chats[-1], chats[0])
+    def expected(chats: _Chats) -> Iterator[_Expected]:
+        models = WriterAndJudge(chats.writer, chats.judge)
         outcomes = asyncio.run(make_all(slots, models, search, lambda: None))
-        unsettled = [one for one in outcomes if one.slot.id not in settled]
+        unsettled = [one for one in outcomes if one.slot.id not in settled_ids]
         left = [one for one in unsettled if one.failure is not None]
-        goes_on = {kind: _shares(outcomes, chats, kind) for kind in SHARES}
+        goes_on = {of: _shares(outcomes, chats, of) for of in SHARES}
         for outcome in left:
-            yield from _left(outcome.slot, _done(outcome.slot.id, chats), goes_on)
+            yield from _calls_to_come(outcome.slot, chats.done(outcome.slot.id), goes_on)
         if nuggets_beside is not None:
             made = [one for one in unsettled if one.failure is None]
-            yield from _left_of_lists(answered_in(made, rows_of(made, nuggets_beside)), chats)
+            yield from _list_calls_to_come(answered_in(made, rows_of(made, nuggets_beside)), chats)
             for outcome in left:
-                yield from _lists_to_come(outcome, _done(outcome.slot.id, chats), goes_on)
+                yield from _lists_to_come(outcome, chats.done(outcome.slot.id), goes_on)
 
-    return _uses(expected, asked, [slot for slot in slots if slot.id not in settled], run)
+    return _uses(expected, asked, [slot for slot in slots if slot.id not in settled_ids], run)
 
 
 def expected_list_calls(
-    answered: Sequence[Answered], asked: Asked, run: RunSettings
+    answered: Sequence[Answered], asked: AskedModels, run: RunSettings
 ) -> list[ModelUse]:
     """Return what making these lists of nuggets would ask; as ``expected_calls``."""
-    return _uses(partial(_left_of_lists, answered), asked, [one.slot for one in answered], run)
+    return _uses(partial(_list_calls_to_come, answered), asked, [one.slot for one in answered], run)
 
 
 _Expected = tuple[_Call, float]
@@ -194,21 +223,20 @@ _Expected = tuple[_Call, float]
 
 
 def _uses(
-    expected: Callable[[Sequence[_CachedChat]], Iterable[_Expected]],
-    asked: Asked,
+    expected: Callable[[_Chats], Iterable[_Expected]],
+    asked: AskedModels,
     slots: Sequence[Slot],
     run: RunSettings,
 ) -> list[ModelUse]:
     """Return the use of each model by what is expected, with the judge's test before the slots."""
     cache = Cache(only_read(run))
     try:
-        chats = [_CachedChat(cache, asked.judge)]
-        if asked.writer != asked.judge:
-            chats.append(_CachedChat(cache, asked.writer))
+        chats = _Chats.of(cache, asked)
         calls = list(expected(chats))
-        uses = [_use(chat, cache, calls, chats) for chat in reversed(chats)]
-        tests = asyncio.run(_tests(chats[0], slots)) if asked.is_tested else []
-        for use in (uses[-1], *uses[-1].ends):
+        uses = [_use(chat, cache, calls, chats) for chat in chats.distinct]
+        tests = asyncio.run(_tests(chats.judge, slots)) if asked.is_tested else []
+        of_judge = uses[-1]
+        for use in (of_judge, *of_judge.ends):
             use.controls = len(tests)
             for text in tests:
                 use.ask([text])
@@ -226,7 +254,7 @@ async def _tests(judge: _CachedChat, slots: Sequence[Slot]) -> list[str]:
                 await row_score(name, row, judge)
             except NotAskedError:
                 texts = (row.sample.question, row.sample.answer, *(row.sample.contexts or ()))
-                missing.append("\n".join([supported_prompt(_LIKE, []), *filter(None, texts)]))
+                missing.append("\n".join([supported_prompt(_TYPICAL, []), *filter(None, texts)]))
     return missing
 
 
@@ -234,12 +262,12 @@ def _use(
     chat: _CachedChat,
     cache: Cache,
     calls: Sequence[_Expected],
-    chats: Sequence[_CachedChat],
+    chats: _Chats,
 ) -> ModelUse:
     habits = habits_of(cache, chat.settings)
     likely, fewest, most = _Sum(), _Sum(), _Sum()
     for call, share in calls:
-        if chat is chats[-1 if call.of_writer else 0]:
+        if chat is chats.asked_by(call):
             likely.add(habits, call, share)
             most.add(habits, call)
             if share == 1.0:
@@ -249,7 +277,7 @@ def _use(
     return use
 
 
-def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[_Expected]:
+def _calls_to_come(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[_Expected]:
     """Yield the calls of a slot after the first ``done``, with the chance that each is made."""
     share = 1.0
     for at, call in enumerate(_calls(slot)[done:], done):
@@ -257,53 +285,45 @@ def _left(slot: Slot, done: int, goes_on: _GoesOn) -> Iterator[_Expected]:
         share *= goes_on[slot.type][at] if at < len(goes_on[slot.type]) else 0.0
 
 
-def _left_of_lists(
-    answered: Sequence[Answered], chats: Sequence[_CachedChat]
-) -> Iterator[_Expected]:
+def _list_calls_to_come(answered: Sequence[Answered], chats: _Chats) -> Iterator[_Expected]:
     """Yield the calls that lists of nuggets lack in the cache."""
-    models = WriterAndJudge(chats[-1], chats[0])
+    models = WriterAndJudge(chats.writer, chats.judge)
     lists = asyncio.run(make_lists(answered, models, lambda: None))
     for one, found in zip(answered, lists, strict=True):
         if found.failure is not None:
-            done = _done(one.sample, chats)
+            calls = _list_calls(one)[chats.done(one.sample) :]
             # A list that was not written yet may be unreadable, and is then not checked.
-            yield from ((call, 1.0 - _UNREADABLE * at) for at, call in enumerate(_list(one)[done:]))
+            yield from ((call, 1.0 - _UNREADABLE * at) for at, call in enumerate(calls))
 
 
 def _lists_to_come(outcome: Outcome, done: int, goes_on: _GoesOn) -> Iterator[_Expected]:
     """Yield the calls for the list of a question that is not made yet, or not checked."""
     slot = outcome.slot
     if slot.type != "unanswerable":
-        share = math.prod(goes_on[slot.type][done:2]) * (1.0 - _REFUSED)
-        made = outcome.made or _LIKE
+        share = math.prod(goes_on[slot.type][done:_UNTIL_ALONE]) * (1.0 - _REFUSED)
+        made = outcome.made or _TYPICAL
         answered = Answered(slot, made.question, [made.answer])
-        yield from ((call, share) for call in _list(answered))
+        yield from ((call, share) for call in _list_calls(answered))
 
 
-def _list(answered: Answered) -> list[_Call]:
+def _list_calls(answered: Answered) -> list[_Call]:
     """Return the two calls that a list takes."""
-    like = [_LIKE.question] * _LIKE_LISTS
+    like = [_TYPICAL.question] * _TYPICAL_NUGGETS
     written = _Call(True, written_prompt(answered), _kind(nuggets_schema()))
     return [written, _Call(False, checked_prompt(answered, like), _kind(cells_schema()))]
 
 
-def _done(sample: str, chats: Sequence[_CachedChat]) -> int:
-    return sum(chat.answered[sample] for chat in chats)
-
-
-def _shares(
-    outcomes: Sequence[Outcome], chats: Sequence[_CachedChat], kind: QuestionType
-) -> list[float]:
+def _shares(outcomes: Sequence[Outcome], chats: _Chats, question_type: QuestionType) -> list[float]:
     """Return for each call of a slot the share of those with it that have a next one."""
     went_on, ended = Counter[int](), Counter[int]()
     for outcome in outcomes:
-        if outcome.slot.type != kind:
+        if outcome.slot.type != question_type:
             continue
-        done = _done(outcome.slot.id, chats)
+        done = chats.done(outcome.slot.id)
         is_open = outcome.failure is not None
         went_on.update(range(done if is_open else done - 1))
         ended.update([] if is_open else [done - 1])
-    assumed = _UNANSWERABLE if kind == "unanswerable" else _ANSWERABLE
+    assumed = _UNANSWERABLE if question_type == "unanswerable" else _ANSWERABLE
     return [
         (went_on[at] + share * _WEIGHT) / (went_on[at] + ended[at] + _WEIGHT)
         for at, share in enumerate(assumed)
