@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 
@@ -332,3 +333,15 @@ def test_a_column_twice_is_refused(refused: Refused) -> None:
     document = {"columns": columns, "data": [["q", "WRONG", "five days", "five days"]]}
     (problem,) = refused("r.json", json.dumps(document))
     assert "'columns' names a column twice: 'answer'; rename one of them" in problem
+
+
+def test_a_section_without_rows_at_is_told_to_save_the_list() -> None:
+    """Only a data set, answers and a corpus can say where their rows are."""
+    document = {"labels": [{"id": "q-1", "value": 1}], "notes": [{"text": "old"}]}
+    with pytest.raises(NoRowsError) as refused:
+        rows_in(document, None, "human")
+    assert str(refused.value) == (
+        "expected a list of objects, found an object (the list at labels? save it as a file of its "
+        "own)"
+    )
+    assert rows_in(document["labels"], None, "human") == document["labels"]
