@@ -228,7 +228,9 @@ class Answers:
                 fields[name] = value
             elif known != value and not is_missing(value) and _is_field(name, key_map):
                 raise ScenarioError([self._clash(row, other, name, shown)])
-        return replace(row, fields=fields, tabular=row.tabular or other.tabular)
+        place = row_place(self._shown, other.line, other.number)
+        flaw = row.flaw or (f"{place}: {other.flaw}" if other.flaw else "")
+        return replace(row, fields=fields, tabular=row.tabular or other.tabular, flaw=flaw)
 
     def seen_in(self, rows: ReadRows) -> ReadRows:
         """Return the joined rows with which of their columns are from this file."""

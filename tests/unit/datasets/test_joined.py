@@ -328,3 +328,31 @@ def test_grades_without_merged_rows_are_said(tmp_path: Path) -> None:
     assert "rows are not merged" in said.message
     found = load([{"reference_ids": ["d1"], "rel": 1}, {"reference_ids": ["d2"], "rel": 2}])
     assert "'rel' is not read: the grades of 'reference_ids' count where" in found.warnings[0]
+
+
+def _trace(own: str, **found: str) -> str:
+    """Return the lines of a trace with an answer and a search; its question is hidden."""
+    root = {"openinference.span.kind": "CHAIN", "output.value": "a"}
+    search = {"openinference.span.kind": "RETRIEVER", **found}
+    spans = [
+        {
+            "name": name,
+            "context": {"trace_id": own, "span_id": f"{own}-{name}"},
+            "parent_id": parent,
+            "start_time": 1_800_000_000,
+            "end_time": 1_800_000_001,
+            "attributes": attributes,
+        }
+        for name, parent, attributes in (("ask", None, root), ("find", f"{own}-ask", search))
+    ]
+    return "".join(f"{json.dumps(span)}\n" for span in spans)
+
+
+def test_what_is_wrong_with_the_second_row_is_wrong_with_both(join: Join) -> None:
+    """A30: a search that nobody recorded; the question of the other one is the first file's."""
+    found = join(given=_trace("q1") + _trace("q2", **{"output.value": "[]"}))
+    first, second = found.cases
+    assert isinstance(first, InvalidRow)
+    assert first.reason.startswith("given.jsonl:1: trace q1: what its step 'find' found is not")
+    assert isinstance(second, Sample), second
+    assert (second.question, second.answer, second.contexts) == ("second?", "a", ())

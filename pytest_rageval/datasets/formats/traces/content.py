@@ -210,7 +210,17 @@ def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
     >>> documents_in([{"id": 7, "text": "Mondays"}], is_retrieval=False)
     [Document(text='Mondays', id='7')]
     """
-    return _documents(decoded(value), is_retrieval, _DEEPEST)
+    value = decoded(value)
+    found = _documents(value, is_retrieval, _DEEPEST)
+    is_empty = found is None and is_retrieval and isinstance(value, Mapping) and value
+    return [] if is_empty and not _holds_anything(value) else found
+
+
+def _holds_anything(value: Any, depth: int = _DEEPEST) -> bool:
+    """Return whether a value has a text, or a list that is not empty, in it."""
+    if isinstance(value, Mapping) and depth:
+        return any(_holds_anything(part, depth - 1) for part in value.values())
+    return bool(value) and isinstance(value, str | list | Mapping)
 
 
 def contexts_in(value: Any) -> list[Document] | None:
@@ -242,7 +252,8 @@ def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | N
 
 def _bare(text: str) -> Document | None:
     """Return the passage that a text without an object is; None for Python's repr of one."""
-    return Document(text) if _text(text) and not _REPR.match(text) else None
+    is_passage = _text(text) and text != "null" and not _REPR.match(text)
+    return Document(text) if is_passage else None
 
 
 def _in_object(value: Mapping[str, Any], is_retrieval: bool, depth: int) -> list[Document] | None:

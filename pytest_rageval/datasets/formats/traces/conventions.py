@@ -207,7 +207,8 @@ CONVENTIONS: Final = (
     _convention(
         "Langfuse",
         "API and exports 2 to 5",
-        "export with inputs and outputs (the field group io of the API's version 2)",
+        "export with inputs and outputs (the field group io of the API's version 2), and do not "
+        "set capture_input or capture_output to False",
         is_json=True,
         is_tool=True,
         kind="type",
@@ -294,6 +295,12 @@ def has_empty_output(span: Span) -> bool:
     return any(decoded(list_at(span.attributes, path)) == "" for path in paths)
 
 
+def has_output(span: Span) -> bool:
+    """Return whether what a step gave was recorded: not null, nor an object without keys."""
+    found = (decoded(value) for field in ("documents", "output") for value in _values(span, field))
+    return any(value not in ("", "null", {}) for value in found)
+
+
 def query_of(span: Span) -> str | None:
     """Return what a retrieval was asked; None where the span does not say it."""
     found = next(filter(None, map(question_in, _values(span, "query"))), None)
@@ -347,8 +354,8 @@ def _values(span: Span, field: str) -> Iterator[Any]:
     for convention in conventions_of(span):
         for path in convention.paths.get(field, ()):
             value = list_at(span.attributes, path)
-            if value is None or value in _HIDDEN:
-                continue
             mime = pick(span.attributes, _MIME[path]) if path in _MIME else ""
             is_json = convention.is_json or mime == "application/json"
+            if value is None or value in _HIDDEN or (is_json and value == "null"):
+                continue
             yield decoded(value, is_json=True) if is_json else value

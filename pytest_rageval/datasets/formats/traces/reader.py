@@ -139,7 +139,9 @@ def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
             "no spans of traces: expected ids of trace and span, and a start, as OpenTelemetry, "
             "Phoenix, MLflow, LangSmith, Langfuse or TruLens export them"
         )
-    mapped = frozenset(name for name, column in file.spec.key_map.items() if column != name)
+    mapped = {name for name, column in file.spec.key_map.items() if column != name}
+    if file.section == "answers":  # the rows that they are joined to have the question
+        mapped.add("question")
     traces = [Trace(name, [*spans.values()]) for name, spans in collected.spans.items()]
     chosen = [trace for trace in traces if is_of_questions(trace)]
     rows = [row_of(trace, collected.said.get(trace.id, {}), mapped) for trace in chosen]

@@ -12,9 +12,11 @@ from pytest_rageval.datasets.formats.traces.content import Document, decoded
 from pytest_rageval.datasets.formats.traces.conventions import (
     answer_of,
     contexts_of,
+    conventions_of,
     documents_in_output,
     documents_of,
     has_empty_output,
+    has_output,
     input_of,
     kind_of,
     model_of,
@@ -217,12 +219,27 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
     known = [(kind, documents) for kind, documents in found if documents is not None]
     if known:
         return _joined(known)
-    told = next(filter(None, map(contexts_of, trace.roots)), None)
-    # Attributes that are numbered one by one have none where nothing was found.
-    is_bare = any(
-        span.kind == "retrieval" and span.error is None and not output_of(span) for span in steps
-    )
-    return [] if told is None and is_bare else told
+    return next(filter(None, map(contexts_of, trace.roots)), None)
+
+
+def _unrecorded(trace: Trace, steps: Sequence[Span], is_told: bool) -> Span | None:
+    """Return a step whose documents nobody recorded, and which no other step has; None without.
+
+    A search that found nothing has an output that says so. ``is_told``: the trace has contexts,
+    from elsewhere where no retrieval has any.
+    """
+    named = [span for span in steps if span.kind in ("retrieval", "rerank") and span.error is None]
+    known = {span.span_id for span in named if documents_of(span) is not None}
+    if is_told and not known:
+        return None
+    inside = {span.span_id for span in trace.below(span for span in named if span.span_id in known)}
+    for span in reversed(named):
+        if span.span_id in known and span.kind == "rerank":
+            return None  # it has what is left of all before it
+        has_it_below = any(below.span_id in known for below in trace.below([span]))
+        if span.span_id not in inside and not has_it_below and not has_output(span):
+            return span
+    return None
 
 
 def _outer(trace: Trace, spans: Sequence[Span]) -> list[Span]:
@@ -375,7 +392,19 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
             return _undecided(trace.id, name, column, fields[column])
     if fields["question"] is None and "question" not in mapped:
         return f"trace {trace.id} has no text of a question"
-    return ""
+    return "" if {"contexts", "retrieved_ids"}.intersection(mapped) else _unknown(trace, fields)
+
+
+def _unknown(trace: Trace, fields: Mapping[str, Any]) -> str:
+    """Return how to record what a search found where nobody did; "" where that is known."""
+    span = _unrecorded(trace, trace.steps(), is_told=fields["contexts"] is not None)
+    if span is None:
+        return ""
+    ways = "; ".join(convention.export for convention in conventions_of(span))
+    return (
+        f"trace {trace.id}: what its step {span.name!r} found is not recorded: {ways}. If it found "
+        "nothing, export its output, such as []; dataset.on_invalid: skip leaves such traces out"
+    )
 
 
 def _undecided(trace_id: str, name: str, column: str, value: Any) -> str:

@@ -99,12 +99,6 @@ def test_a_search_that_found_nothing_has_an_empty_list(fields: Fields) -> None:
     assert (found["contexts"], found["retrieved_ids"]) == ((), ())
 
 
-def test_a_search_without_any_document_found_nothing(fields: Fields) -> None:
-    """A30: numbered attributes say nothing of an empty list."""
-    found = fields(search("search", begins=1), llm("llm", begins=3), chain())
-    assert (found["contexts"], found["retrieved_ids"]) == ((), ())
-
-
 def test_a_trace_is_a_row_of_documented_names(fields: Fields) -> None:
     """A30: latency is the root's 9.5 s; tokens and cost are those of the model's call."""
     found = fields(

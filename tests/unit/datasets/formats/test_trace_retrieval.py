@@ -1,0 +1,167 @@
+"""What a step of retrieval found: documents, nothing, or what nobody recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.model import Case, InvalidRow, Sample
+
+Load = Callable[..., Dataset]
+
+SECOND = 1_800_000_000
+KIND = "openinference.span.kind"
+
+
+def span(own: str, parent: str | None, begins: float = 0, **attributes: Any) -> dict[str, Any]:
+    """Return a span; ``__`` in attributes' names are dots."""
+    return {
+        "name": own,
+        "context": {"trace_id": "t1", "span_id": own},
+        "parent_id": parent,
+        "start_time": SECOND + begins,
+        "end_time": SECOND + 9,
+        "attributes": {name.replace("__", "."): value for name, value in attributes.items()},
+    }
+
+
+def phoenix(own: str = "search", begins: float = 1, kind: str = "RETRIEVER", **more: Any) -> Any:
+    parent = more.pop("parent", "root")
+    return span(own, parent, begins, **{KIND: kind, "input.value": "How long?", **more})
+
+
+def numbered(*documents: dict[str, str], kind: str = "retrieval.documents") -> dict[str, str]:
+    return {
+        f"{kind}.{at}.document.{part}": value
+        for at, document in enumerate(documents)
+        for part, value in document.items()
+    }
+
+
+ROOT = span("root", None, **{KIND: "CHAIN", "input.value": "How long?", "output.value": "A day."})
+OTHER = {**ROOT, "context": {"trace_id": "t2", "span_id": "other"}}
+ONE = {"id": "d1", "content": "A day."}
+
+
+@pytest.fixture
+def read(load: Load) -> Callable[..., Case]:
+    """Return a function of the steps below a root; another trace of the file stays a row."""
+
+    def first(*steps: dict[str, Any], **keys: Any) -> Case:
+        lines = "".join(json.dumps(one) + "\n" for one in [ROOT, *steps, OTHER])
+        case, other = load("spans.jsonl", lines, **keys).cases
+        assert isinstance(other, Sample)
+        return case
+
+    return first
+
+
+Read = Callable[..., Case]
+
+
+def _genai(**more: Any) -> dict[str, Any]:
+    return span("search", "root", 1, gen_ai__operation__name="retrieval", **more)
+
+
+def _langfuse(**more: Any) -> dict[str, Any]:
+    return span("search", "root", 1, langfuse__observation__type="retriever", **more)
+
+
+@pytest.mark.parametrize(
+    ("step", "setting"),
+    [
+        (phoenix(), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value="__REDACTED__"), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value=""), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value="{}"), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (_genai(), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
+        (_langfuse(), "capture_output"),
+        (_langfuse(langfuse__observation__output="null"), "capture_output"),
+    ],
+    ids=["none", "redacted", "empty", "no keys", "genai", "langfuse", "null"],
+)
+def test_a_search_whose_output_was_not_recorded_is_unknown(
+    read: Read, step: dict[str, Any], setting: str
+) -> None:
+    """A30: it is no search that found nothing, and is not left out of the mean in silence."""
+    case = read(step)
+    assert isinstance(case, InvalidRow), case
+    assert "trace t1: what its step 'search' found is not recorded" in case.reason
+    assert setting in case.reason
+    assert "on_invalid: skip" in case.reason
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "[]",
+        "[[]]",
+        json.dumps({"documents": []}),
+        json.dumps({"documents": None}),
+        json.dumps({"matches": [], "count": 0}),
+    ],
+)
+def test_a_recorded_output_without_documents_found_nothing(read: Read, output: str) -> None:
+    case = read(phoenix(output__value=output))
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == ((), ())
+
+
+def test_a_recorded_list_of_no_documents_found_nothing(read: Read) -> None:
+    case = read(_genai(gen_ai__retrieval__documents="[]"))
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        # the outer or the inner one of two inside each other
+        [phoenix("outer", 1, **numbered(ONE)), phoenix("inner", 2, parent="outer")],
+        [phoenix("outer", 1), phoenix("inner", 2, parent="outer", **numbered(ONE))],
+        # a reranker has what both left
+        [
+            phoenix("search", 1),
+            phoenix("rerank", 2, "RERANKER", **numbered(ONE, kind="reranker.output_documents")),
+        ],
+    ],
+    ids=["outer", "inner", "reranker"],
+)
+def test_what_another_step_recorded_of_the_same_search_counts(
+    read: Read, steps: list[dict[str, Any]]
+) -> None:
+    case = read(*steps)
+    assert isinstance(case, Sample), case
+    assert case.retrieved_ids == ("d1",)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [phoenix("dense", 1, **numbered(ONE)), phoenix("sparse", 2)],
+        [phoenix("search", 1, **numbered(ONE)), phoenix("sparse", 2, "RERANKER")],
+    ],
+    ids=["a second search", "a reranker"],
+)
+def test_a_step_beside_known_ones_is_unknown_too(read: Read, steps: list[dict[str, Any]]) -> None:
+    """Half of what a hybrid search found would be taken for all of it."""
+    case = read(*steps)
+    assert isinstance(case, InvalidRow), case
+    assert "what its step 'sparse' found is not recorded" in case.reason
+
+
+def test_a_failed_search_beside_one_that_worked_has_no_output(read: Read) -> None:
+    failed = {**phoenix("first", 1), "status": {"status_code": "ERROR", "description": "down"}}
+    case = read(failed, phoenix("second", 2, **numbered(ONE)))
+    assert isinstance(case, Sample), case
+    assert case.retrieved_ids == ("d1",)
+
+
+def test_contexts_that_a_key_map_names_need_no_recorded_search(read: Read) -> None:
+    case = read(phoenix(), key_map={"contexts": "trace_name"})
+    assert isinstance(case, Sample), case
+    assert case.contexts == ("root",)
