@@ -43,6 +43,16 @@ FORMS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, Collecte
 """How a record is recognized, and what reads it; the first that fits counts."""
 
 _WRAPPERS: Final = ("data", "spans", "traces", "runs", "observations", "items", "results", "batch")
+_AROUND_PAGES: Final = frozenset(
+    {"meta", "metadata", "cursors", "links", "_links", "paging", "pagination", "page_info"}
+    | {"pageInfo", "page"}
+)
+_PAGES: Final = re.compile(r"(?:^|\.)total_?pages$", re.IGNORECASE)
+_HAS_MORE: Final = re.compile(r"(?:^|\.)has_?(?:more|next(?:_?page)?)$", re.IGNORECASE)
+_NEXT: Final = re.compile(
+    r"(?:^|\.)(?:next(?:_?page)?(?:_?(?:cursor|token|link|url|uri))?|cursor|@odata\.nextLink)$",
+    re.IGNORECASE,
+)
 _NO_SPANS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
 _LISTED: Final = 3
 _HEAD_BYTES: Final = 2**22
@@ -58,16 +68,25 @@ def records_in(value: Any) -> Iterator[Any]:
             yield from records_in(part)
     elif isinstance(value, Mapping) and not any(fits(value) for fits, _ in FORMS):
         inner = next((value[name] for name in _WRAPPERS if _is_records(value.get(name))), None)
-        if inner is None:
-            yield value
-        else:
+        if inner is not None:
             yield from records_in(inner)
+        elif not _is_empty_page(value):
+            yield value
     else:
         yield value
 
 
 def _is_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _is_empty_page(value: Record) -> bool:
+    """Return whether a document is a page without records, as the last one of an export may be."""
+    rest = [name for name in value if not (name in _WRAPPERS and value[name] == [])]
+    about = (*_AROUND_PAGES, "object", "total", "limit", "count")
+    return len(rest) < len(value) and all(
+        name in about or _NEXT.search(name) or _HAS_MORE.search(name) for name in rest
+    )
 
 
 def is_record_of_traces(value: Any) -> bool:
@@ -194,28 +213,60 @@ class _Pages:
     def __init__(self) -> None:
         self._seen: set[object] = set()
         self._pages = 0
-        self._goes_on = False
+        self._next = ""
         self._errors: list[str] = []
 
     def note(self, document: Any) -> None:
-        """Note what a document says of itself."""
+        """Note what a document says of itself, or each of a list of them."""
+        for part in document if isinstance(document, list) else ():
+            self.note(part)
         if not isinstance(document, Mapping):
             return
-        meta, errors = document.get("meta"), document.get("errors")
-        if isinstance(meta, Mapping) and isinstance(meta.get("totalPages"), int):
-            self._pages = max(self._pages, meta["totalPages"])
-            self._seen.add(str(meta.get("page")))
-        self._goes_on = bool(document.get("next_cursor"))
+        said = _said_of_pages(document) if _is_page(document) else {}
+        counted = next((said[name] for name in said if _PAGES.search(name)), None)
+        if isinstance(counted, int):
+            self._pages = max(self._pages, counted)
+            page = next((said[name] for name in said if name.rpartition(".")[2] == "page"), None)
+            self._seen.add(str(page))
+        self._next = _next_page(said)
+        errors = document.get("errors")
         self._errors += map(str, errors) if isinstance(errors, list) else []
 
     def lost(self) -> Iterator[str]:
         """Yield why traces are missing: a part of an export is as a file that is cut off."""
         if self._pages > len(self._seen):
             yield f"it has {len(self._seen)} of {self._pages} pages: add the others to the file"
-        if self._goes_on:
-            yield "it ends with a next_cursor: add the pages that follow to the file"
+        if self._next:
+            yield f"it ends with {self._next!r}: add the pages that follow to the file"
         if self._errors:
             yield f"the export says that something went wrong: {shorten(self._errors[0])}"
+
+
+def _is_page(document: Record) -> bool:
+    """Return whether a document is no record itself, but has a list of them."""
+    has_list = any(isinstance(document.get(name), list) for name in _WRAPPERS)
+    return has_list and not any(fits(document) for fits, _ in FORMS)
+
+
+def _said_of_pages(document: Record) -> dict[str, Any]:
+    """Return what a document has beside its records, by dotted names: where its export goes on."""
+    said = dict(document)
+    for around in _AROUND_PAGES & document.keys():
+        if isinstance(document[around], Mapping):
+            said |= {f"{around}.{name}": value for name, value in document[around].items()}
+    return {
+        name: value.get("href") if isinstance(value, Mapping) else value
+        for name, value in said.items()
+    }
+
+
+def _next_page(said: Record) -> str:
+    """Return the name of what says that pages follow; "" where none does, or one says none."""
+    more = [name for name in said if _HAS_MORE.search(name) and isinstance(said[name], bool)]
+    if more:
+        return next((name for name in more if said[name]), "")
+    named = (name for name in said if _NEXT.search(name) and isinstance(said[name], str | int))
+    return next((name for name in named if said[name]), "")
 
 
 def _read(record: Any, into: Collected) -> str:

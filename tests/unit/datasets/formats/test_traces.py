@@ -661,7 +661,7 @@ def test_a_file_that_is_cut_off_says_so(load: Load) -> None:
     ("said", "reason"),
     [
         ({"meta": {"page": 1, "totalPages": 60}}, "it has 1 of 60 pages: add the others"),
-        ({"next_cursor": "abc"}, "it ends with a next_cursor: add the pages that follow"),
+        ({"pagination": {"page": 2, "total_pages": 3}}, "it has 1 of 3 pages: add the others"),
         ({"errors": [{"msg": "partial"}]}, "the export says that something went wrong: .*partial"),
     ],
 )
@@ -670,10 +670,68 @@ def test_an_export_that_says_it_is_a_part_is_as_one_that_is_cut_off(
 ) -> None:
     """[A30] Its other pages are rows that nobody judges."""
     one, two = {"data": [chain()]}, {"data": [chain(trace="t2")]}
-    last = "next_cursor" in said  # one in the middle is followed by the next page
-    found = load("s.jsonl", lines(one, {**two, **said}) if last else lines({**one, **said}, two))
+    found = load("s.jsonl", lines({**one, **said}, two))
     assert [isinstance(case, InvalidRow) for case in found.cases] == [False, False, True]
     assert re.search(reason, found.cases[-1].reason)
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ({"next_cursor": "abc"}, "next_cursor"),
+        ({"nextCursor": "abc"}, "nextCursor"),
+        ({"next_page_token": "abc"}, "next_page_token"),
+        ({"nextPageToken": "abc"}, "nextPageToken"),
+        ({"cursor": "abc"}, "cursor"),
+        ({"cursors": {"next": "abc", "prev": None}}, "cursors.next"),
+        ({"meta": {"cursor": "abc"}}, "meta.cursor"),
+        ({"has_more": True}, "has_more"),
+        ({"hasMore": True, "last_id": "t2"}, "hasMore"),
+        ({"links": {"next": "https://x/?page=2"}}, "links.next"),
+        ({"links": {"next": {"href": "https://x/?page=2"}}}, "links.next"),
+        ({"@odata.nextLink": "https://x/?skip=2"}, "@odata.nextLink"),
+        ({"pageInfo": {"hasNextPage": True, "endCursor": "abc"}}, "pageInfo.hasNextPage"),
+    ],
+)
+def test_an_export_that_ends_with_a_cursor_is_as_one_that_is_cut_off(
+    load: Load, said: Mapping[str, Any], name: str
+) -> None:
+    """[A30] LangSmith's, Langfuse's, Phoenix's, MLflow's, and others; one page follows another."""
+    pages = [{"data": [chain()], **said}, {"data": [chain(trace="t2")], **said}]
+    for file, content in (("s.jsonl", lines(*pages)), ("s.json", json.dumps(pages))):
+        found = load(file, content).cases
+        assert [isinstance(case, InvalidRow) for case in found] == [False, False, True]
+        assert f"it ends with {name!r}: add the pages that follow to the file" == found[-1].reason
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"next_cursor": None},
+        {"cursors": {"next": None, "prev": "abc"}},
+        {"meta": {"cursor": None}},
+        {"has_more": False, "next_cursor": "abc"},
+        {"pageInfo": {"hasNextPage": False, "endCursor": "abc"}},
+        {"links": {"self": "https://x", "next": {"href": None}}},
+    ],
+)
+def test_the_last_page_of_an_export_is_its_end(load: Load, said: Mapping[str, Any]) -> None:
+    pages = [{"data": [chain()], "next_cursor": "b"}, {"data": [chain(trace="t2")], **said}]
+    assert [case.id for case in load("s.jsonl", lines(*pages)).cases] == ["t1", "t2"]
+
+
+def test_a_last_page_without_records_is_an_end(load: Load) -> None:
+    """[A30] As where their number is a multiple of the page's."""
+    pages = [{"runs": [chain()], "cursors": {"next": "b"}}, {"runs": [], "cursors": {"next": None}}]
+    assert [case.id for case in load("s.jsonl", lines(*pages)).cases] == ["t1"]
+
+
+def test_a_cursor_within_a_trace_is_no_page(load: Load) -> None:
+    """A database's cursor, as an attribute of a span, and in a trace that is the whole file."""
+    root = chain(cursor="abc", next_cursor="abc")
+    assert [case.id for case in load("s.jsonl", lines({**root, "cursor": "abc"})).cases] == ["t1"]
+    trace = {**LANGFUSE_TRACE, "observations": LANGFUSE, "metadata": {"cursor": "abc"}}
+    assert [case.id for case in load("s.json", json.dumps(trace)).cases] == ["t1"]
 
 
 def test_an_export_of_several_pages_is_whole_with_all_of_them(load: Load) -> None:
