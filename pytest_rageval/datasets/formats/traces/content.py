@@ -48,7 +48,7 @@ _HIDDEN: Final = "__REDACTED__"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A passage that was retrieved, with its id where it has one."""
+    """A passage that was retrieved, with its id where it has one; "" is a text that is hidden."""
 
     text: str
     id: str | None = None
@@ -280,12 +280,18 @@ def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] 
         # A pair of a document and its score.
         item = decoded(part[0] if isinstance(part, list) and part else part)
         passage = _document(item)
-        if passage is None and is_retrieval and isinstance(item, str):
-            passage = _bare(item)
+        if passage is None and is_retrieval:
+            passage = _bare(item) if isinstance(item, str) else _hidden(item)
         if passage is None:
             return None
         found.append(passage)
-    return found
+    return found if any(one.text or one.id for one in found) else None
+
+
+def _hidden(value: Any) -> Document | None:
+    """Return the passage that an object is without its text; None for a message of a chat."""
+    is_object = isinstance(value, Mapping) and "role" not in value
+    return Document("", _id_of(value)) if is_object else None
 
 
 def _side_by_side(value: Mapping[str, Any]) -> list[Document] | None:

@@ -5,7 +5,7 @@ A convention is one entry of ``CONVENTIONS``. The versions are those whose docum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -311,14 +311,19 @@ def documents_of(span: Span) -> list[Document] | None:
     """Return the documents that a retrieval or a reranker gave; None where they are not there."""
     listed = (documents_in(value, is_retrieval=True) for value in _values(span, "documents"))
     named = next((found for found in listed if found is not None), None)
-    if named and all(document.id for document in named):
+    if named and all(document.id and document.text for document in named):
         return named
     output = documents_in(output_of(span), is_retrieval=True)
     if named is None or output is None:
         return output if named is None else named
-    # The output may have the ids that the attributes lack.
-    is_same = [document.text for document in output] == [document.text for document in named]
-    return output if is_same else named
+    return output if _is_same(named, output) else named
+
+
+def _is_same(named: Sequence[Document], output: Sequence[Document]) -> bool:
+    """Return whether the output has the ids, or the texts, that the attributes lack."""
+    sides = [[(one.text, one.id) for one in found] for found in (named, output)]
+    texts, ids = ([[pair[at] for pair in side] for side in sides] for at in (0, 1))
+    return any(one == other and all(one) for one, other in (texts, ids))
 
 
 def documents_in_output(span: Span) -> list[Document] | None:

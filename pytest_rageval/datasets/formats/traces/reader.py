@@ -167,6 +167,7 @@ def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
     if not any(_has_text(row.fields) for row in rows) and not mapped:
         raise file.refuse(_without_texts(traces))
     file.notes.extend(_notes(file, collected, traces, chosen))
+    file.notes.extend(_without_ids(file, rows))
     yield from _numbered(rows, broken, collected.last_trace)
 
 
@@ -388,9 +389,8 @@ def _notes(
     torn = [trace for trace in chosen if trace.roots and trace.orphans]
     if torn:
         yield (
-            f"{row_place(file.shown, torn[0].spans[0].line, 1).partition(': row')[0]}: "
-            f"{_count(len(torn), 'trace')} with spans whose parent is not in the file, "
-            f"first {torn[0].id}: contexts may be missing"
+            f"{_place(file, torn[0].spans[0].line)}: {_count(len(torn), 'trace')} with spans whose "
+            f"parent is not in the file, first {torn[0].id}: contexts may be missing"
         )
     for name, what in (("logs", "record of logs or metrics"), ("parts", "part without its run")):
         if collected.counts[name]:
@@ -400,6 +400,22 @@ def _notes(
         yield f"{file.shown}: {count} of spans cannot be read: contexts are missing; export as JSON"
     if collected.counts["no ids"]:
         yield f"{file.shown}: {_count(collected.counts['no ids'], 'span')} without ids: left out"
+
+
+def _without_ids(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
+    """Yield a warning for documents without an id beside others that have one."""
+    partly = [row for row in rows if row.without_id]
+    if partly:
+        first = partly[0]
+        yield (
+            f"{_place(file, first.line)}: {_count(len(partly), 'trace')} in which some documents "
+            f"have no id, first {first.fields['id']} (document {first.without_id}): its "
+            "retrieved_ids cannot be read; export an id with each document"
+        )
+
+
+def _place(file: DataFile, line: int | None) -> str:
+    return row_place(file.shown, line, 1).partition(": row")[0]
 
 
 def _count(count: int, what: str) -> str:

@@ -105,11 +105,16 @@ def _in_order(spans: Sequence[Span]) -> list[Span]:
 
 @dataclass(frozen=True)
 class TraceRow:
-    """The columns of a row, why it can be no sample ("" if it can), and where its root is."""
+    """The columns of a row, why it can be no sample ("" if it can), and where its root is.
+
+    ``without_id`` is the place, from 1, of a document that lacks an id beside others that have one;
+    0 without such.
+    """
 
     fields: dict[str, Any]
     flaw: str
     line: int | None
+    without_id: int
 
 
 def is_of_questions(trace: Trace) -> bool:
@@ -129,7 +134,8 @@ def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> Trac
     root = trace.roots[0] if trace.roots else None
     fields: dict[str, Any] = dict.fromkeys(COLUMNS)
     fields["id"] = trace.id
-    fields |= _content(trace, steps)
+    documents = _contexts(trace, steps)
+    fields |= _content(trace, steps, documents)
     for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
         fields[name] = _sum(steps, name)
     fields["latency_ms"] = _latency(trace.roots)
@@ -144,20 +150,25 @@ def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> Trac
     for name, value in said.items():
         if fields.get(name) is None:
             fields[name] = value
-    return TraceRow(fields, _flaw(trace, fields, mapped), root.line if root else None)
+    ids = [document.id for document in documents or ()]
+    without_id = 1 + ids.index(None) if any(ids) and None in ids else 0
+    line = root.line if root else None
+    return TraceRow(fields, _flaw(trace, fields, mapped), line, without_id)
 
 
-def _content(trace: Trace, steps: Sequence[Span]) -> dict[str, Any]:
-    documents = _contexts(trace, steps)
+def _content(
+    trace: Trace, steps: Sequence[Span], documents: Sequence[Document] | None
+) -> dict[str, Any]:
     own = [span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")]
     question = _question(trace, own, steps)
     answer = _answer(own, steps)
     has_ids = documents is not None and all(document.id for document in documents)
+    has_texts = documents is not None and all(document.text for document in documents)
     given, gave = (decoded(next(map(side, own), None)) for side in (input_of, output_of))
     return {
         "question": question,
         "answer": answer,
-        "contexts": None if documents is None else [document.text for document in documents],
+        "contexts": [document.text for document in documents or ()] if has_texts else None,
         # Of a search that found nothing, too: its recall is 0.
         "retrieved_ids": [document.id for document in documents or ()] if has_ids else None,
         "trace_input": given if question is None and given is not None else None,

@@ -165,3 +165,66 @@ def test_contexts_that_a_key_map_names_need_no_recorded_search(read: Read) -> No
     case = read(phoenix(), key_map={"contexts": "trace_name"})
     assert isinstance(case, Sample), case
     assert case.contexts == ("root",)
+
+
+HIDDEN = [{"id": "d1", "score": "0.9"}, {"id": "d2", "score": "0.5"}]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        phoenix(**numbered(*HIDDEN)),
+        phoenix(output__value=json.dumps({"matches": HIDDEN})),
+        _genai(gen_ai__retrieval__documents=json.dumps(HIDDEN)),
+        phoenix(**numbered(*({**one, "content": "__REDACTED__"} for one in HIDDEN))),
+    ],
+    ids=["numbered", "output", "genai", "redacted"],
+)
+def test_ids_are_read_where_the_texts_are_hidden(read: Read, step: dict[str, Any]) -> None:
+    """A30: the contexts are unknown, not empty texts."""
+    case = read(step)
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == (None, ("d1", "d2"))
+
+
+def test_contexts_are_unknown_where_one_text_is_hidden(read: Read) -> None:
+    case = read(phoenix(**numbered(ONE, HIDDEN[1])))
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == (None, ("d1", "d2"))
+
+
+def test_texts_that_only_the_output_has_are_read(read: Read) -> None:
+    output = json.dumps([{"id": "d1", "text": "A day."}, {"id": "d2", "text": "No fee."}])
+    case = read(phoenix(**numbered(*HIDDEN), output__value=output))
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == (("A day.", "No fee."), ("d1", "d2"))
+
+
+def test_a_document_without_an_id_beside_others_is_named(load: Load) -> None:
+    """A30: ids of some of the documents are no list of what was found."""
+    some = phoenix(**numbered(ONE, {"content": "No fee."}))
+    none = phoenix("find", **numbered({"content": "A"}, {"content": "B"}))
+    none["context"], none["parent_id"] = {"trace_id": "t2", "span_id": "find"}, "other"
+    lines = "".join(json.dumps(one) + "\n" for one in (ROOT, some, OTHER, none))
+    found = load("spans.jsonl", lines)
+    first = found.cases[0]
+    assert isinstance(first, Sample), first
+    assert (first.contexts, first.retrieved_ids) == (("A day.", "No fee."), None)
+    assert found.warnings == (
+        "spans.jsonl:1: 1 trace in which some documents have no id, first t1 (document 2): its "
+        "retrieved_ids cannot be read; export an id with each document",
+    )
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        [{"role": "tool", "content": "A day.", "id": "m1"}],
+        [{"title": "Refunds", "url": "https://x"}],
+        [["<Node d1>"]],
+    ],
+)
+def test_objects_without_text_and_id_are_no_documents(read: Read, output: Any) -> None:
+    case = read(phoenix(output__value=json.dumps(output)))
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == (None, None)
