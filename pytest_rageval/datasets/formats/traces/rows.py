@@ -90,8 +90,8 @@ class Trace:
 
     def steps(self) -> list[Span]:
         """Return the spans of the system itself in order of start: not those that judge it."""
-        judged = [span for span in self.spans if span.kind == "judge"]
-        left_out = {span.span_id for span in self.below(judged)} if judged else ()
+        judging = [span for span in self.spans if span.kind == "judge"]
+        left_out = {span.span_id for span in self.below(judging)} if judging else ()
         return [span for span in self.spans if span.span_id not in left_out]
 
 
@@ -125,8 +125,8 @@ def is_of_questions(trace: Trace) -> bool:
     )
 
 
-def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> TraceRow:
-    """Return the row of a trace; ``said`` are columns that the tool knows beside the spans.
+def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Iterable[str]) -> TraceRow:
+    """Return the row of a trace; ``extra`` are columns that the tool has beside the spans.
 
     ``mapped`` are the fields that a ``key_map`` reads from columns of its own.
     """
@@ -147,7 +147,7 @@ def row_of(trace: Trace, said: Mapping[str, Any], mapped: Iterable[str]) -> Trac
         failed = next((span for span in trace.roots if _error_of(span) is not None), None)
         fields["status"] = "ok" if failed is None else "error"
         fields["error"] = None if failed is None else _reason(failed, steps) or None
-    for name, value in said.items():
+    for name, value in extra.items():
         if fields.get(name) is None:
             fields[name] = value
     ids = [document.id for document in documents or ()]
@@ -164,15 +164,17 @@ def _content(
     answer = _answer(own, steps)
     has_ids = documents is not None and all(document.id for document in documents)
     has_texts = documents is not None and all(document.text for document in documents)
-    given, gave = (decoded(next(map(side, own), None)) for side in (input_of, output_of))
+    root_input, root_output = (
+        decoded(next(map(side, own), None)) for side in (input_of, output_of)
+    )
     return {
         "question": question,
         "answer": answer,
         "contexts": [document.text for document in documents or ()] if has_texts else None,
         # Of a search that found nothing, too: its recall is 0.
         "retrieved_ids": [document.id for document in documents or ()] if has_ids else None,
-        "trace_input": given if question is None and given is not None else None,
-        "trace_output": gave if answer is None and gave is not None else None,
+        "trace_input": root_input if question is None else None,
+        "trace_output": root_output if answer is None else None,
     }
 
 
@@ -233,15 +235,15 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
     return next(filter(None, map(contexts_of, trace.roots)), None)
 
 
-def _unrecorded(trace: Trace, steps: Sequence[Span], is_told: bool) -> Span | None:
+def _unrecorded(trace: Trace, steps: Sequence[Span], has_contexts: bool) -> Span | None:
     """Return a step whose documents nobody recorded, and which no other step has; None without.
 
-    A search that found nothing has an output that says so. ``is_told``: the trace has contexts,
+    A search that found nothing has an output that says so. ``has_contexts``: the row has them,
     from elsewhere where no retrieval has any.
     """
     named = [span for span in steps if span.kind in ("retrieval", "rerank") and span.error is None]
     known = {span.span_id for span in named if documents_of(span) is not None}
-    if is_told and not known:
+    if has_contexts and not known:
         return None
     inside = {span.span_id for span in trace.below(span for span in named if span.span_id in known)}
     for span in reversed(named):
@@ -269,6 +271,10 @@ def _outer(trace: Trace, spans: Sequence[Span]) -> list[Span]:
 
 
 def _joined(steps: Iterable[tuple[str, list[Document]]]) -> list[Document]:
+    """Return the documents of the steps, of (kind, documents) by start, each document once.
+
+    A reranker replaces the retrievals right before it; right after a reranker, that one.
+    """
     parts: list[tuple[str, list[Document]]] = []
     for kind, documents in steps:
         if kind == "rerank":
@@ -288,6 +294,7 @@ def _before_reranking(
     rest = [*parts]
     while rest and rest[-1][0] == "retrieval":
         del rest[-1]
+    # Right after a reranker there is none to drop: it replaces what that one left.
     return rest if len(rest) < len(parts) else rest[:-1]
 
 
@@ -295,11 +302,11 @@ def _sum(steps: Sequence[Span], name: str) -> int | float | None:
     """Return tokens or cost, summed over the calls of models; a call inside one counts once."""
     models = {span.span_id: span for span in steps if span.kind == "llm"}
     by_id = {span.span_id: span for span in steps}
-    numbers = {own: number_at(span, name) for own, span in models.items()}
+    numbers = {span_id: number_at(span, name) for span_id, span in models.items()}
     found = [
         number
-        for own, number in numbers.items()
-        if number is not None and not _has_above(by_id, by_id[own], numbers)
+        for span_id, number in numbers.items()
+        if number is not None and not _has_above(by_id, by_id[span_id], numbers)
     ]
     if not found and not models:  # the tool may have summed already
         above = (number_at(span, name) for span in steps if not span.parent_id)
@@ -397,18 +404,24 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
         reason = f": {fields['error']}" if fields["error"] else ""
         return f"trace {trace.id} failed and has no answer{reason}"
     if is_without and any(span.end_ns is None for span in trace.roots):
-        return f"trace {trace.id} is not finished: its root span has no end, and no answer"
+        return (
+            f"trace {trace.id} is not finished: its root span has no end, and no answer; export it "
+            "when it has ended"
+        )
     for name, column in (("question", "trace_input"), ("answer", "trace_output")):
         if fields[column] is not None and name not in mapped:
             return _undecided(trace.id, name, column, fields[column])
     if fields["question"] is None and "question" not in mapped:
-        return f"trace {trace.id} has no text of a question"
+        return (
+            f"trace {trace.id} has no text of a question; name the column that has it with "
+            "dataset.key_map: {question: ...}"
+        )
     return "" if {"contexts", "retrieved_ids"}.intersection(mapped) else _unknown(trace, fields)
 
 
 def _unknown(trace: Trace, fields: Mapping[str, Any]) -> str:
     """Return how to record what a search found where nobody did; "" where that is known."""
-    span = _unrecorded(trace, trace.steps(), is_told=fields["contexts"] is not None)
+    span = _unrecorded(trace, trace.steps(), has_contexts=fields["contexts"] is not None)
     if span is None:
         return ""
     ways = "; ".join(convention.export for convention in conventions_of(span))
@@ -422,7 +435,10 @@ def _undecided(trace_id: str, name: str, column: str, value: Any) -> str:
     side = "input" if column == "trace_input" else "output"
     keys = [str(key) for key in value][:6] if isinstance(value, Mapping) else []
     if not keys:
-        return f"trace {trace_id}: the {side} of its root span has no text that is the {name}"
+        return (
+            f"trace {trace_id}: the {side} of its root span has no text that is the {name}; name "
+            f"the column that has it with dataset.key_map: {{{name}: ...}}"
+        )
     return (
         f"trace {trace_id}: which part of the {side} of its root span is the {name}? It has "
         f"{', '.join(map(repr, keys))}. Write dataset.key_map: {{{name}: {column}.{keys[0]}}}"

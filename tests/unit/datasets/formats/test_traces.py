@@ -638,7 +638,17 @@ def test_a_failed_trace_is_an_invalid_row_with_the_reason(load: Load) -> None:
 
 
 def test_a_trace_without_an_end_is_an_invalid_row(load: Load) -> None:
-    assert "not finished" in _reason(load, chain(lasts=None, output__value=None), llm("llm"))
+    reason = _reason(load, chain(lasts=None, output__value=None), llm("llm"))
+    assert "not finished" in reason
+    assert "export it when it has ended" in reason
+
+
+@pytest.mark.parametrize("given", [None, json.dumps([{"role": "system", "content": "x"}] * 2)])
+def test_a_question_that_is_not_there_may_be_in_another_column(
+    load: Load, given: str | None
+) -> None:
+    reason = _reason(load, chain(input__value=given), chain(trace="t2"))
+    assert "name the column that has it with dataset.key_map: {question: ...}" in reason
 
 
 def test_a_trace_without_a_root_is_an_invalid_row(load: Load) -> None:
