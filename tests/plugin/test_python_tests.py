@@ -207,6 +207,7 @@ def test_two_tests_of_one_scenario_are_two_runs(bot: Project) -> None:
         ("rageval.check({'response': 'Paris', 'contexts': ['c']})", {"em": 1.0}, ["c"]),
         ("rageval.check(('Rome', [{'text': 't', 'source': 'a.pdf'}]))", {"em": 0.0}, ["t"]),
         ("rageval.check({'answer': 'Rome'}, contexts=('x', 'y'))", {"em": 0.0}, ["x", "y"]),
+        ("rageval.check(iter(['Par', 'is']))", {"em": 1.0}, ["from the data"]),
     ],
 )
 def test_what_can_be_checked(
@@ -257,6 +258,10 @@ def test_check_returns_the_result(bot: Project) -> None:
         ("rageval.check(); rageval.check()", "already checked; each sample"),
         ("rageval.check('Paris'); rageval.check('Paris')", "already checked; each sample"),
         ("rageval.check(3.5)", "TypeError: rageval.check: returned 3.5 (float)"),
+        (
+            "rageval.check(iter(['a', 3]))",
+            "TypeError: rageval.check: streams 3 (int), expected texts",
+        ),
         ("rageval.check('a', contexts=3)", "its contexts are 3 (int), expected a list"),
     ],
 )
@@ -425,10 +430,19 @@ def test_async_tests(bot: Project, plugin: str, mark: str, run: Run) -> None:
         @pytest.mark.rag_scenario("qa.rageval.yaml")
         async def test_plain(rag_sample, rageval):
             rageval.check(rag_sample.question.removeprefix("say "))
+
+        async def streamed(question):
+            for part in question.removeprefix("say ").partition(" "):
+                yield part
+
+        @pytest.mark.{mark}
+        @pytest.mark.rag_scenario("qa.rageval.yaml")
+        async def test_streamed(rag_sample, rageval):
+            await rageval.acheck(streamed(rag_sample.question))
         """,
     )
     options = ("-o", "asyncio_default_fixture_loop_scope=function") if mark == "asyncio" else ()
-    run("test_bot.py", *options).assert_outcomes(passed=10, failed=2)
+    run("test_bot.py", *options).assert_outcomes(passed=15, failed=3)
 
 
 @pytest.mark.full

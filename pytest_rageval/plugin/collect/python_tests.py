@@ -8,7 +8,7 @@ and summary then cover the cases of this test function.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from importlib import import_module
@@ -27,6 +27,7 @@ from pytest_rageval.engine.scoring.score_sample import (
     unscored_result,
 )
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import Case, InvalidRow, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.collect.scenario_file import (
     case_marks,
@@ -142,6 +143,8 @@ class Checker:
     ) -> SampleResult:
         """Do what ``check`` does, without blocking the event loop of an async test."""
         __tracebackhide__ = True
+        if isinstance(answer, AsyncIterator):
+            answer = iter([part async for part in answer])
         sample = self._answered(answer, contexts, retrieved_ids)
         return self._verdict(await _in_thread(lambda: self._score(sample)))
 
@@ -193,7 +196,18 @@ def _answer(answer: object, given: dict[str, Any]) -> Answer:
         return extra
     names = ("contexts", "context_docs", "retrieved_ids")
     known = {name: part for name in names if (part := getattr(extra, name)) is not None}
-    return replace(answer_of(answer), **known)
+    whole = _joined(answer) if isinstance(answer, Iterator) else answer
+    return replace(answer_of(whole), **known)
+
+
+def _joined(parts: Iterator[object]) -> str:
+    """Return the whole text of a stream of texts; raises TargetError for one of anything else."""
+    texts = list(parts)
+    for part in texts:
+        if not isinstance(part, str):
+            kind = type(part).__name__
+            raise TargetError(f"streams {shorten(repr(part))} ({kind}), expected texts")
+    return "".join(map(str, texts))
 
 
 async def _in_thread(function: Callable[[], SampleResult]) -> SampleResult:
