@@ -147,14 +147,23 @@ _QUESTION: Final = 120
 """How many characters of a question it has at most beside a sample's figures."""
 
 
+_HAN: Final = "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+"""A character of Chinese or Japanese."""
+
+
 def relative(project: Project, text: str) -> str:
     """Return a text of pytest's with paths relative to the rootdir."""
     root = str(project.paths.root)
     if root.endswith(os.sep):  # of the file system: each path begins with it
         return text
-    end = rf"(?:({re.escape(os.sep)})|(?![\w@+~-]|\.\w))"  # not of its neighbour, rag-venv
+    sep, path = re.escape(os.sep), re.escape(root)
+    end = rf"(?:(?P<below>{sep})|(?![\w@+~-]|\.\w))"  # not of its neighbour, rag-venv
+    # Chinese has no blank before a path; but a folder may have a Chinese name, too.
+    start = rf"(?P<other>{sep}{_HAN}+{path})|(?:(?<![\w.~-])|(?<={_HAN}))"
     return re.sub(
-        rf"(?<![\w.~-]){re.escape(root)}{end}", lambda found: "" if found[1] else ".", text
+        rf"{start}{path}{end}",
+        lambda found: found["other"] or ("" if found["below"] else "."),
+        text,
     )
 
 

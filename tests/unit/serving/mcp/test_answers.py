@@ -167,6 +167,9 @@ def test_texts_name_files_below_the_rootdir(tmp_path: Path) -> None:
         ("/me/rag", "'/me/rag', /me/rag: see /me/rag.", "'.', .: see .."),
         ("/me/rag", "(/me/rag/.venv/x.py)", "(.venv/x.py)"),
         ("/", "/qa.jsonl:3: 1/2 in /", "/qa.jsonl:3: 1/2 in /"),
+        ("/me/rag", "在/me/rag/a.yaml和/me/rag中", "在a.yaml和/me/rag中"),
+        ("/me/rag", "见/me/rag。/数据/me/rag/x.py", "见.。/数据/me/rag/x.py"),
+        ("/me/资料", "在/me/资料/a.yaml", "在a.yaml"),
     ],
 )
 def test_texts_keep_other_paths(root: str, text: str, shown: str) -> None:
