@@ -297,8 +297,9 @@ def has_empty_output(span: Span) -> bool:
 
 def has_output(span: Span) -> bool:
     """Return whether what a step gave was recorded: not null, nor an object without keys."""
-    found = (decoded(value) for field in ("documents", "output") for value in _values(span, field))
-    return any(value not in ("", "null", {}) for value in found)
+    found = (value for field in ("documents", "output") for value in _values(span, field))
+    texts = (value.strip() if isinstance(value, str) else value for value in found)
+    return any(value not in ("", "null", "{}", {}, "__REDACTED__") for value in texts)
 
 
 def query_of(span: Span) -> str | None:

@@ -242,15 +242,18 @@ def _unrecorded(trace: Trace, steps: Sequence[Span], has_contexts: bool) -> Span
     from elsewhere where no retrieval has any.
     """
     named = [span for span in steps if span.kind in ("retrieval", "rerank") and span.error is None]
-    known = {span.span_id for span in named if documents_of(span) is not None}
-    if has_contexts and not known:
+    bare = {span.span_id for span in named if not has_output(span)}
+    known = [span for span in named if bare and documents_of(span) is not None]
+    if not bare or (has_contexts and not known):
         return None
-    inside = {span.span_id for span in trace.below(span for span in named if span.span_id in known)}
+    ids = {span.span_id for span in known}
+    inside = {span.span_id for span in trace.below(known)}
     for span in reversed(named):
-        if span.span_id in known and span.kind == "rerank":
+        if span.span_id in ids and span.kind == "rerank":
             return None  # it has what is left of all before it
-        has_it_below = any(below.span_id in known for below in trace.below([span]))
-        if span.span_id not in inside and not has_it_below and not has_output(span):
+        if span.span_id in bare - inside and ids.isdisjoint(
+            below.span_id for below in trace.below([span])
+        ):
             return span
     return None
 
