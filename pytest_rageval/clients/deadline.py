@@ -6,10 +6,14 @@ A function may go on when it is cancelled, and one that waits without ``await`` 
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
-from collections.abc import Coroutine, Iterator
+import threading
+import time
+from collections.abc import Coroutine, Generator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import FrameType, coroutine
 from typing import Any, Final, TypeVar
 
 from pytest_rageval.clients.threads import is_our_stop
@@ -26,14 +30,37 @@ class OverdueError(Exception):
     """A function took longer than it may."""
 
 
+@dataclass
+class _Call:
+    """A call of a function, and for how long it has held its loop so far."""
+
+    timeout_s: float | None
+    held_s: float = 0.0
+
+
+class _Held(threading.local):
+    """For how long all calls together have held the loop of this thread."""
+
+    all_s: float = 0.0
+
+    def by_others_s(self, call: _Call) -> float:
+        """Return for how long others than ``call`` have."""
+        return self.all_s - call.held_s
+
+
+_HELD: Final = _Held()
+
+
 async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
     """Return what ``work`` returns; raises what it raises, and OverdueError after ``timeout_s``.
 
-    Work that goes on when it is cancelled is left alone after a second.
+    The time in which other calls hold the loop is not counted. Work that goes on when it is
+    cancelled is left alone after a second.
     """
-    task = asyncio.ensure_future(_held(work, timeout_s))
+    call = _Call(timeout_s)
+    task = asyncio.ensure_future(_held(work, call))
     try:
-        await asyncio.wait([task], timeout=timeout_s)
+        await _waited_for(task, call)
         if not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=GRACE_S)
@@ -44,6 +71,19 @@ async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
     if error is not None:
         raise error
     return value  # type: ignore[return-value]  # there is one without an error
+
+
+async def _waited_for(task: asyncio.Task[Any], call: _Call) -> None:
+    """Wait until a task has ended, or has had its time."""
+    if call.timeout_s is None:
+        await asyncio.wait([task])
+        return
+    started = time.perf_counter() - _HELD.by_others_s(call)
+    left = call.timeout_s
+    while left > 0 and not task.done():
+        await asyncio.wait([task], timeout=left)
+        own_s = time.perf_counter() - _HELD.by_others_s(call) - started
+        left = call.timeout_s - own_s
 
 
 def _cancelled(task: asyncio.Task[Any]) -> BaseException | None:
@@ -57,27 +97,49 @@ def _cancelled(task: asyncio.Task[Any]) -> BaseException | None:
     return None
 
 
-async def _held(work: Coroutine[Any, Any, T], timeout_s: float | None) -> _Outcome[T]:
+async def _held(work: Coroutine[Any, Any, T], call: _Call) -> _Outcome[T]:
     """Return what ``work`` returns or raises: a SystemExit of a task would end the loop."""
     try:
-        return await work, None
+        return await _stepwise(work, call), None
     except BaseException as error:
         if is_our_stop(error):
             raise
         return None, error
 
 
-def blocking(thread_id: int, waited_s: float) -> str:
+@coroutine
+def _stepwise(work: Coroutine[Any, Any, T], call: _Call) -> Generator[Any, Any, T]:
+    """Return what ``work`` returns; note for how long each of its steps holds the loop."""
+    step, given = work.send, None
+    while True:
+        began_at = time.perf_counter()
+        try:
+            awaited = step(given)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        finally:
+            held_s = time.perf_counter() - began_at
+            began_at = math.inf  # ``blocking`` may look while nothing is at work
+            call.held_s += held_s
+            _HELD.all_s += held_s
+        try:
+            step, given = work.send, (yield awaited)
+        except BaseException as error:  # noqa: BLE001  (raised where the work waits)
+            step, given = work.throw, error
+
+
+def blocking(thread_id: int) -> str:
     """Return what blocks the loop of a thread for longer than it may; "" where nothing does.
 
-    ``waited_s``: for how long the loop has not come to anything else.
+    One call is at work at a time: what others took before it does not count.
     """
     frames = list(_frames(sys._current_frames().get(thread_id)))  # noqa: SLF001  (no other way)
-    at = next((at for at, frame in enumerate(frames) if frame.f_code is _held.__code__), None)
+    at = next((at for at, frame in enumerate(frames) if frame.f_code is _stepwise.__code__), None)
     if at is None:
         return ""
-    timeout_s = frames[at].f_locals.get("timeout_s")
-    if timeout_s is None or waited_s <= timeout_s + GRACE_S:
+    seen = frames[at].f_locals
+    timeout_s, began_at = seen["call"].timeout_s, seen.get("began_at", math.inf)
+    if timeout_s is None or time.perf_counter() - began_at <= timeout_s + GRACE_S:
         return ""
     inside = frames[:at][::-1]
     own = (frame for frame in inside if not frame.f_code.co_filename.startswith(_PACKAGE))

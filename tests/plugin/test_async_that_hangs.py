@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -25,6 +26,19 @@ async def goes_on(question=None, answer=None):
 async def closes_slowly(question=None, answer=None):
     try: await asyncio.sleep(1000)
     finally: await asyncio.sleep(1000)
+async def takes_a_while(question):
+    time.sleep(0.3)
+    return "x"
+async def counts(answer):
+    time.sleep(0.3)
+    return 1.0
+async def streams(question):
+    time.sleep(0.3)
+    yield "x"
+async def searches_then_asks(question):
+    time.sleep(0.3)
+    await asyncio.sleep(0.1)
+    return "x"
 """
 ROWS = "dataset: [{id: a, question: q, references: x, answer: x}, "
 ROWS += "{id: b, question: p, references: x, answer: x}]\n"
@@ -46,6 +60,30 @@ def test_the_sample_has_failed_and_the_run_ends(
     output = result.stdout.str() + result.stderr.str()
     assert "Traceback" not in output
     assert "Task was destroyed" not in output
+
+
+MANY = "name: s\ndataset: many.jsonl\n"
+EACH = {
+    "target": MANY + "target: {use: 'hangs:takes_a_while', timeout_s: 1}\nmetrics: [em]\n",
+    "stream": MANY + "target: {use: 'hangs:streams', timeout_s: 1}\nmetrics: [em]\n",
+    "mixed": MANY + "target: {use: 'hangs:searches_then_asks', timeout_s: 1}\nmetrics: [em]\n",
+    "metric": MANY + "metrics: [{use: 'hangs:counts', name: x, timeout_s: 1}]\n",
+}
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_what_others_take_is_not_charged_to_a_call(pytester: pytest.Pytester, name: str) -> None:
+    """12 calls block for 0.3 s each, 3.6 s altogether; each may take 1 s."""
+    pytester.makepyfile(hangs=FUNCTIONS)
+    rows = [
+        {"id": f"q{at}", "question": f"{at}?", "references": "x", "answer": "x"} for at in range(12)
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    pytester.path.joinpath("many.jsonl").write_text(text, "utf-8")
+    pytester.path.joinpath("s.rageval.yaml").write_text(EACH[name], "utf-8")
+    result = pytester.runpytest_subprocess("-q", "s.rageval.yaml", timeout=45)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*12 of 12 cases passed*"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")

@@ -44,9 +44,8 @@ class EventLoop:
         self._closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._stoppers: list[Callable[[], None]] = []
         self._is_closed = False
-        self._beat_at: float | None = None
         self.is_blocked = False
-        """What ``blocked`` found last, until the loop goes on."""
+        """What ``blocked`` found last."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -70,23 +69,13 @@ class EventLoop:
         self.loop.call_soon_threadsafe(function)
 
     def blocked(self) -> str:
-        """Return what function blocks the loop for longer than it may; "" where none does.
-
-        Call it every now and then, in one thread: it measures from call to call.
-        """
-        loop, thread, now = self._loop, self._thread, time.perf_counter()
-        if self._is_closed or loop is None or thread is None or thread.ident is None:
+        """Return what function blocks the loop for longer than it may; "" where none does."""
+        thread = self._thread
+        if self._is_closed or thread is None or thread.ident is None:
             return ""
-        if self._beat_at is None:
-            self._beat_at = now
-            loop.call_soon_threadsafe(self._beat)
-            return ""
-        found = blocking(thread.ident, now - self._beat_at)
+        found = blocking(thread.ident)
         self.is_blocked = bool(found)
         return found
-
-    def _beat(self) -> None:
-        self._beat_at, self.is_blocked = None, False
 
     def on_stop(self, stopper: Callable[[], None]) -> None:
         """Have ``stopper`` called in the loop's thread first of all when the loop closes."""
