@@ -43,7 +43,7 @@ def read_answer_fields(
 ) -> dict[str, Any]:
     """Return the values of a row with the fields ``names`` read; ``columns`` say from where.
 
-    ``doubts`` counts, by column, the rows whose last turn may be the answer.
+    ``doubts`` counts the rows by what their turns leave open.
     Raises BadValueError for a value that is none of the field.
     """
     found = dict(values)
@@ -55,9 +55,9 @@ def read_answer_fields(
     if not names.isdisjoint({"citations", "nuggets"}):
         _read_structured(found)
     if "history" in names:
-        column = columns.get("history", "")
-        if _divide_messages(found, column) and doubts is not None:
-            doubts[column] += 1
+        doubt = _divide_messages(found, columns.get("history", ""))
+        if doubt and doubts is not None:
+            doubts[doubt] += 1
     return found
 
 
@@ -252,38 +252,38 @@ def _read_structured(values: dict[str, Any]) -> None:
         values["cited_sentences"] = parts
 
 
-def _divide_messages(values: dict[str, Any], column: str) -> bool:
+def _divide_messages(values: dict[str, Any], column: str) -> str:
     """Divide messages into what came before, the question, and perhaps the answer.
 
-    Returns whether it cannot be told if the last turn is the answer.
+    Returns the doubt that they leave, "" without one.
     """
     question = values.get("question")
     if isinstance(question, list | tuple):
-        messages = read_messages(question, "question")
+        messages, column = read_messages(question, "question"), "question"
         del values["question"]
     elif question is None or is_missing(question):
         messages = values.pop("history", ())
     else:
         return _drop_question(values, column)
-    at = place_of_question(messages, answers_of(values))
+    at, doubt = place_of_question(messages, answers_of(values), column)
     if at is None:
-        return False
+        return ""
     values["question"] = messages[at]["content"]
     values["history"] = (*values.get("history", ()), *messages[:at])
     replies = [m["content"] for m in messages[at + 1 :] if m["role"] == "assistant"]
     if replies and "answer" not in values:
         values["answer"] = replies[-1]
-    return False
+    return doubt
 
 
-def _drop_question(values: dict[str, Any], column: str) -> bool:
-    """Keep the messages before the question; return whether that cannot be told."""
+def _drop_question(values: dict[str, Any], column: str) -> str:
+    """Keep the messages before the question; return the doubt that they leave."""
     history = values.get("history")
     if not history:
-        return False
+        return ""
     turns = before_question(history, str(values["question"]), answers_of(values), column)
     values["history"] = tuple(turns.history)
-    return turns.is_in_doubt
+    return turns.doubt
 
 
 def with_made_columns(

@@ -313,14 +313,9 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
 
 
 def _of_turns(key_map: KeyMap, shown: str) -> Iterator[str]:
-    """Yield a warning where the last of the messages may be the answer."""
-    for column, count in key_map.turns_in_doubt.items():
-        rows = "in 1 row" if count == 1 else f"in {count} rows"
-        yield (
-            f"{shown}: {rows} {column!r} ends with a turn of the assistant, and the question is no "
-            "message in it: that turn counts as an earlier one. If it is the answer, take it out; "
-            "if it is not, and the column has only what came before, name it 'history'"
-        )
+    """Yield what the turns of rows leave open, such as whether the last one is the answer."""
+    for doubt, count in key_map.turns_in_doubt.items():
+        yield f"{shown}: {'in 1 row' if count == 1 else f'in {count} rows'} {doubt}"
 
 
 def _of_repeated_ids(column: str) -> str:

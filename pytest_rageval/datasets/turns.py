@@ -7,20 +7,17 @@ from typing import Any, Final, NamedTuple
 
 Message = Mapping[str, str]
 
-_WHOLE: Final = "messages"
-"""The column that may hold a whole conversation; others are named for what came before."""
+_WHOLE: Final = frozenset({"messages", "input"})
+"""The columns that may hold a whole conversation; others are named for what came before."""
 _TELLING: Final = 12
 """A shorter text, such as "Yes.", may be the answer of several turns."""
 
 
 class Turns(NamedTuple):
-    """The earlier turns.
-
-    ``is_in_doubt``: the last turn may be the answer, and nothing says whether it is.
-    """
+    """The earlier turns, and the ``doubt`` that a user has to hear of, "" without one."""
 
     history: Sequence[Message]
-    is_in_doubt: bool = False
+    doubt: str = ""
 
 
 def before_question(
@@ -29,53 +26,81 @@ def before_question(
     """Return what came before a question that stands beside the messages of ``column``.
 
     What follows it may be the gold answer: it is no earlier turn. ``answers`` are the texts that
-    the row has as its answer and its references.
+    the row has as its answer and its references. A reply may be given twice: it tells the place of
+    the question only as the last one, and not in a column that is named for what came before.
     """
-    asked = _users(messages)
-    named = [at for at in asked if _plain(messages[at]) == question.strip()]
-    if named and (column == _WHOLE or named[-1] == asked[-1]):
+    named = [at for at in _users(messages) if _plain(messages[at]) == question.strip()]
+    if column in _WHOLE:
+        return _of_whole(messages, answers, named, column)
+    answered = _answered(messages, answers)
+    if named and named[-1] in (_users(messages)[-1], answered):
         return Turns(messages[: named[-1]])
-    told, repeated = _told(messages, answers, named), _repeated(messages, answers)
-    if told is None and column == _WHOLE:
-        told = repeated
-    if told is not None:
-        return Turns(messages[:told])
-    in_doubt = repeated is not None or (column == _WHOLE and _ends_with_reply(messages))
-    return Turns(messages, is_in_doubt=in_doubt)
+    return Turns(messages, "" if answered is None else _may_be_answer(column))
 
 
-def place_of_question(messages: Sequence[Message], answers: Collection[str]) -> int | None:
-    """Return where the question is in messages that hold it: the last message of the user.
+def _of_whole(
+    messages: Sequence[Message], answers: Collection[str], named: Sequence[int], column: str
+) -> Turns:
+    if named:
+        return Turns(messages[: named[-1]])
+    answered = _answered(messages, answers)
+    is_replied = _last_reply(messages) > _last_asked(messages)
+    if answered is not None and is_replied:
+        return Turns(messages[:answered])
+    if answered is not None and _tells(messages):
+        return Turns(messages[:answered], _is_left_out(column))
+    return Turns(messages, _may_be_reply(column) if is_replied else "")
 
-    An earlier one where its reply is the answer of the row: "Thanks" is no question.
+
+def place_of_question(
+    messages: Sequence[Message], answers: Collection[str], column: str
+) -> tuple[int | None, str]:
+    """Return where the question is in messages that hold it, and the doubt to hear of.
+
+    It is the last message of the user. In ``messages``, an earlier one where its reply is the last,
+    and the answer of the row: "Thanks" is no question.
     """
-    asked = _users(messages)
-    if not asked:
-        return None
-    if _reply(messages[asked[-1] + 1 :]) is None:
-        told = _told(messages, answers, ())
-        return asked[-1] if told is None else told
-    return asked[-1]
+    last = _last_asked(messages)
+    if last < 0:
+        return None, ""
+    answered = _answered(messages, answers)
+    if column != "messages" or answered is None or _last_reply(messages) > last:
+        return last, ""
+    return (answered, _is_left_out(column)) if _tells(messages) else (last, "")
 
 
-def _told(
-    messages: Sequence[Message], answers: Collection[str], named: Collection[int]
-) -> int | None:
-    """Return the user's message whose reply is certain to be the row's answer."""
-    found = [
-        (_question_of(messages, at), _plain(message))
-        for at, message in enumerate(messages)
-        if message["role"] == "assistant" and _plain(message) in answers
-    ]
-    sure = [at for at, text in found if len(text) >= _TELLING or at in named]
-    return sure[-1] if sure else None
+def _may_be_reply(column: str) -> str:
+    return (
+        f"{column!r} ends with a turn of the assistant, and the question is no message in it: that "
+        "turn counts as an earlier one. If it is the answer, take it out; if it is not, and the "
+        "column has only what came before, name it 'history'"
+    )
 
 
-def _repeated(messages: Sequence[Message], answers: Collection[str]) -> int | None:
-    """Return where the last question is, if the last turn is a text that the row has as answer."""
-    if _ends_with_reply(messages) and _plain(messages[-1]) in answers:
-        return _question_of(messages, len(messages) - 1)
-    return None
+def _may_be_answer(column: str) -> str:
+    return (
+        f"the last reply in {column!r} is a text that the row has as its answer or reference: it "
+        "counts as an earlier one. If it answers the question of the row, take it out"
+    )
+
+
+def _is_left_out(column: str) -> str:
+    return (
+        f"the user goes on in {column!r} after a reply that the row has as its answer or reference:"
+        " it counts as the answer, and what follows is left out. If the question follows it, write "
+        "that in 'question', and what came before in 'history'"
+    )
+
+
+def _answered(messages: Sequence[Message], answers: Collection[str]) -> int | None:
+    """Return the user's message with the last reply, if the row has that reply as its answer."""
+    at = _last_reply(messages)
+    is_answer = at >= 0 and _plain(messages[at]) in answers
+    return _question_of(messages, at) if is_answer else None
+
+
+def _tells(messages: Sequence[Message]) -> bool:
+    return len(_plain(messages[_last_reply(messages)])) >= _TELLING
 
 
 def _question_of(messages: Sequence[Message], at: int) -> int:
@@ -84,15 +109,14 @@ def _question_of(messages: Sequence[Message], at: int) -> int:
     return before[-1] if before else at
 
 
-def _reply(messages: Sequence[Message]) -> str | None:
-    """Return the last reply before the user speaks again, None without one."""
-    end = next(iter(_users(messages)), len(messages))
-    replies = [m["content"] for m in messages[:end] if m["role"] == "assistant"]
-    return replies[-1] if replies else None
+def _last_reply(messages: Sequence[Message]) -> int:
+    """Return the place of the last reply, -1 without one."""
+    return max((at for at, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
 
 
-def _ends_with_reply(messages: Sequence[Message]) -> bool:
-    return bool(messages) and messages[-1]["role"] == "assistant"
+def _last_asked(messages: Sequence[Message]) -> int:
+    """Return the place of the user's last message, -1 without one."""
+    return max(_users(messages), default=-1)
 
 
 def _users(messages: Sequence[Message]) -> list[int]:

@@ -382,7 +382,6 @@ REWRITTEN = {"question": "When was it built?", "references": ["The moon pays for
     [
         {"messages": [FIRST, SECOND, ASKED, LONG]},
         {"messages": [FIRST, SECOND, ASKED, LONG, THANKS]},
-        {"history": [FIRST, SECOND, ASKED, LONG]},
         {"messages": [FIRST, SECOND, ASKED, LONG], "answer": "The moon pays for it. "},
         {"question": "When?", "messages": [FIRST, SECOND, ASKED, LONG, THANKS]},
         {"question": "When?", "history": [FIRST, SECOND, ASKED, LONG, THANKS]},
@@ -403,6 +402,7 @@ def test_the_answer_is_no_earlier_turn(plan: MakePlan, row: Mapping[str, Any]) -
         ({"messages": [FIRST, SECOND]}, True),  # nothing says whether it is the answer
         ({"history": [FIRST, SECOND]}, False),
         ({"history": [FIRST, SAID], "answer": "1889"}, True),  # as short as "Yes."
+        ({"history": [FIRST, LONG]}, True),  # the reference
     ],
 )
 def test_a_turn_that_may_be_the_answer_is_said(
@@ -411,6 +411,49 @@ def test_a_turn_that_may_be_the_answer_is_said(
     found = plan(rows({"answer": "x", **REWRITTEN, **row}))
     assert len(only(found).history or ()) == 2
     assert any("counts as an earlier one" in one for one in found.info.warnings) is is_said
+
+
+@pytest.mark.parametrize("column", ["history", "chat_history", "conversation_history", "before"])
+@pytest.mark.parametrize(
+    "turns",
+    [[FIRST, LONG], [FIRST, LONG, THANKS, SECOND], [ASKED, LONG, FIRST, SECOND]],
+    ids=["at the end", "in the middle", "with the question in the middle"],
+)
+def test_a_reply_that_is_given_again_cuts_no_history(
+    plan: MakePlan, column: str, turns: list[Mapping[str, str]]
+) -> None:
+    """Such as "I could not find that in the documents.": the column has only what came before."""
+    row = {"question": "When?", "answer": "x", "references": [LONG["content"]], column: turns}
+    scenario = "name: s\nmetrics: [em]\nconversation: true\n"
+    scenario += f"dataset: {{path: d.jsonl, key_map: {{history: {column}}}}}\n"
+    found = plan(scenario, {"d.jsonl": json.dumps(row)})
+    assert only(found).history == tuple(turns)
+    said = [one for one in found.info.warnings if "name it 'history'" in one]
+    assert not said
+
+
+@pytest.mark.parametrize("column", ["messages", "input"])
+def test_a_whole_conversation_is_cut_at_its_question(plan: MakePlan, column: str) -> None:
+    """The reply to another question is the same text."""
+    turns = [FIRST, LONG, ASKED, LONG, THANKS]
+    row = {"question": "When?", "answer": "x", "references": [LONG["content"]], column: turns}
+    assert only(plan(rows(row))).history == (FIRST, LONG)
+
+
+@pytest.mark.parametrize("column", ["question", "input"])
+def test_the_last_message_of_a_prompt_is_its_question(plan: MakePlan, column: str) -> None:
+    """Its reference is what the assistant said before: both cannot be answered."""
+    row = {column: [FIRST, LONG, ASKED], "answer": "x", "references": [LONG["content"]]}
+    sample = only(plan(rows(row)))
+    assert (sample.question, sample.history) == ("When?", (FIRST, LONG))
+
+
+def test_where_thanks_follow_the_answer_that_is_said(plan: MakePlan) -> None:
+    """They may be the question."""
+    row = {"messages": [FIRST, SECOND, ASKED, LONG, THANKS], "references": [LONG["content"]]}
+    found = plan(rows(row))
+    assert only(found).question == "When?"
+    assert [one for one in found.info.warnings if "what follows is left out" in one]
 
 
 def test_a_turn_that_is_called_by_a_name_has_its_place_in_the_file() -> None:
