@@ -213,11 +213,15 @@ def is_ruled(
 ) -> bool:
     """Return whether the score follows from the row and the kind of its answer alone.
 
-    ``judged`` None: what the judge says of them is not known yet.
+    ``judged`` None: what the judge says of them is not known yet, and is ruled by all it may say.
     """
-    heard = judged if judged is not None and _hears_the_judge(metric, sample) else NOTHING
-    known = with_answerable(sample, heard)
-    return _ruled(rules, metric, known, _kind(rules, sample, judged)) is not None
+    kind, may_be = _kind(rules, sample, judged), [sample]
+    if sample.answerable is None and _hears_the_judge(metric, sample):
+        if judged is not None:
+            may_be = [with_answerable(sample, judged)]
+        elif rules.asks(ANSWERABLE):
+            may_be = [replace(sample, answerable=said) for said in (True, False)]
+    return all(_ruled(rules, metric, known, kind) is not None for known in may_be)
 
 
 def _stripped(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:

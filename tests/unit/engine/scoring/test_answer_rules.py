@@ -516,6 +516,42 @@ def test_a_search_that_found_nothing_excuses_no_refusal(by_judge: Callable[..., 
     assert (found.scores["em"], found.scores["refusal"]) == (1.0, 1.0)
 
 
+@pytest.mark.parametrize("suffices", [0.0, 1.0])
+@pytest.mark.parametrize("answer", [REFUSED, "Paris", "", None])
+def test_what_a_judge_says_counts_as_if_the_row_said_it(
+    plan: PlanOf, answer: str | None, suffices: float
+) -> None:
+    """Also for a metric of question and answer alone, which a refusal rules out only with True."""
+    made = plan(SCENARIO.format(refusals="phrases"))
+    assert made.answers is not None
+    judges = Judge("relevant", 2.0), Judge("faithful", 2.0)
+    judged = [
+        asked("relevant", judges[0], "question", "answer"),
+        asked("faithful", judges[1], "answer", "contexts"),
+    ]
+    metrics = (*made.metrics, *judged)
+    question = asked(ANSWERABLE, Judge(ANSWERABLE, suffices), "question", "contexts")
+    made = replace(
+        made,
+        metrics=metrics,
+        info=replace(made.info, metrics=tuple(metric.column for metric in metrics)),
+        answers=replace(made.answers, asked=(question,)),
+    )
+    row = Sample("s", question="q", answer=answer, contexts=("Rome",))
+    found = []
+    for sample in (row, replace(row, answerable=suffices >= 1.0)):
+        scores = asyncio.run(judge_sample(made, sample, Models()))
+        found.append(score_case(made, sample, Judgement(scores)))
+    assert replace(found[0], latency_s=0.0, judged_by={}) == replace(
+        found[1], latency_s=0.0, judged_by={}
+    )
+    if answer == REFUSED:
+        # To refuse is right where the documents hold no answer: then it is asked.
+        assert found[0].scores["relevant"] == (0.0 if suffices else 2.0)
+        assert judges[0].calls == (0 if suffices else 2)
+    assert not found[0].errors
+
+
 @pytest.mark.parametrize("named", [{"doc_name": "a.md"}, {"reference_ids": {"d": 1}}])
 def test_nor_does_it_excuse_the_search_itself(plan: PlanOf, named: dict[str, Any]) -> None:
     """The row names the document: its recall is 0, and is not left out."""
