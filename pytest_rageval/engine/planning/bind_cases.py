@@ -18,9 +18,9 @@ from pytest_rageval.engine.planning.bind_columns import (
     check_pools,
 )
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.check_rows import checked, invalid, told_by_judge
 from pytest_rageval.engine.scoring.score_sample import without_empty_answers
 from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
-from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import (
     Case,
     InvalidRow,
@@ -33,11 +33,10 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF, NAMED
+from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF
 from pytest_rageval.scenario.loader import UNREADABLE
 from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.stats.weights import resolve_weight
-from pytest_rageval.text.json_value import json_text
 
 
 def bind_dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
@@ -227,7 +226,8 @@ def bind_cases(
 
     ``provided`` are the fields that a system under test fills in later.
     """
-    check_columns(binding, dataset, metrics, provided)
+    told = told_by_judge(binding)
+    check_columns(binding, dataset, metrics, provided, told)
     check_named_columns(binding, dataset, metrics, is_asked=bool(provided))
     _check_marks(binding, dataset)
     marked = mark_cases(dataset.cases, binding.scenario.skip, binding.scenario.xfail)
@@ -238,12 +238,12 @@ def bind_cases(
         if (field := check_meant(column)) in asked
     }
     cases = [
-        _checked(_with_its_checks(case, line, misspelt), line, metrics, provided)
+        checked(_with_its_checks(case, line, misspelt), line, metrics, provided, told)
         for case, line in zip(marked, dataset.lines, strict=True)
     ]
-    invalid = [case for case in cases if isinstance(case, InvalidRow)]
-    if invalid and len(invalid) == len(cases) and not binding.problems:
-        binding.problems += _all_invalid(invalid, dataset.shown)
+    refused = [case for case in cases if isinstance(case, InvalidRow)]
+    if refused and len(refused) == len(cases) and not binding.problems:
+        binding.problems += _all_invalid(refused, dataset.shown)
     _check_doc_weights(binding, cases)
     check_pools(binding, cases, metrics)
     return cases
@@ -255,72 +255,8 @@ def _with_its_checks(case: Case, line: int | None, misspelt: Mapping[str, str]) 
         return case
     for column, field in misspelt.items():
         if getattr(case, field) is None and case.metadata.get(column) not in (None, "", [], ()):
-            return _invalid(case, line, f"no {field!r}, and {column!r} is not read: the same?")
+            return invalid(case, line, f"no {field!r}, and {column!r} is not read: the same?")
     return case
-
-
-def _checked(
-    case: Case, line: int | None, metrics: Sequence[BoundMetric], provided: frozenset[str]
-) -> Case:
-    """Return ``case``, or an invalid row when no metric has the fields that it needs.
-
-    A row that is skipped need not have them.
-    """
-    if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
-        return case
-    lacking, unasked = list[list[str]](), set[str]()
-    # Where nothing is to be found, nothing is compared with.
-    spared = _NOT_OF_UNANSWERABLE if case.answerable is False else frozenset()
-    if provided:
-        provided |= spared
-    for metric in metrics:
-        missing = [name for name in missing_fields(case, metric.info) if name not in spared]
-        if not missing or (provided and _will_have(case, metric.info, provided)):
-            return case
-        unasked.update(of_row := metric.info.of_row.intersection(missing))
-        lacking.append([] if of_row else missing)
-    if not any(lacking):
-        reason = f"the row asks for nothing that is measured: {_none_of(sorted(unasked))}"
-        return replace(case, skip=reason)
-    fields = sorted({field for missing in lacking for field in missing})
-    reason = f"{_none_of(fields)}, without which no metric can score it"
-    return _invalid(case, line, reason)
-
-
-_NOT_OF_UNANSWERABLE: Final = frozenset(
-    {"references", "reference_groups", "reference_contexts", "reference_ids"}
-)
-
-
-def _invalid(case: Sample, line: int | None, reason: str) -> InvalidRow:
-    known = {
-        name: value
-        for name in ("id", "question", "answer", "references", "doc_name")
-        if (value := getattr(case, name)) is not None
-    }
-    return InvalidRow(
-        case.id,
-        case.index,
-        case.row,
-        line,
-        reason,
-        json_text({**known, **case.metadata}),
-        case.doc_name,
-        case.metadata,
-        case.tags,
-        xfail=case.xfail,
-        question=case.question,
-    )
-
-
-def _none_of(fields: Sequence[str]) -> str:
-    return f"no {' and no '.join(NAMED.get(field, field) for field in fields)}"
-
-
-def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:
-    """Return whether nothing lacks once the ``provided`` fields are filled in."""
-    needs = [info.needs, info.or_needs] if info.or_needs else [info.needs]
-    return any(provided.issuperset(absent_fields(sample, need)) for need in needs)
 
 
 def _check_marks(binding: Binding, dataset: Dataset) -> None:
@@ -337,9 +273,9 @@ def _check_marks(binding: Binding, dataset: Dataset) -> None:
                 binding.warnings.append(f"{section}[{at}].where: no row has {shorten(named)}")
 
 
-def _all_invalid(invalid: Sequence[InvalidRow], shown: str) -> Iterator[Problem]:
-    yield Problem(shown, f"none of {len(invalid)} rows is valid")
-    for row in invalid[:5]:
+def _all_invalid(refused: Sequence[InvalidRow], shown: str) -> Iterator[Problem]:
+    yield Problem(shown, f"none of {len(refused)} rows is valid")
+    for row in refused[:5]:
         yield Problem(row_place(shown, row.line, row.row), row.reason)
 
 
@@ -371,8 +307,8 @@ def _changed(binding: Binding, dataset: Dataset, view: ScenarioView) -> Dataset:
 
 
 def _with_samples(dataset: Dataset, samples: Sequence[Sample]) -> Dataset:
-    invalid = [case for case in dataset.cases if isinstance(case, InvalidRow)]
-    cases: list[Case] = [*samples, *invalid]
+    refused = [case for case in dataset.cases if isinstance(case, InvalidRow)]
+    cases: list[Case] = [*samples, *refused]
     if all(one.index < other.index for one, other in pairwise(samples)):
         cases.sort(key=lambda case: case.index)  # else a hook has chosen the order
     columns = [*dataset.metadata_columns, *(name for sample in samples for name in sample.metadata)]

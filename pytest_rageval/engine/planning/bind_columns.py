@@ -27,6 +27,8 @@ from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.text.json_value import head_of
 
 _FIELDS = (*(found.name for found in fields(Sample)), "vital_nuggets")
+_JUDGED_BY = frozenset({"question", "contexts"})
+"""The fields by which a judge says whether a question can be answered."""
 _SHOWN = 20
 _ABSENT = "has no such field"
 
@@ -36,17 +38,21 @@ def check_columns(
     dataset: Dataset,
     metrics: Sequence[BoundMetric],
     provided: frozenset[str],
+    told: frozenset[str] = frozenset(),
 ) -> None:
     """Note each metric that no row has the fields for; the first one says what would help.
 
-    ``provided`` are the fields that a system under test fills in later.
+    ``provided`` are the fields that a system under test fills in later, ``told`` those that a judge
+    does, which is shown the question and the contexts.
     """
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if not samples:
         return
     _refuse_doubts(binding, dataset, metrics, provided)
     present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
-    columns = _Columns(binding, dataset, samples, frozenset(present) | provided)
+    known = frozenset(present) | provided
+    known |= told if known >= _JUDGED_BY else frozenset()
+    columns = _Columns(binding, dataset, samples, known)
     for metric in metrics:
         info = metric.info
         if info.needs <= columns.present and provided & info.needs:
