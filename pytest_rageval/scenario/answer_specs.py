@@ -111,7 +111,8 @@ class RefusalsSpec(Spec):
     answerable: Literal["judge"] | None = Field(
         None,
         description="a judge says whether the contexts suffice, where a row does not say it: for "
-        "the metrics of refusals, and for all others where the row has no reference",
+        "the metrics of refusals, and for all others where the row has neither a reference nor a "
+        "document it names (doc_name)",
     )
 
 

@@ -62,7 +62,8 @@ def scores_by_rules(
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
         name, column = metric.column.name, metric.column
         seen = decided if decided is sample or _hears_the_judge(metric, sample) else sample
-        score = _ruled(rules, metric, seen, reading.kind) or judged.get(name)
+        ruled = _ruled(rules, metric, seen, reading.kind)
+        score = _said_why(ruled, seen, decided) or judged.get(name)
         if rules.asks(ANSWERABLE) and decided.answerable is None:
             score = _unknown(rules, metric, sample, judged) or score
         if score is None:
@@ -82,15 +83,24 @@ def _hears_the_judge(metric: BoundMetric, sample: Sample) -> bool:
     It sees what was found. Where the row knows of an answer, it says how right a refusal was, and
     excuses neither the search nor the answer.
     """
+    return metric.info.section == "refusals" or not _knows_of_answer(sample)
+
+
+def _knows_of_answer(sample: Sample) -> bool:
     grades = (sample.reference_ids or {}).values()
-    has_answer = (
-        any(
-            kind_of(text) != REFUSED for text in sample.references or ()
-        )  # "I do not know." is none
-        or bool(sample.reference_contexts or sample.nuggets or sample.doc_name)
-        or any(grade >= 1 for grade in grades)
-    )
-    return metric.info.section == "refusals" or not has_answer
+    # "I do not know." is none.
+    is_told = any(kind_of(text) != REFUSED for text in sample.references or ())
+    is_named = sample.reference_contexts or sample.nuggets or sample.doc_name
+    return is_told or bool(is_named) or any(grade >= 1 for grade in grades)
+
+
+def _said_why(score: Score | None, seen: Sample, decided: Sample) -> Score | None:
+    """Return the score with why a refusal counts that the judge finds right, and a row does not."""
+    if score is None or score.reason != REFUSED or decided.answerable is not False:
+        return score
+    if seen.answerable is False or _knows_of_answer(replace(seen, doc_name=None)):
+        return score
+    return replace(score, reason=f"{REFUSED} (the row names its document: it knows of an answer)")
 
 
 def _unknown(

@@ -564,6 +564,26 @@ def test_nor_does_it_excuse_the_search_itself(plan: PlanOf, named: dict[str, Any
     assert not is_ruled(made.answers, search, replace(row, **named), said)
 
 
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"doc_name": "a.md"}, "refused (the row names its document: it knows of an answer)"),
+        ({"doc_name": "a.md", "references": ("Paris",)}, "refused"),
+        ({"references": ("Paris",)}, "refused"),
+        ({"references": None}, None),
+    ],
+)
+def test_a_refusal_that_only_a_document_makes_wrong_says_so(
+    by_judge: Callable[..., Any], fields: dict[str, Any], reason: str | None
+) -> None:
+    """The judge finds no answer in the contexts; a row with neither has it count."""
+    known = {"references": None, "answerable": None, **fields}
+    found, _ = by_judge(2.0, 0.0, answer=REFUSED, **known)
+    assert found.scores["faithful"] == (0.0 if reason else None)
+    assert found.reasons["faithful"] == (reason or "refused")
+    assert found.left_out["faithful"] == ("answer" if reason else "row")
+
+
 def test_a_metric_that_switches_a_section_on_is_on_record(plan: PlanOf) -> None:
     """Scores of em depend on it: a run without must not be its baseline in silence."""
     row = "dataset: [{answer: a, references: [a], answerable: true}]\n"
