@@ -7,7 +7,7 @@ import json
 import random
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -85,14 +85,16 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     answers_at: str = "",
     kept: frozenset[str] = frozenset(),
     of_answers: frozenset[str] = frozenset(),
+    brought: Collection[str] = (),
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
     ``fallbacks``, ``kept`` and ``of_answers``; ``answers`` is a second file, joined to the rows,
-    which the scenario names ``answers_at``. Raises ScenarioError if the data as a whole cannot be
-    used: a missing or unreadable file, no rows, duplicate ids, a mapped column that no row has.
+    which the scenario names ``answers_at``; fields that later answers have ``brought`` may be
+    mapped to columns that no row has. Raises ScenarioError if the data as a whole cannot be used:
+    a missing or unreadable file, no rows, duplicate ids, a mapped column that no row has.
     """
     source = _source(spec, base_dir, where, row_lines, given)
     shown, rows, digest = source.shown, source.rows, source.digest
@@ -127,7 +129,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
     hint = source.hint(tuple(key_map.columns), spec)
     problems = [
-        *_unknown_columns(spec, key_map, shown, where_mapped, hint),
+        *_unknown_columns(spec, key_map, shown, where_mapped, hint, brought),
         *_duplicate_ids(cases, chosen, shown, spec.key_map.get("id") or likely.get("id", "id")),
     ]
     if problems:
@@ -282,8 +284,11 @@ def _unknown_columns(
     shown: str,
     where_mapped: Callable[[str], str] | None,
     misread: str,
+    brought: Collection[str],
 ) -> Iterator[Problem]:
     for name, column in spec.key_map.items():
+        if name in brought:
+            continue
         where = where_mapped(name) if where_mapped else shown
         if column in key_map.columns or (name, column) == (GRADE, NO_GRADE):
             continue

@@ -186,8 +186,10 @@ class TargetPlan(Value, frozen=True):
     """Whether the scenario has it sent."""
     takes_history: bool = True
     """Whether the target has a place for it."""
-    kept_hints: Mapping[str, str] = field(default_factory=dict)
-    """What to say, by field, where it returns none, and those of a row stay."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """What to say, by field, where it returns none and those of a row stay; by the name of
+    citations, where it returns some that are not read.
+    """
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What is read of an answer beside its text, with its names: ``citations``, ``confidence``."""
 

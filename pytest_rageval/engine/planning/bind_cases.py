@@ -33,18 +33,18 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF
+from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF, WITH_ANSWERS
 from pytest_rageval.scenario.loader import UNREADABLE
 from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.stats.weights import resolve_weight
 
 
-def bind_dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
+def bind_dataset(binding: Binding, view: ScenarioView, *, is_asked: bool) -> Dataset | None:
     """Return the data as they are scored: changed by hooks, with empty answers as asked for.
 
-    None when they cannot be used.
+    None when they cannot be used. ``is_asked``: a system under test gives the answers later.
     """
-    dataset = _read(binding)
+    dataset = _read(binding, WITH_ANSWERS if is_asked else ())
     if dataset is None:
         return None
     human = binding.scenario.human
@@ -60,12 +60,12 @@ def bind_dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
     return dataset
 
 
-def _read(binding: Binding) -> Dataset | None:
+def _read(binding: Binding, brought: Sequence[str]) -> Dataset | None:
     spec = binding.scenario.dataset
     if spec is UNREADABLE or (spec.rows == [] and binding.loaded.tree.problems):
         return None  # what is wrong with it is reported already
     try:
-        dataset = _with_corpus(binding, _load(binding, spec))
+        dataset = _with_corpus(binding, _load(binding, spec, brought))
     except ScenarioError as error:
         binding.problems += error.problems
     except MissingExtraError as error:
@@ -90,7 +90,7 @@ def _read_by_likely_names(dataset: Dataset) -> Iterator[str]:
         yield f"{dataset.shown}: read {read} (dataset.key_map or other_names: false changes that)"
 
 
-def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
+def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Dataset:
     # A variant may say the path alone, elsewhere in the file.
     key = ("path",) if binding.loaded.variant and spec.path is not None else ()
     folder, where = binding.loaded.path.parent, binding.loaded.where("dataset", *key)
@@ -124,6 +124,7 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         answers_at=binding.loaded.where("answers"),
         kept=_named_columns(binding.scenario),
         of_answers=read_of_answers(binding),
+        brought=brought,
     )
     if spec.reviews:
         # Not at the top: most rows are not reviewed by people.

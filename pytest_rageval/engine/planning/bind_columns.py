@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from pytest_rageval.scenario.fields import (
     FIELD_ALIASES,
     KEY_OF,
     NAMED,
+    OF_ANSWERS,
     OF_TRAINING,
 )
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
@@ -292,7 +293,40 @@ class _Columns(Struct):
         return f"{shown} {_ABSENT}"
 
 
-def kept_hints(
+def hints_of_answers(
+    binding: Binding,
+    metrics: Sequence[BoundMetric],
+    shown_fields: frozenset[str] | None,
+    beside: Collection[str],
+) -> Mapping[str, str]:
+    """Return what to say of what a target answers, by the field or name that it is about."""
+    return {
+        **_of_kept(binding, metrics, shown_fields),
+        **dict(_of_unread(binding, metrics, beside)),
+    }
+
+
+def _of_unread(
+    binding: Binding, metrics: Sequence[BoundMetric], beside: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the names of citations, and what to say where a target returns some under one.
+
+    Nothing where citations are read ``beside`` the text of an answer, or no metric looks at them.
+    """
+    measured = [one.column.name for one in metrics if one.info.section == "citations"]
+    if not measured or "citations" in beside:
+        return
+    for name in OF_ANSWERS["citations"]:
+        hint = (
+            f"{binding.loaded.path.name}: the target returned {name!r}, which is not read: "
+            f"{', '.join(measured)} took what the answers cite in their text. To read it, write "
+            f"dataset.key_map: {{citations: {name}}}; an http target may also have its path "
+            f"(citations: {name})"
+        )
+        yield name, hint
+
+
+def _of_kept(
     binding: Binding, metrics: Sequence[BoundMetric], shown_fields: frozenset[str] | None
 ) -> Mapping[str, str]:
     """Return what to say, by field, where a target returns none and those of the rows stay.

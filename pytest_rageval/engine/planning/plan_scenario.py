@@ -28,7 +28,7 @@ from pytest_rageval.engine.planning.bind_cases import (
     made_questions,
     own_names,
 )
-from pytest_rageval.engine.planning.bind_columns import kept_hints
+from pytest_rageval.engine.planning.bind_columns import hints_of_answers
 from pytest_rageval.engine.planning.bind_keys import (
     bind_gates,
     bind_groups,
@@ -171,16 +171,17 @@ def _bind(
     """Return the plan; None when nothing can be made of the data, see the binding's problems."""
     scenario = binding.scenario
     metrics, info = bind_keys(binding, view.path, nodeid)
-    dataset = bind_dataset(binding, view)
-    columns = dataset.metadata_columns if dataset is not None else None
-    target = None if answers_given else _target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
     asks = answers_given or given is not None or binding.loaded.has("target")
+    dataset = bind_dataset(binding, view, is_asked=asks)
+    columns = dataset.metadata_columns if dataset is not None else None
+    target = None if answers_given else _target(binding, columns, given)
     provided = ANSWERED_FIELDS if asks else frozenset()
     beside = read_beside_answers(binding, () if dataset is None else dataset.columns)
     if target is not None:
-        provided, hints = target.provides, kept_hints(binding, metrics, target.fields)
-        target = replace(target, kept_hints=hints, beside=beside)
+        provided = target.provides
+        hints = hints_of_answers(binding, metrics, target.fields, beside)
+        target = replace(target, hints=hints, beside=beside)
         info = replace(info, target=target.shown)
     is_answered = bool(provided & SEEN_BY_PEOPLE)
     cases: Sequence[Case] = ()

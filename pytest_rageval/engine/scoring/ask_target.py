@@ -23,6 +23,7 @@ from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import loading
 from pytest_rageval.model import BUDGET, NOTHING, Sample, json_plain
+from pytest_rageval.scenario.fields import OF_ANSWERS
 from pytest_rageval.targets.base import Answer, ModelTarget, Target, TargetError, describe_exception
 
 if TYPE_CHECKING:
@@ -83,20 +84,16 @@ class TargetClient:
             if is_our_stop(error):
                 raise
             return TargetReply(sample, f"{self._plan.shown}: {describe_exception(error)}")
-        self._note_kept(sample, answer)
+        self._note(sample, answer)
         latency_s = None if answer.is_kept else answer.latency_s
         return TargetReply(shown, None, latency_s, answer.extra)
 
-    def _note_kept(self, sample: Sample, answer: Answer) -> None:
-        """Note what is to be said where fields of the row stand in for what was not answered."""
-        if answer.contexts is not None:
-            return
-        has_ids = sample.retrieved_ids is not None and answer.retrieved_ids is None
-        kept = {"contexts": sample.contexts is not None}
-        kept["retrieved_ids"] = has_ids or (kept["contexts"] and answer.retrieved_ids is None)
-        self._hints |= {
-            name: hint for name, hint in self._plan.kept_hints.items() if kept.get(name, False)
-        }
+    def _note(self, sample: Sample, answer: Answer) -> None:
+        """Note what is to be said of an answer, once for all."""
+        said = {name for name in OF_ANSWERS["citations"] if answer.extra.get(name)}
+        if answer.contexts is None:
+            said |= _kept(sample, answer)
+        self._hints |= {name: hint for name, hint in self._plan.hints.items() if name in said}
 
     async def aclose(self) -> None:
         """Close the target."""
@@ -148,6 +145,14 @@ class TargetClient:
             if isinstance(self._target, ModelTarget):
                 self._target.use(self._clients())
         return self._target
+
+
+def _kept(sample: Sample, answer: Answer) -> set[str]:
+    """Return the fields of a row that stand in for what was not answered."""
+    kept = {"contexts"} if sample.contexts is not None else set[str]()
+    if answer.retrieved_ids is None and (kept or sample.retrieved_ids is not None):
+        kept.add("retrieved_ids")
+    return kept
 
 
 def filled(

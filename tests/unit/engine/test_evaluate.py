@@ -161,6 +161,55 @@ def test_ids_of_rows_that_count_as_retrieved_are_told_of(answer: object, is_said
     assert [said in remark for remark in found.info.remarks] == [True] * is_said
 
 
+CITING: dict[str, Any] = {
+    "name": "s",
+    "metrics": ["citation_validity"],
+    "citations": {"style": "brackets", "base": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "key_map", "is_said"),
+    [
+        ({"citations": [1]}, {}, True),
+        ({"cited_ids": [1]}, {}, True),
+        ({"citations": []}, {}, False),
+        ({}, {}, False),
+        ({"citations": [1]}, {"citations": "citations"}, False),
+    ],
+)
+def test_returned_citations_that_are_not_read_are_told_of(
+    said: dict[str, Any], key_map: dict[str, str], is_said: bool
+) -> None:
+    """Every metric of citations was 0, "no citation"; two rows are told of once."""
+    rows = [{"question": "q", "references": ["text"]}, {"question": "p", "references": ["text"]}]
+    answer = {"answer": "text [1].", "contexts": ["c"], **said}
+    dataset = {"rows": rows, "key_map": key_map}
+    result = evaluate({**CITING, "dataset": dataset}, target=lambda question: answer)
+    told = [remark for remark in result.info.remarks if "is not read" in remark]
+    assert len(told) == is_said
+    assert all(f"key_map: {{citations: {next(iter(said))}}}" in remark for remark in told)
+    assert all("citation_validity took what the answers cite in their text" in one for one in told)
+
+
+def test_returned_citations_that_no_metric_needs_are_not_told_of() -> None:
+    answer = {"answer": "text", "citations": ["https://a.example"]}
+    rows = [{"question": "q", "references": ["text"]}]
+    scenario = {"name": "s", "metrics": ["em"], "dataset": rows}
+    assert evaluate(scenario, target=lambda question: answer).info.remarks == ()
+
+
+def test_a_key_map_names_the_citations_of_a_target_that_no_row_has() -> None:
+    """The answer cites the first of two contexts; without a target such a name is refused."""
+    rows = [{"question": "q", "contexts": ["a", "b"], "answer": "text"}]
+    dataset = {"rows": rows, "key_map": {"citations": "sources"}}
+    answer = {"answer": "text", "contexts": ["a", "b"], "sources": [1]}
+    found = evaluate({**CITING, "dataset": dataset}, target=lambda question: answer)
+    assert found.samples[0].scores["citation_validity"] == 1.0
+    with pytest.raises(UserError, match="no row has the column 'sources'"):
+        evaluate({**CITING, "dataset": dataset})
+
+
 def test_contexts_that_no_metric_uses_are_not_told_of() -> None:
     """W4."""
     rows = [{"question": "q", "contexts": ["a"], "references": ["text"]}]
