@@ -267,7 +267,20 @@ def error_in(found: object) -> str:
     Its answer is that of a system that failed. A number with a point may be a figure.
     """
     said = found.get("error") if isinstance(found, Mapping) else None
-    return shorten(str(said), 200) if said and not isinstance(said, float) else ""
+    return "" if isinstance(said, float) or _is_no_error(said) else shorten(str(said), 200)
+
+
+def _is_no_error(said: object) -> bool:
+    """Return whether an error says that there is none, by what it is or its code."""
+    if isinstance(said, Mapping):
+        code = said.get("code")
+        is_coded = code is not None and code != "" and _is_no_error(code)
+        return is_coded or all(map(_is_no_error, said.values()))
+    is_one = said is True or not isinstance(said, str | int)
+    return not said or (not is_one and str(said).strip().lower() in _NO_ERROR)
+
+
+_NO_ERROR = frozenset({"", "0", "200", "none", "null", "ok", "success", "false", "no error"})
 
 
 def _refuse_deep(value: object) -> None:
