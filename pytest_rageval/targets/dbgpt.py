@@ -25,7 +25,8 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     answer_of,
 )
-from pytest_rageval.targets.http_replies import events_of, json_of, refuse_error
+from pytest_rageval.targets.events import events_of, refuse_error
+from pytest_rageval.targets.http_replies import json_of
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.json_value import LostPathError, parse_path
@@ -210,7 +211,7 @@ def read_answer(reply: HttpReply) -> Answer:
     for event in events_of(reply.text):
         refuse_error(event)
         with suppress(LostPathError):
-            view = _DELTA.pick(event) or view
+            view = _DELTA.pick(event.data) or view
     if not isinstance(view, str) or not view.strip():
         raise TargetError("replied a stream without an answer: the app failed")
     return answer_of(last_message(view))

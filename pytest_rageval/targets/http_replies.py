@@ -1,39 +1,35 @@
-"""Replies of HTTP services, read as answers: JSON, text, and streams.
-
-A stream that breaks off, or tells of an error, is no answer: what came before is half of one.
-"""
+"""Replies of HTTP services, read as answers: JSON, text, and streams."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any
 
 from pytest_rageval.clients.http import HttpReply
-from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
-from pytest_rageval.targets.base import Answer, TargetError, answer_of, error_in
-from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
+from pytest_rageval.targets.base import Answer, TargetError, answer_of
+from pytest_rageval.targets.events import (
+    Event,
+    ai_sdk_lines,
+    events_of,
+    failure_of,
+    is_ai_sdk,
+    json_lines,
+    read,
+)
+from pytest_rageval.targets.streams import StreamedAnswer, may_lead, text_at
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
 
 _LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
-_STREAMED = tuple(
-    parse_path(path)
-    for path in ("choices[0].delta.content", "delta", "token", "text", "content", "message.content")
-)
-"""The paths of the parts of a streamed answer, if the scenario names none."""
-
-_NO_TEXT = re.compile(r"response\.(?!(?:output_text|refusal)\.)|reasoning|thinking|tool")
-"""The types of events that have thoughts, calls of tools, or marks of OpenAI's Responses."""
-_REPEATS = re.compile(r"response\.(?:output_text|refusal)\.done$")
-"""The types of events that say again what came in parts."""
-_FAILED = frozenset({"error", "response.failed", "response.incomplete"})
-"""The types of events, and the status of those without, that say that there is no answer."""
-
-_Part = tuple[str, str]
-"""Where a part of an answer stands in its event, and the part."""
+_UNTYPED = ("", "text/plain", "application/octet-stream")
+"""The types of streams whose service names none, and of text."""
+_SSE_LINE = re.compile(r"(?:data|event|id|retry|message)?:")
+_OTHER_FIELDS = {
+    name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
+    for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
+}
 
 
 class ReplyReader:
@@ -48,11 +44,9 @@ class ReplyReader:
 
     def read(self, reply: HttpReply) -> Answer:
         """Return the answer; raise TargetError where the reply is none."""
-        kind = reply.content_type.lower()
-        if kind == "text/event-stream":
-            return self._streamed(events_of(reply.text))
-        if kind in _LINES:
-            return self._streamed(_json_lines(reply.text))
+        events = _events_in(reply)
+        if events is not None:
+            return self._streamed(events)
         value = json_of(reply)
         if isinstance(value, str) and self._paths:
             first = next(iter(self._paths.values()))
@@ -60,15 +54,15 @@ class ReplyReader:
         return answer_of(value) if isinstance(value, str) else self._answer(value)
 
     def _answer(self, value: Any) -> Answer:
-        if said := error_in(value):
+        if isinstance(value, dict) and (said := failure_of(value)):
             raise TargetError(f"replied an error: {said}")
         if not self._paths:
             return answer_of(value)
         try:
-            found = {name: path.pick(value) for name, path in self._paths.items()}
+            found = {name: _found(name, path, value) for name, path in self._paths.items()}
         except LostPathError as error:
             raise TargetError(f"its reply has {error}") from None
-        return answer_of(_joined_answer({**self._rest(value), **found}))
+        return answer_of({**self._rest(value), **found})
 
     def _rest(self, value: Any) -> dict[str, Any]:
         """Return the fields at the top, without those that paths lead to or replace."""
@@ -78,115 +72,88 @@ class ReplyReader:
         used |= {alias for name in self._paths for alias in FIELD_ALIASES.get(name, (name,))}
         return {name: part for name, part in value.items() if name not in used}
 
-    def _streamed(self, events: Iterator[Any]) -> Answer:
+    def _streamed(self, events: Iterator[Event]) -> Answer:
         """Return the answer, joined from its parts; of other fields, the last value counts.
 
         Raises TargetError for a stream that tells of an error: what came before it is half an
         answer.
         """
-        parts: list[_Part] = []
-        wholes: list[_Part] = []
+        answer = StreamedAnswer(self._paths.get("answer"))
         found: dict[str, Any] = {}
-        is_empty = True
+        event = None
         for event in events:
-            is_empty = False
-            refuse_error(event)
-            if isinstance(event, dict):
-                found.update(self._other_fields(event))
-            (wholes if _REPEATS.match(_type_of(event)) else parts).extend(self._part(event))
-        if not (parts := parts or wholes[-1:]):
-            what = "without any event" if is_empty else "in which no event has an answer"
-            raise TargetError(f"replied a stream {what}")
-        return answer_of({**found, "answer": _whole(parts)})
+            answer.add(event)
+            found.update(self._other_fields(event.data, found))
+        if event is None:
+            raise TargetError("replied a stream without any event")
+        return answer_of({**found, "answer": answer.text})
 
-    def _part(self, event: Any) -> list[_Part]:
-        """Return what an event has of the answer, and where; [] if it has no place for one."""
-        if isinstance(event, str):
-            return [("", event)]
-        if _NO_TEXT.match(_type_of(event)):
-            return []
-        own = self._paths.get("answer")
-        tried = (own,) if own is not None else (*_STREAMED, *_ANSWERS)
-        for path in tried:
-            try:
-                part = path.pick(event)
-            except LostPathError:
-                continue
-            if isinstance(part, str):
-                return [(path.written, part)]
-        return []
-
-    def _other_fields(self, event: dict[str, Any]) -> dict[str, Any]:
+    def _other_fields(self, data: Any, before: Mapping[str, Any]) -> dict[str, Any]:
         """Return the other fields of an event, without those that are null."""
         found: dict[str, Any] = {}
         for name, aliases in _OTHER_FIELDS.items():
             own = self._paths.get(name)
-            found[name] = _first_of(aliases if own is None else (own,), event)
+            found[name] = _first_of(aliases if own is None else (own,), data)
+            if own is not None and found[name] is None and _has_none(own, data):
+                found[name] = before.get(name, [])
         return {name: part for name, part in found.items() if part is not None}
 
 
-def _type_of(event: Any) -> str:
-    return str(event.get("type")) if isinstance(event, dict) else ""
-
-
-def refuse_error(event: Any) -> None:
-    """Raise TargetError for an event that is an error."""
-    said: Any = None
-    if isinstance(event, dict):
-        names = ("type", "event") if "type" in event or "event" in event else ("status",)
-        kinds = {str(event.get(name)).lower() for name in names}
-        has_failed = not _FAILED.isdisjoint(kinds) or _first_of((_FINISH,), event) == "error"
-        said = event.get("error") or (event if has_failed else None)
-    elif isinstance(event, str) and event.startswith(("[SERVER_ERROR]", "[ERROR]")):
-        said = event
-    if said:
-        raise TargetError(f"its stream breaks off with an error: {shorten(str(said), 200)}")
-
-
-def _whole(parts: Sequence[_Part]) -> str:
-    """Return the answer of a stream; some repeat all that came before, at the end or each time."""
-    texts = [text for _, text in parts]
-    said = [text for text in texts if text.strip()]
-    joined = "".join(texts)
-    if len(said) < 2:
-        return joined
-    before = "".join(texts[: len(texts) - 1 - texts[::-1].index(said[-1])])
-    is_elsewhere = parts[-1][0] != parts[0][0]  # the whole under another name
-    is_same = said[-1].strip() == before.strip()
-    if is_same and (len(said) > 2 or is_elsewhere):
-        return said[-1]
-    if is_elsewhere and before.strip() and said[-1].startswith(before.strip()):
-        return said[-1]  # with a mark at its end, or more
-    # "7", "7", "7" are three digits, "1", "10" may be two numbers; no token has a blank within.
-    is_long = len(said[0].strip()) > 2 or any(" " in text.strip() for text in said)
-    grows = len(set(said)) > 2 or (is_long and (len(set(said)) == 2 or " " in said[0].strip()))
-    if grows and all(part.startswith(first) for first, part in pairwise(said)):
-        return said[-1]
-    return joined
-
-
-_FINISH = parse_path("choices[0].finish_reason")
-_ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
-_OTHER_FIELDS = {
-    name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
-    for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
-}
-
-
-def _first_of(paths: Iterable[JsonPath], event: dict[str, Any]) -> Any:
+def _first_of(paths: Iterable[JsonPath], data: Any) -> Any:
     """Return the value at the first path that exists in the event, None if none does."""
-    for path in paths:
+    for path in (one for one in paths if may_lead(one, data)):
         with suppress(LostPathError):
-            return path.pick(event)
+            return path.pick(data)
     return None
 
 
-def _joined_answer(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what was found; an answer in several parts, by ``[*]``, is one text."""
-    answer = found.get("answer")
-    if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
-        return {**found, "answer": "".join(answer)}
-    return found
+def _found(name: str, path: JsonPath, value: Any) -> Any:
+    if name == "answer":
+        return text_at(path, value)
+    return [] if _has_none(path, value) else path.pick(value)
+
+
+def _has_none(path: JsonPath, value: Any) -> bool:
+    """Return whether an empty object, or list, stands where the items of a path would be."""
+    for at, step in enumerate(path.steps):
+        if at and value in ({}, []):
+            return any(number >= at for number in path.every)
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return False
+    return False
+
+
+def _events_in(reply: HttpReply) -> Iterator[Event] | None:
+    """Return the events of a stream, None where the reply is none.
+
+    Many services name no type of content: then it is one if each of its lines is.
+    """
+    kind, text = reply.content_type.lower(), reply.text
+    if kind == "text/event-stream":
+        return events_of(text)
+    if kind in _LINES:
+        return json_lines(text)
+    if kind not in _UNTYPED:
+        return None
+    lines = [line for line in text.split("\n") if line.strip()]
+    if all(map(_SSE_LINE.match, lines)) and _has_data(text):
+        return events_of(text)
+    if len(lines) < 2:
+        return None
+    if all(map(is_ai_sdk, lines)):
+        return ai_sdk_lines(text)
+    return json_lines(text) if all(map(_is_object, lines)) else None
+
+
+def _has_data(text: str) -> bool:
+    """Return whether lines have the data of an event; "data: none" alone is a text."""
+    return re.search(r"(?m)^data:(?:.*\r?\n\r?\n| *\{)", text) is not None
+
+
+def _is_object(line: str) -> bool:
+    return line.startswith("{") and isinstance(_object_in(line), dict)
 
 
 def json_of(reply: HttpReply) -> Any:
@@ -202,7 +169,7 @@ def json_of(reply: HttpReply) -> Any:
     if kind.startswith("text/plain"):
         return _object_in(text)
     try:
-        return _read(text)
+        return read(text)
     except ValueError:
         if "json" in kind:
             raise TargetError("replied broken JSON") from None
@@ -217,44 +184,6 @@ def _object_in(text: str) -> Any:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        return _read(text)
+        return read(text)
     except ValueError:
         return text
-
-
-def _read(text: str) -> Any:
-    """Return the JSON that a text is; raises TargetError where it is too deep, else ValueError."""
-    try:
-        return read_json(text)
-    except LimitError:
-        raise TargetError(f"replied JSON {TOO_DEEP}") from None
-
-
-def events_of(text: str) -> Iterator[Any]:
-    """Yield the data of server-sent events, parsed where they are JSON objects or texts.
-
-    Raises TargetError for an event of the type error, and for an object of JSON that is cut off.
-    """
-    for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
-        lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]
-        data = "\n".join(line.removeprefix(" ") for line in lines)
-        if not lines or data.strip() == "[DONE]":
-            continue
-        if re.search(r"(?m)^event: *error *$", block):
-            refuse_error({"error": data or "no words about it"})
-        try:
-            value = _read(data)
-        except ValueError:
-            if re.match(r'\s*\{\s*"', data):
-                raise TargetError("replied a stream with broken JSON") from None
-            value = data
-        yield value if isinstance(value, dict | str) else data
-
-
-def _json_lines(text: str) -> Iterator[Any]:
-    for line in text.split("\n"):  # not splitlines: JSON's texts may hold U+2028 and others
-        if line.strip():
-            try:
-                yield _read(line)
-            except ValueError:
-                raise TargetError("replied broken JSON lines") from None

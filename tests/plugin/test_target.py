@@ -636,3 +636,26 @@ def test_a_path_of_the_target_leads_to_citations_within_a_reply(
     )
     run()
     assert project.results()["metrics"]["citation_validity"]["mean"] == 1.0
+
+
+def test_a_stream_that_failed_or_is_unclear_is_the_error_of_its_sample(
+    project: Project, scenario: Scenario, app: FakeApp, run: Run
+) -> None:
+    """[A21] A half answer turns no gate green."""
+    said = {"type": "token", "content": "Paris"}
+    others = {
+        "good": {"type": "tool_call", "content": "Rome"},
+        "half": {"type": "RUN_ERROR", "message": "busy"},
+        "odd": {"type": "greeting", "content": "Hi!"},
+    }
+    app.answer = lambda asked: (
+        "text/event-stream",
+        "".join(
+            f"data: {json.dumps(event)}\n\n" for event in (said, others[asked.question])
+        ).encode(),
+    )
+    scenario(["good", "half", "odd"], {"url": app.url(), "retries": 0})
+    run().assert_outcomes(passed=1, errors=2, failed=1)  # the gate unscored
+    found = errors(project)
+    assert "breaks off with an error" in found["q1"]
+    assert "text in events of the types 'token', 'greeting'; name a path" in found["q2"]

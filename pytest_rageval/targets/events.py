@@ -1,0 +1,309 @@
+"""Events of streamed replies: how they are read, of which types they are, which tell of a failure.
+
+One table says what the documented types of the usual protocols hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.targets.base import TargetError, error_in
+from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
+from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
+
+
+def one_of(words: str) -> frozenset[str]:
+    """Return the words that are named."""
+    return frozenset(words.split())
+
+
+# Types are compared in lower case, and by their words: TOOL_CALL_ARGS, toolCall, tool-call.
+
+OF_ANSWERS: Final = one_of(
+    """
+    text text-delta text_delta text_chunk token answer content content-delta delta markdown
+    assistant ai aimessagechunk messages messages/partial output_text message_delta
+    agent_message fastanswer text-generation textresponse textresponsechunk
+    text_message_content text_message_chunk content_block_delta
+    response.output_text.delta response.refusal.delta
+    conversation.message.delta thread.message.delta
+    """
+)
+"""The types that have parts of the answer; two of them in one stream are one answer."""
+
+_REPEATS = re.compile(
+    r"(?:response\.(?:output_text|refusal|content_part|output_item)\.done|response\.completed"
+    r"|(?:conversation|thread)\.message\.completed|messages/complete)$"
+)
+"""The types that say again what came in parts."""
+
+_REPLACES = re.compile(r"(?:message_replace|text_replace|workflow_finished)$")
+"""The types whose text replaces all that came before."""
+
+_THOUGHTS = ("think", "thought", "reason", "tool", "function")
+"""How words begin that name thoughts and calls of tools."""
+
+_ASIDES = one_of(
+    """
+    status state progress log logs debug info verbose ping heartbeat keepalive start started begin
+    source sources citation citations annotation annotations reference references context contexts
+    document documents docs passages knowledge retrieval retrieved retriever search query queries
+    metadata meta usage title session suggestion suggestions suggested follow followup nextagent
+    agentflowevent flow interactive updatevariables
+    """
+)
+"""The words of types that are no text: sources, marks, and what is said about the answer."""
+
+_RESPONSES = re.compile(r"response\.(?!output_text\.|refusal\.|completed$|\w+\.done$)")
+"""All else of OpenAI's Responses: arguments of calls, code, images."""
+
+_ON_THE_WAY = frozenset({"node", "step", "task", "retry", "call"})
+"""The words of types whose failure need not be that of the answer."""
+
+_ENDS = one_of("end ended done finish finished close closed complete completed stop eos")
+_END = re.compile(r"\[(?:done|end)\]$", re.IGNORECASE)
+_BARE_END = re.compile(
+    r"\W*(?:done|end|closed?|finish(?:ed)?|completed?|stop|success|ok|null)?\W*$", re.IGNORECASE
+)
+
+_FAILED = one_of("error errors failed failure incomplete abort aborted cancelled canceled expired")
+"""The last word of types of what failed or broke off."""
+
+_NO_ANSWER = one_of("error failed failure incomplete aborted")
+"""The status of what failed or broke off; an order may be cancelled."""
+
+_REASONS = ("last_error", "incomplete_details", "message", "msg", "detail")
+_SUCCEEDED = frozenset({"succeeded", "completed", "success"})
+_OTHERS = frozenset({"tool", "user", "human", "system", "developer"})
+"""Roles that do not answer."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_GENERIC = ("", "message", "data")
+"""The names of events that say nothing of their type."""
+
+_TYPE_KEYS = ("type", "event", "event_type")
+_FINISH = parse_path("choices[0].finish_reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event: its ``data`` parsed, as it was ``written`` (server-sent events), and its name."""
+
+    data: Any
+    written: str | None = None
+    name: str = ""
+
+    def types(self, path: JsonPath | None = None) -> tuple[str, ...]:
+        """Return the types of the event and of what is on the path to its text, as written."""
+        names = [self.name, *(name for at in _on_the_path(self.data, path) for name in _named(at))]
+        return tuple(dict.fromkeys(name for name in names if name.lower() not in _GENERIC))
+
+    def is_of_others(self, path: JsonPath | None = None) -> bool:
+        """Return whether a tool or the user speaks at the path."""
+        return any(
+            str(at.get("role")).lower() in _OTHERS or at.get("thought") is True
+            for at in _on_the_path(self.data, path)
+        )
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether its status says so."""
+        return any(_status(place) in _SUCCEEDED for place in _places(self.data))
+
+
+def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects on the way to the value at a path, up to its first ``[*]``."""
+    for at, step in enumerate((*path.steps, None) if path else (None,)):
+        if isinstance(value, Mapping):
+            yield value
+        if step is None or (path and at in path.every):
+            return
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return
+
+
+def _named(value: Mapping[str, Any]) -> list[str]:
+    return [str(value[key]) for key in _TYPE_KEYS if isinstance(value.get(key), str | int)]
+
+
+@lru_cache(maxsize=1000)
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a type in lower case.
+
+    >>> sorted(words_of("TOOL_CALL_ARGS") | words_of("sourceDocuments"))
+    ['args', 'call', 'documents', 'source', 'tool']
+    """
+    return frozenset(word.lower() for word in _WORD.findall(name))
+
+
+def is_thought(name: str) -> bool:
+    """Return whether a type has thoughts or calls of tools."""
+    return any(word.startswith(_THOUGHTS) for word in words_of(name))
+
+
+def is_aside(types: Sequence[str]) -> bool:
+    """Return whether the text of such an event is no part of an answer."""
+    return any(
+        is_thought(name) or not _ASIDES.isdisjoint(words_of(name)) or _RESPONSES.match(name.lower())
+        for name in types
+    )
+
+
+def is_answer(types: Sequence[str]) -> bool:
+    """Return whether such an event is known to have a part of the answer; no type says nothing."""
+    return not types or any(name.lower() in OF_ANSWERS for name in types)
+
+
+def repeats(types: Sequence[str]) -> bool:
+    """Return whether such an event says again what came in parts."""
+    return any(_REPEATS.match(name.lower()) for name in types)
+
+
+def replaces(types: Sequence[str]) -> bool:
+    """Return whether the text of such an event is all that counts of what came so far."""
+    return any(_REPLACES.match(name.lower()) for name in types)
+
+
+def is_end(types: Sequence[str], text: str) -> bool:
+    """Return whether a text is the mark of the end, such as ``[DONE]``."""
+    words = frozenset().union(*map(words_of, types))
+    return bool(_END.match(text.strip()) or (not _ENDS.isdisjoint(words) and _BARE_END.match(text)))
+
+
+def is_passing(types: Sequence[str]) -> bool:
+    """Return whether a failure that such an event tells of may be that of a step only."""
+    return is_aside(types) or any(not _ON_THE_WAY.isdisjoint(words_of(name)) for name in types)
+
+
+def failure_in(event: Event) -> str:
+    """Return what an event says of a failure, "" for none."""
+    data, said = event.data, ""
+    if isinstance(data, str):
+        said = data if data.startswith(("[SERVER_ERROR]", "[ERROR]")) else ""
+    elif isinstance(data, dict):
+        said = failure_of(data) or _failed_code(data)
+    if not said and any(_has_failed(name) for name in event.types()):
+        said = event.written or str(data or "no words about it")
+    return shorten(said, 200)
+
+
+def refuse_error(event: Event) -> None:
+    """Raise TargetError for an event that is an error."""
+    if said := failure_in(event):
+        raise TargetError(f"its stream breaks off with an error: {said}")
+
+
+def failure_of(value: Mapping[str, Any]) -> str:
+    """Return the failure that a reply, or an object in it, tells of; "" for none."""
+    for place in _places(value):
+        if said := error_in(place):
+            return said
+        if (status := _status(place)) in _NO_ANSWER:
+            why = next(filter(None, map(place.get, _REASONS)), "no words about it")
+            return shorten(f"status {status!r}: {why}", 200)
+    return ""
+
+
+def _places(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in which protocols have a status and an error."""
+    if not isinstance(value, Mapping):
+        return []
+    inner = (value.get(name) for name in ("data", "response"))
+    return [value, *(place for place in inner if isinstance(place, Mapping))]
+
+
+def _status(place: Mapping[str, Any]) -> str:
+    return str(place.get("status")).lower()
+
+
+def _failed_code(data: Mapping[str, Any]) -> str:
+    """Return an envelope with the code of an HTTP error, or an object of the type error."""
+    code, finish = data.get("code"), None
+    with suppress(LostPathError):
+        finish = _FINISH.pick(data) if "choices" in data else None
+    is_code = isinstance(code, int) and 400 <= code < 600 and bool(data.get("message"))
+    is_error = str(data.get("object")).lower() == "error" or finish == "error"
+    return str(data) if is_code or is_error else ""
+
+
+def _has_failed(name: str) -> bool:
+    found = _WORD.findall(name)
+    return bool(found) and found[-1].lower() in _FAILED
+
+
+def read(text: str) -> Any:
+    """Return the JSON that a text is; raises TargetError where it is too deep, else ValueError."""
+    try:
+        return read_json(text)
+    except LimitError:
+        raise TargetError(f"replied JSON {TOO_DEEP}") from None
+
+
+def events_of(text: str) -> Iterator[Event]:
+    """Yield server-sent events, without marks of the end; their data parsed where it is JSON.
+
+    Raises TargetError for an object of JSON that is cut off.
+    """
+    for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
+        named = re.findall(r"(?m)^event:(.*)$", block)
+        name = named[-1].strip() if named else ""
+        lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]
+        data = "\n".join(line.removeprefix(" ") for line in lines)
+        if lines and not _END.match(data.strip()):
+            yield Event(_parsed(data), data, name)
+        elif not lines and _has_failed(name):
+            yield Event(None, None, name)
+
+
+def _parsed(data: str) -> Any:
+    try:
+        value = read(data)
+    except ValueError:
+        if re.match(r'\s*\{\s*"', data):
+            raise TargetError("replied a stream with broken JSON") from None
+        return data
+    return value if isinstance(value, dict | list | str) else data
+
+
+def json_lines(text: str) -> Iterator[Event]:
+    """Yield the values of JSON lines; raises TargetError for a line that is none."""
+    for line in text.split("\n"):  # not splitlines: JSON's texts may hold U+2028 and others
+        if line.strip():
+            try:
+                yield Event(read(line))
+            except ValueError:
+                raise TargetError("replied broken JSON lines") from None
+
+
+_AI_SDK = {
+    "0": "text",
+    "3": "error",
+    **dict.fromkeys("2def", "metadata"),
+    "8": "annotations",
+    **dict.fromkeys("9abc", "tool"),
+    **dict.fromkeys("gij", "reasoning"),
+    "h": "source",
+}
+"""The letters before the lines of a data stream of Vercel's AI SDK 4."""
+
+
+def is_ai_sdk(line: str) -> bool:
+    """Return whether a line is one of Vercel's AI SDK 4: a letter, a colon, JSON."""
+    return line[:1] in _AI_SDK and line[1:2] == ":" and line[2:3] in ('"', "{", "[")
+
+
+def ai_sdk_lines(text: str) -> Iterator[Event]:
+    """Yield the events of such lines; raises TargetError for one that is cut off."""
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            yield Event(read(line[2:]), line[2:], _AI_SDK[line[0]])
+        except ValueError:
+            raise TargetError("replied a stream with broken JSON") from None

@@ -1,0 +1,274 @@
+"""The answer of a streamed reply: which events have parts of it, and how these are joined.
+
+A stream that breaks off, or tells of an error, is no answer: what came before is half of one. Where
+the types of its events do not tell what is the answer, it is none either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.events import (
+    Event,
+    failure_in,
+    is_answer,
+    is_aside,
+    is_end,
+    is_passing,
+    is_thought,
+    one_of,
+    refuse_error,
+    repeats,
+    replaces,
+    words_of,
+)
+from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
+
+_STREAMED = tuple(
+    parse_path(path)
+    for path in ("choices[0].delta.content", "delta", "token", "text", "content", "message.content")
+)
+"""The paths of the parts of a streamed answer, if the scenario names none."""
+
+_ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
+_SOURCES = one_of(
+    "source sources reference references citation citations context contexts document documents "
+    "docs chunks outputs hits"
+)
+"""The words of the fields that come with a whole answer, not with a token of it."""
+
+_MARK = re.compile(
+    r" ?(?:\[(?:ID: *|\^|citation: *)?\d+(?: *[,，] *\d+)*\]|##\d+\$\$|\(ID: *\d+\)"
+    r"|【\d+[^】]{0,80}】)",
+    re.IGNORECASE,
+)
+"""Marks of citations, which some services put in at the end."""
+
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A text of an event: where it stands there, of which types it is, and what comes with it.
+
+    ``is_aside``: it is known to be no part of an answer.
+    """
+
+    text: str
+    place: str = ""
+    types: tuple[str, ...] = ()
+    has_sources: bool = False
+    is_aside: bool = False
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """The types in lower case, without numbers."""
+        return tuple(name.lower().rstrip("0123456789_-") or name for name in self.types)
+
+
+class StreamedAnswer:
+    """Takes events one by one; ``text`` is the answer.
+
+    ``path`` leads to its parts, None for the usual ones.
+    """
+
+    def __init__(self, path: JsonPath | None) -> None:
+        self._path = path
+        self._parts: list[Part] = []
+        self._repeats: list[Part] = []
+        self._left_out: dict[str, None] = {}
+        self._failure: Event | None = None
+
+    def add(self, event: Event) -> None:
+        """Take one event; raises TargetError for one that says that there is no answer."""
+        if failure_in(event):
+            if not is_passing(event.types()):
+                refuse_error(event)
+            self._failure = event  # of a tool or a step: what comes after may be the answer
+        elif event.has_succeeded:
+            self._failure = None
+        part = self._part_of(event)
+        if part is not None and not is_end(part.types, part.text):
+            self._take(part)
+
+    def _take(self, part: Part) -> None:
+        if replaces(part.types):
+            self._parts, self._failure = [part], None
+        elif part.is_aside:
+            if part.text.strip():
+                self._left_out.update(dict.fromkeys(part.types))
+        elif repeats(part.types):
+            self._repeats.append(part)
+        else:
+            self._parts.append(part)
+            if part.text.strip():
+                self._failure = None
+
+    def _part_of(self, event: Event) -> Part | None:
+        """Return the text of an event, None if it has no place for one."""
+        tried = (self._path,) if self._path else (*_STREAMED, *_ANSWERS)
+        for path in (one for one in tried if may_lead(one, event.data)):
+            try:
+                text = text_at(path, event.data)
+            except LostPathError:
+                continue
+            if isinstance(text, str):
+                types, has_sources = event.types(path), _has_sources(event.data)
+                aside = is_aside(types) or event.is_of_others(path)
+                return Part(text, path.written, types, has_sources, aside)
+        text, types = None if self._path else _plain_text(event), event.types()
+        return None if text is None else Part(text, "", types, is_aside=is_aside(types))
+
+    @property
+    def text(self) -> str:
+        """The answer; raises TargetError where there is none, or none can be told from others."""
+        if self._failure is not None:
+            refuse_error(self._failure)
+        parts = self._parts or self._repeats[-1:]
+        if not parts:
+            raise TargetError(f"replied a stream in which no event has an answer{self._hint()}")
+        return joined(parts)
+
+    def _hint(self) -> str:
+        if not self._left_out:
+            return ""
+        return f"; text is in events of the type {_listed(list(self._left_out))}, which have none"
+
+
+def may_lead(path: JsonPath, value: Any) -> bool:
+    """Return whether a path may lead somewhere; sooner than the message that it does not."""
+    return path.root is None or (isinstance(value, Mapping) and path.root in value)
+
+
+def text_at(path: JsonPath, value: Any) -> Any:
+    """Return the value at a path, its texts by ``[*]`` joined, without those of thoughts.
+
+    Raises LostPathError where the path leads nowhere.
+    """
+    found = _spoken(path, value) if path.every else path.pick(value)
+    if isinstance(found, list) and found and all(isinstance(part, str) for part in found):
+        return "".join(found)
+    return found
+
+
+def _spoken(path: JsonPath, value: Any) -> list[Any]:
+    """Return the values at a path with ``[*]``, without items that are thoughts or calls."""
+    values = [value]
+    for at, step in enumerate(path.steps):
+        if at in path.every:
+            items = [item for one in values if isinstance(one, list) for item in one]
+            values = [item for item in items if not _is_thought(item)]
+        else:
+            try:
+                values = [JsonPath(path.written, (step,)).pick(one) for one in values]
+            except LostPathError:
+                return list(path.pick(value))  # whose error says how far the whole path leads
+    return values or list(path.pick(value))
+
+
+def _is_thought(item: Any) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    return item.get("thought") is True or is_thought(str(item.get("type", "")))
+
+
+def _plain_text(event: Event) -> str | None:
+    """Return the text that the data of an event are; no path leads to it."""
+    if isinstance(event.data, str):
+        return event.data
+    is_list = isinstance(event.data, list) and not any(isinstance(one, dict) for one in event.data)
+    return event.written if is_list else None  # the token [1]
+
+
+def _has_sources(data: Any) -> bool:
+    """Return whether sources, or other outputs, stand beside a text."""
+    if not isinstance(data, Mapping):
+        return False
+    places = [data, *(place for place in data.values() if isinstance(place, Mapping))]
+    return any(
+        bool(value) and not _SOURCES.isdisjoint(words_of(str(key)))
+        for place in places
+        for key, value in place.items()
+    )
+
+
+def joined(parts: Sequence[Part]) -> str:
+    """Return the answer of a stream; some repeat all that came before, at the end or each time.
+
+    Raises TargetError where parts are of types of which it is not known that they have the answer.
+    """
+    whole = "".join(part.text for part in parts)
+    said = [part for part in parts if part.text.strip()]
+    if len(said) < 2:
+        return whole
+    before = "".join(part.text for part in parts[: _position(parts, said[-1])])
+    texts = [part.text for part in said]
+    if _restates(said, before) or _grow(texts) or _grow([_MARK.sub("", text) for text in texts]):
+        return said[-1].text
+    _refuse_mixture(said)
+    return whole
+
+
+def _position(parts: Sequence[Part], last: Part) -> int:
+    return next(at for at in reversed(range(len(parts))) if parts[at] is last)
+
+
+def _restates(said: Sequence[Part], before: str) -> bool:
+    """Return whether the last text is all that came ``before``, perhaps with citations."""
+    last, first = said[-1], said[0]
+    is_elsewhere = (last.place, last.kind) != (first.place, first.kind)
+    comes_with_more = last.has_sources and not any(part.has_sources for part in said[:-1])
+    if is_elsewhere or comes_with_more:
+        begins = is_elsewhere and bool(before.strip()) and last.text.startswith(before.strip())
+        return begins or _letters(last.text) == _letters(before) != ""
+    return len(said) > 2 and _MARK.sub("", last.text).strip() == _MARK.sub("", before).strip()
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTER.sub("", _MARK.sub("", text)).casefold()
+
+
+def _grow(texts: Sequence[str]) -> bool:
+    """Return whether each text is all that has been said so far.
+
+    "7", "7", "7" are three digits and "1", "10" may be two numbers; no token has a blank within.
+    """
+    if not all(then.startswith(first) for first, then in pairwise(texts)):
+        return False
+    first, kinds = texts[0].strip(), len(set(texts))
+    if kinds == 1 or not first:
+        return " " in first
+    is_long = len(first) > 2 or any(" " in text.strip() for text in texts)
+    is_strict = all(one != then for one, then in pairwise(texts[:-1]))
+    return kinds > 2 or is_long or (is_strict and any(map(str.isalpha, first)))
+
+
+def _refuse_mixture(said: Sequence[Part]) -> None:
+    """Raise TargetError for texts of several types not all known, or an end elsewhere."""
+    kinds = {part.kind: part.types for part in said}
+    if len(kinds) > 1 and not all(map(is_answer, kinds)):
+        names = [types[-1] for types in kinds.values() if types]
+        others = " and of no type" if () in kinds else ""
+        raise TargetError(
+            f"replied a stream with text in events of the types {_listed(names)}{others}; name a"
+            " path that only the answer has (answer: PATH), or ask the service in a function of "
+            "your own (target: my_app.rag:answer)"
+        )
+    last = said[-1]
+    places = list(dict.fromkeys(part.place for part in said[:-1]))
+    if last.place not in places and len(_letters(last.text)) > 2:  # another whole, or more?
+        named = _listed([place or "data" for place in (*places, last.place)])
+        raise TargetError(
+            f"replied a stream with text at {named}; name the path of the answer: answer: "
+            f"{last.place or places[0]}"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5]))

@@ -1,0 +1,436 @@
+"""Which events of a stream are the answer, by the protocols that services use.
+
+Each stream is as the protocol's documentation has it, shortened.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_rageval.clients.http import HttpReply
+from pytest_rageval.targets.base import Answer, TargetError, answer_of
+from pytest_rageval.targets.http_replies import ReplyReader
+from pytest_rageval.text.json_value import parse_path
+
+SSE = "text/event-stream"
+
+
+def read(kind: str, text: str, **paths: str) -> Answer:
+    reader = ReplyReader({name: parse_path(path) for name, path in paths.items()})
+    return reader.read(HttpReply(200, {"Content-Type": kind} if kind else {}, text.encode()))
+
+
+def sse(*events: Any) -> str:
+    """Return a stream; a pair is the name of an event and its data, text is data as it stands."""
+    text = ""
+    for event in events:
+        name, data = event if isinstance(event, tuple) else ("", event)
+        written = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+        text += f"event: {name}\ndata: {written}\n\n" if name else f"data: {written}\n\n"
+    return text
+
+
+def lines(*events: Any) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def rag(answer: Any, **reference: Any) -> dict[str, Any]:
+    """Return an event of RAGFlow: all that was said so far."""
+    return {"code": 0, "message": "", "data": {"answer": answer, "reference": reference}}
+
+
+def chat(text: str) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
+
+
+def gemini(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": list(parts), "role": "model"}}]}
+
+
+RAG_END = {"code": 0, "message": "", "data": True}
+NODE = {"event": "node_finished", "data": {"outputs": {"text": "draft"}}}
+AG = "TEXT_MESSAGE_CONTENT"
+COZE = "conversation.message"
+ANSWERS: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
+    # Repeating all so far with each event.
+    "RAGFlow": (
+        (rag("五个工作日"), rag("五个工作日", chunks=[1]), RAG_END),
+        "data.answer",
+        "五个工作日",
+    ),
+    "RAGFlow, a word": ((rag("Paris"), rag("Paris", chunks=[1]), RAG_END), "data.answer", "Paris"),
+    "RAGFlow, citations": (
+        (
+            rag("Five days."),
+            rag("Five days. Free."),
+            rag("Five days [ID:0]. Free [ID:1].", chunks=[1]),
+        ),
+        "data.answer",
+        "Five days [ID:0]. Free [ID:1].",
+    ),
+    "RAGFlow, thoughts": (
+        (rag("<think>"), rag("<think>hm</think>"), rag("<think>hm</think>Five"), RAG_END),
+        "data.answer",
+        "<think>hm</think>Five",
+    ),
+    "DashScope": (
+        tuple({"output": {"text": text}} for text in ("五", "五天", "五天")),
+        "output.text",
+        "五天",
+    ),
+    # Dify.
+    "message_replace": (
+        (
+            {"event": "message", "answer": "The code is 1234"},
+            {"event": "message_replace", "answer": "I cannot say."},
+            {"event": "message_end", "metadata": {}},
+        ),
+        None,
+        "I cannot say.",
+    ),
+    "a workflow's outputs": (
+        (
+            NODE,
+            {
+                "event": "workflow_finished",
+                "data": {"status": "succeeded", "outputs": {"text": "five"}},
+            },
+        ),
+        "data.outputs.text",
+        "five",
+    ),
+    "a node that failed on the way": (
+        (
+            {"event": "node_finished", "data": {"status": "failed", "error": "timeout"}},
+            {"event": "text_chunk", "data": {"text": "five"}},
+            {"event": "workflow_finished", "data": {"status": "succeeded", "error": None}},
+        ),
+        "data.text",
+        "five",
+    ),
+    "agent": (
+        (
+            {"event": "agent_thought", "thought": "hm", "answer": "not this"},
+            {"event": "agent_message", "answer": "five"},
+            {"event": "agent_message", "answer": " days"},
+        ),
+        None,
+        "five days",
+    ),
+    # Events of other types beside the answer.
+    "FastGPT": (
+        (
+            ("flowNodeStatus", {"status": "running", "name": "search"}),
+            ("answer", chat("five")),
+            ("answer", chat(" days")),
+            ("answer", "[DONE]"),
+            ("flowResponses", [{"quoteList": [{"q": "three days"}]}]),
+        ),
+        "choices[0].delta.content",
+        "five days",
+    ),
+    "LangGraph": (
+        (
+            ("metadata", {"run_id": "1"}),
+            ("messages", [{"content": "hits", "type": "tool"}, {}]),
+            ("messages", [{"content": "five ", "type": "AIMessageChunk"}, {}]),
+            ("messages", [{"content": "days", "type": "AIMessageChunk"}, {}]),
+            ("end", "null"),
+        ),
+        "[0].content",
+        "five days",
+    ),
+    "Flowise": (
+        (
+            {"event": "start", "data": "five"},
+            {"event": "token", "data": "five"},
+            {"event": "token", "data": " days"},
+            {"event": "sourceDocuments", "data": []},
+            {"event": "end", "data": "[DONE]"},
+        ),
+        "data",
+        "five days",
+    ),
+    "Coze": (
+        (
+            ("conversation.chat.created", {"id": "1", "status": "created"}),
+            (f"{COZE}.delta", {"role": "assistant", "type": "answer", "content": "five"}),
+            (f"{COZE}.delta", {"role": "assistant", "type": "answer", "content": " days"}),
+            (f"{COZE}.completed", {"role": "assistant", "type": "answer", "content": "five days"}),
+            (f"{COZE}.completed", {"role": "assistant", "type": "verbose", "content": "{}"}),
+            (f"{COZE}.completed", {"role": "assistant", "type": "follow_up", "content": "Free?"}),
+            ("conversation.chat.completed", {"status": "completed"}),
+            ("done", '"[DONE]"'),
+        ),
+        None,
+        "five days",
+    ),
+    "AG-UI": (
+        (
+            {"type": "RUN_STARTED", "runId": "r"},
+            {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "hm"},
+            {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"},
+            {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "content": "two weeks"},
+            {"type": AG, "delta": "five"},
+            {"type": AG, "delta": " days"},
+            {"type": "RUN_FINISHED"},
+        ),
+        None,
+        "five days",
+    ),
+    "thoughts by the name": (
+        (("thinking", {"content": "hm"}), ("message", {"content": "five"}), ("done", {})),
+        None,
+        "five",
+    ),
+    "thoughts by the key": (
+        ({"event": "thinking", "content": "hm"}, {"event": "message", "content": "five"}),
+        None,
+        "five",
+    ),
+    "thoughts within": (
+        (
+            {"event": "message", "data": {"type": "thought", "content": "hm"}},
+            {"event": "message", "data": {"type": "text", "content": "five"}},
+        ),
+        "data.content",
+        "five",
+    ),
+    "sources as a list": ((("token", "five"), ("sources", [{"title": "a"}])), None, "five"),
+    "a status": (
+        ({"type": "status", "content": "Searching"}, {"type": "token", "content": "five"}),
+        None,
+        "five",
+    ),
+    # The whole at the end.
+    "the whole in another event": (
+        (
+            {"type": "token", "content": "five"},
+            {"type": "token", "content": " days"},
+            {"type": "final", "answer": "Five days. [1]"},
+        ),
+        None,
+        "Five days. [1]",
+    ),
+    "Responses": (
+        (
+            {"type": "response.created", "response": {"error": None, "status": "in_progress"}},
+            {"type": "response.code_interpreter_call_code.delta", "delta": "print()"},
+            {"type": "response.output_text.delta", "delta": "five"},
+            {"type": "response.output_text.delta", "delta": " days"},
+            {"type": "response.output_text.done", "text": "five days"},
+            {"type": "response.completed", "response": {"error": None, "status": "completed"}},
+        ),
+        None,
+        "five days",
+    ),
+    "Responses, the last event": (
+        (
+            {"type": "response.output_text.delta", "delta": "five"},
+            {
+                "type": "response.completed",
+                "response": {"output": [{"content": [{"text": "five"}]}]},
+            },
+        ),
+        "response.output[0].content[0].text",
+        "five",
+    ),
+    # Paths to several texts.
+    "Gemini": (
+        (gemini({"text": "hm", "thought": True}, {"text": "fi"}), gemini({"text": "ve"})),
+        "candidates[0].content.parts[*].text",
+        "five",
+    ),
+    # What is no repetition.
+    "twice the same token": ((chat("ha"), chat("ha")), None, "haha"),
+    "a citation is a token": (("five days ", "[1]"), None, "five days [1]"),
+    "digits": (("4", "2"), None, "42"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_answer_of_a_stream(name: str) -> None:
+    """[A21] Thoughts, tools, sources and marks are no part of it, and nothing counts twice."""
+    events, path, answer = ANSWERS[name]
+    paths = {"answer": path} if path else {}
+    assert read(SSE, sse(*events), **paths).text == answer
+
+
+def test_events_without_the_path_have_no_part_of_the_answer() -> None:
+    """[A21] Neither a text nor a list."""
+    stream = sse({"data": {"text": "five"}}, "three", [{"q": "two"}], ["one"])
+    assert read(SSE, stream, answer="data.text").text == "five"
+
+
+FAILURES: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
+    "Dify": (
+        (
+            {"event": "text_chunk", "data": {"text": "five"}},
+            {"event": "workflow_finished", "data": {"status": "failed", "error": "boom"}},
+        ),
+        "data.text",
+        "boom",
+    ),
+    "AG-UI": (
+        ({"type": AG, "delta": "five"}, {"type": "RUN_ERROR", "message": "busy"}),
+        None,
+        "busy",
+    ),
+    "vLLM": ((chat("five"), {"object": "error", "message": "busy", "code": 400}), None, "busy"),
+    "Assistants": (
+        (
+            ("thread.message.delta", {"delta": {"content": [{"text": {"value": "five"}}]}}),
+            ("thread.run.failed", {"status": "failed", "last_error": {"code": "busy"}}),
+        ),
+        "delta.content[0].text.value",
+        "status 'failed': .*busy",
+    ),
+    "RAGFlow": ((rag("five"), {**rag("**ERROR**"), "code": 500, "message": "busy"}), None, "busy"),
+    "AI SDK": (({"type": "text-delta", "delta": "five"}, {"type": "abort"}), None, "abort"),
+    "a tool that failed last": (
+        ({"type": "token", "content": "I look."}, {"type": "tool_result", "error": "timeout"}),
+        None,
+        "timeout",
+    ),
+    "Errors in capitals": (("five", ("ERROR", "busy")), None, "busy"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_stream_that_tells_of_a_failure_is_no_answer(name: str) -> None:
+    """[A21] Wherever the protocol says so."""
+    events, path, why = FAILURES[name]
+    with pytest.raises(TargetError, match=f"breaks off with an error: .*{why}"):
+        read(SSE, sse(*events), **({"answer": path} if path else {}))
+
+
+def test_a_tool_that_failed_on_the_way_is_no_failure() -> None:
+    """[A21] The answer came after it."""
+    events = ({"type": "tool_result", "error": "timeout"}, {"type": "token", "content": "five"})
+    assert read(SSE, sse(*events)).text == "five"
+
+
+@pytest.mark.parametrize("none", [None, "", "None", "ok", 200, {"code": 0, "message": "fine"},
+                                  {"code": None, "message": None}])  # fmt: skip
+def test_an_error_that_says_none_is_none(none: object) -> None:
+    """[A21] In a stream, in JSON, from a function."""
+    found = {"answer": "five", "error": none}
+    assert read(SSE, sse(found)).text == "five"
+    assert read("application/json", json.dumps(found)).text == "five"
+    assert answer_of(found).text == "five"
+    for error in ("busy", {"code": "", "message": "busy"}, {"code": 7, "message": "ok"}, True):
+        with pytest.raises(TargetError, match="error"):
+            answer_of({**found, "error": error})
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"status": "incomplete", "incomplete_details": {"reason": "length"}}, "length"),
+        ({"status": "failed"}, "status 'failed'"),
+        ({"data": {"status": "failed", "error": "boom"}}, "boom"),
+    ],
+)
+def test_a_reply_that_failed_or_is_incomplete_is_no_answer(said: dict[str, Any], why: str) -> None:
+    """[A21] As in a stream; the status of an order is no failure."""
+    with pytest.raises(TargetError, match=f"replied an error: .*{why}"):
+        read("application/json", json.dumps({"answer": "five", **said}))
+    for status in ("completed", "cancelled", "shipped", None, 1):
+        text = json.dumps({"answer": "five", "status": status})
+        assert read("application/json", text).text == "five"
+
+
+def test_texts_of_types_that_are_not_known_are_no_answer() -> None:
+    """[A21] Several of one type are."""
+    greeting, piece = {"type": "greeting", "text": "Hi!"}, {"type": "piece", "content": "five"}
+    with pytest.raises(TargetError, match="text in events of the types 'greeting', 'piece'; name"):
+        read(SSE, sse(greeting, piece))
+    with pytest.raises(TargetError, match="'piece' and of no type; name"):
+        read(SSE, sse({"content": "six"}, piece))
+    with pytest.raises(TargetError, match="types '1', '2'; name"):
+        read(SSE, sse({"type": 1, "content": "five"}, {"type": 2, "content": "six"}))
+    assert read(SSE, sse(greeting, piece), answer="content").text == "five"
+    assert read(SSE, sse(piece, {"type": "piece", "content": " days"})).text == "five days"
+
+
+def test_a_stream_of_asides_alone_is_no_answer() -> None:
+    """[A21] The message names their types."""
+    with pytest.raises(TargetError, match="no event has an answer; text is in .* type 'thinking'"):
+        read(SSE, sse({"type": "thinking", "content": "five"}))
+
+
+def test_an_end_that_is_another_text_elsewhere_is_unclear() -> None:
+    """[A21] It may be the answer, or a part of it."""
+    with pytest.raises(TargetError, match="text at 'token', 'answer'; name the path"):
+        read(SSE, sse({"token": "five"}, {"token": " days"}, {"answer": "A week."}))
+
+
+TOKENS = ({"token": "five"}, {"token": " days"})
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/octet-stream"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        sse(*TOKENS),
+        sse(*TOKENS).replace("\n", "\r\n"),
+        ": ping\n\n" + sse(*TOKENS, "[DONE]"),
+        lines(*TOKENS),
+        "data: five\n\ndata:  days\n\n",
+        'f:{"messageId":"m"}\n0:"five"\ng:"hm"\n0:" days"\nd:{"finishReason":"stop"}\n',
+    ],
+)
+def test_a_stream_without_a_type_is_one(kind: str, text: str) -> None:
+    """[A21] Many services name none: server-sent events, JSON lines, Vercel's AI SDK 4."""
+    assert read(kind, text).text == "five days"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["data: none", "five\ndays", "Data: five\n\nSource: a", '{"a": 1}\nis JSON', "0: five\n1: six"],
+)
+def test_a_text_stays_a_text(text: str) -> None:
+    """[A21]"""
+    assert read("text/plain", text).text == text
+
+
+def test_a_failure_of_the_ai_sdk_is_one() -> None:
+    """[A21] Version 4: an error has the number 3."""
+    with pytest.raises(TargetError, match="error: .*busy"):
+        read("text/plain", '0:"five"\n3:"busy"\n')
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "five"}], "five"),
+        (
+            [{"type": "text", "text": "fi"}, {"type": "tool_use", "input": {}}, {"text": "ve"}],
+            "five",
+        ),
+    ],
+)
+def test_thoughts_among_the_texts_of_an_answer_are_passed_over(content: Any, text: str) -> None:
+    """[A21] Anthropic's blocks; any other item without the text is an error."""
+    assert (
+        read("application/json", json.dumps({"content": content}), answer="content[*].text").text
+        == text
+    )
+    lost = json.dumps({"content": [{"type": "text", "text": "a"}, {"type": "refusal", "no": "b"}]})
+    with pytest.raises(TargetError, match="nothing at 'content"):
+        read("application/json", lost, answer="content[*].text")
+
+
+def test_an_empty_object_has_an_empty_list() -> None:
+    """[A21] RAGFlow's reference where nothing was found; another path is still a mistake."""
+    nothing = json.dumps({"data": {"answer": "I do not know.", "reference": {}}})
+    paths = {"answer": "data.answer", "contexts": "data.reference.chunks[*].content"}
+    assert read("application/json", nothing, **paths).contexts == ()
+    assert read(SSE, f"data: {nothing}\n\n", **paths).contexts == ()
+    found = json.dumps(rag("five", chunks=[{"content": "a"}]))
+    assert read(SSE, f"data: {found}\n\ndata: {nothing}\n\n", **paths).contexts == ("a",)
+    with pytest.raises(TargetError, match="nothing at 'data.hits"):
+        read("application/json", nothing, answer="data.answer", contexts="data.hits[*].text")
