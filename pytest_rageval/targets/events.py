@@ -79,7 +79,7 @@ _NO_ANSWER = one_of("error failed failure incomplete aborted")
 """The status of what failed or broke off; an order may be cancelled."""
 
 _REASONS = ("last_error", "incomplete_details", "message", "msg", "detail")
-_SUCCEEDED = frozenset({"succeeded", "completed", "success"})
+_SUCCEEDED = frozenset({"succeeded", "completed", "complete", "success"})
 _OTHERS = frozenset({"tool", "user", "human", "system", "developer"})
 """Roles that do not answer."""
 
@@ -116,6 +116,12 @@ class Event:
         """Whether its status says so."""
         return any(_status(place) in _SUCCEEDED for place in _places(self.data))
 
+    @property
+    def may_go_on(self) -> bool:
+        """Whether a failure that it tells of may be that of a step only, or be mended yet."""
+        is_half = any(_status(place) == "incomplete" for place in _places(self.data))
+        return is_half or is_passing(self.types())
+
 
 def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]]:
     """Yield the objects on the way to the value at a path, up to its first ``[*]``."""
@@ -131,7 +137,7 @@ def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any
 
 
 def _named(value: Mapping[str, Any]) -> list[str]:
-    return [str(value[key]) for key in _TYPE_KEYS if isinstance(value.get(key), str | int)]
+    return [str(value[key])[:100] for key in _TYPE_KEYS if isinstance(value.get(key), str | int)]
 
 
 @lru_cache(maxsize=1000)
@@ -190,6 +196,7 @@ def failure_in(event: Event) -> str:
         said = data if data.startswith(("[SERVER_ERROR]", "[ERROR]")) else ""
     elif isinstance(data, dict):
         said = failure_of(data) or _failed_code(data)
+        said = said or next(filter(None, map(error_in, _places(data))), "")
     if not said and any(_has_failed(name) for name in event.types()):
         said = event.written or str(data or "no words about it")
     return shorten(said, 200)
@@ -202,12 +209,16 @@ def refuse_error(event: Event) -> None:
 
 
 def failure_of(value: Mapping[str, Any]) -> str:
-    """Return the failure that a reply, or an object in it, tells of; "" for none."""
+    """Return the failure that a reply tells of, "" for none.
+
+    Within it, where an order may have failed, an error has to stand beside the status.
+    """
+    if said := error_in(value):
+        return said
     for place in _places(value):
-        if said := error_in(place):
-            return said
-        if (status := _status(place)) in _NO_ANSWER:
-            why = next(filter(None, map(place.get, _REASONS)), "no words about it")
+        said = error_in(place)
+        if (status := _status(place)) in _NO_ANSWER and (said or place is value):
+            why = said or next(filter(None, map(place.get, _REASONS)), "no words about it")
             return shorten(f"status {status!r}: {why}", 200)
     return ""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.events import (
@@ -20,7 +21,6 @@ from pytest_rageval.targets.events import (
     is_answer,
     is_aside,
     is_end,
-    is_passing,
     is_thought,
     one_of,
     refuse_error,
@@ -87,15 +87,15 @@ class StreamedAnswer:
 
     def add(self, event: Event) -> None:
         """Take one event; raises TargetError for one that says that there is no answer."""
+        part = self._part_of(event)
+        if part is not None and not is_end(part.types, part.text):
+            self._take(part)
         if failure_in(event):
-            if not is_passing(event.types()):
+            if not event.may_go_on:
                 refuse_error(event)
             self._failure = event  # of a tool or a step: what comes after may be the answer
         elif event.has_succeeded:
             self._failure = None
-        part = self._part_of(event)
-        if part is not None and not is_end(part.types, part.text):
-            self._take(part)
 
     def _take(self, part: Part) -> None:
         if replaces(part.types):
@@ -164,6 +164,8 @@ def _spoken(path: JsonPath, value: Any) -> list[Any]:
         if at in path.every:
             items = [item for one in values if isinstance(one, list) for item in one]
             values = [item for item in items if not _is_thought(item)]
+            if items and not values:
+                return []
         else:
             try:
                 values = [JsonPath(path.written, (step,)).pick(one) for one in values]
@@ -227,7 +229,9 @@ def _restates(said: Sequence[Part], before: str) -> bool:
     if is_elsewhere or comes_with_more:
         begins = is_elsewhere and bool(before.strip()) and last.text.startswith(before.strip())
         return begins or _letters(last.text) == _letters(before) != ""
-    return len(said) > 2 and _MARK.sub("", last.text).strip() == _MARK.sub("", before).strip()
+    if _MARK.search(last.text):
+        before = _MARK.sub("", before)
+    return len(said) > 2 and _MARK.sub("", last.text).strip() == before.strip()
 
 
 def _letters(text: str) -> str:
@@ -271,4 +275,4 @@ def _refuse_mixture(said: Sequence[Part]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5]))
+    return ", ".join(repr(shorten(name, 60)) for name in names[:5])

@@ -240,7 +240,11 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
     ),
     # Paths to several texts.
     "Gemini": (
-        (gemini({"text": "hm", "thought": True}, {"text": "fi"}), gemini({"text": "ve"})),
+        (
+            gemini({"text": "so", "thought": True}),
+            gemini({"text": "hm", "thought": True}, {"text": "fi"}),
+            gemini({"text": "ve"}),
+        ),
         "candidates[0].content.parts[*].text",
         "five",
     ),
@@ -248,6 +252,16 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
     "twice the same token": ((chat("ha"), chat("ha")), None, "haha"),
     "a citation is a token": (("five days ", "[1]"), None, "five days [1]"),
     "digits": (("4", "2"), None, "42"),
+    "a token after a citation": ((chat("[1] "), chat("ha"), chat("ha")), None, "[1] haha"),
+    "not complete yet": (
+        (
+            {"token": "five", "status": "incomplete"},
+            {"token": " days", "status": "incomplete"},
+            {"token": "", "status": "complete"},
+        ),
+        None,
+        "five days",
+    ),
 }
 
 
@@ -295,6 +309,8 @@ FAILURES: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
         None,
         "timeout",
     ),
+    "not complete": (("five", {"token": " days", "status": "incomplete"}), None, "incomplete"),
+    "an error within": (("five", {"data": {"error": "busy"}}), None, "busy"),
     "Errors in capitals": (("five", ("ERROR", "busy")), None, "busy"),
 }
 
@@ -341,6 +357,8 @@ def test_a_reply_that_failed_or_is_incomplete_is_no_answer(said: dict[str, Any],
     for status in ("completed", "cancelled", "shipped", None, 1):
         text = json.dumps({"answer": "five", "status": status})
         assert read("application/json", text).text == "five"
+    order = json.dumps({"answer": "five", "data": {"order": 7, "status": "failed"}})
+    assert read("application/json", order).text == "five"
 
 
 def test_texts_of_types_that_are_not_known_are_no_answer() -> None:
