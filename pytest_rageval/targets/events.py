@@ -137,7 +137,8 @@ def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any
 
 
 def _named(value: Mapping[str, Any]) -> list[str]:
-    return [str(value[key])[:100] for key in _TYPE_KEYS if isinstance(value.get(key), str | int)]
+    keys = [*_TYPE_KEYS, *(key for key in value if key.endswith("kind"))]
+    return [str(value[key])[:100] for key in keys if isinstance(value.get(key), str | int)]
 
 
 @lru_cache(maxsize=1000)
@@ -195,8 +196,7 @@ def failure_in(event: Event) -> str:
     if isinstance(data, str):
         said = data if data.startswith(("[SERVER_ERROR]", "[ERROR]")) else ""
     elif isinstance(data, dict):
-        said = failure_of(data) or _failed_code(data)
-        said = said or next(filter(None, map(error_in, _places(data))), "")
+        said = next(filter(None, map(_failure_at, _places(data))), "") or _failed_code(data)
     if not said and any(_has_failed(name) for name in event.types()):
         said = event.written or str(data or "no words about it")
     return shorten(said, 200)
@@ -213,26 +213,36 @@ def failure_of(value: Mapping[str, Any]) -> str:
 
     Within it, where an order may have failed, an error has to stand beside the status.
     """
-    if said := error_in(value):
+    if said := _failure_at(value):
         return said
-    for place in _places(value):
-        said = error_in(place)
-        if (status := _status(place)) in _NO_ANSWER and (said or place is value):
-            why = said or next(filter(None, map(place.get, _REASONS)), "no words about it")
-            return shorten(f"status {status!r}: {why}", 200)
-    return ""
+    within = [place for place in _places(value) if error_in(place) and _has_failed_status(place)]
+    return error_in(within[0]) if within else ""
+
+
+def _failure_at(place: Mapping[str, Any]) -> str:
+    """Return the error of an object, or its status where that is a failure; "" for none."""
+    said = error_in(place)
+    if not said and _has_failed_status(place):
+        why = next(filter(None, map(place.get, _REASONS)), "no words about it")
+        said = shorten(f"status {_status(place)!r}: {why}", 200)
+    return said
+
+
+def _has_failed_status(place: Mapping[str, Any]) -> bool:
+    return _status(place) in _NO_ANSWER
 
 
 def _places(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects in which protocols have a status and an error."""
     if not isinstance(value, Mapping):
         return []
-    inner = (value.get(name) for name in ("data", "response"))
+    inner = (value.get(name) for name in ("data", "response", "result"))
     return [value, *(place for place in inner if isinstance(place, Mapping))]
 
 
 def _status(place: Mapping[str, Any]) -> str:
-    return str(place.get("status")).lower()
+    status = place.get("status")
+    return str(status.get("state") if isinstance(status, Mapping) else status).lower()
 
 
 def _failed_code(data: Mapping[str, Any]) -> str:

@@ -53,6 +53,9 @@ _MARK = re.compile(
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
+Kind = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A text of an event: where it stands there, of which types it is, and what comes with it.
@@ -67,7 +70,7 @@ class Part:
     is_aside: bool = False
 
     @property
-    def kind(self) -> tuple[str, ...]:
+    def kind(self) -> Kind:
         """The types in lower case, without numbers."""
         return tuple(name.lower().rstrip("0123456789_-") or name for name in self.types)
 
@@ -255,7 +258,7 @@ def _grow(texts: Sequence[str]) -> bool:
 
 def _refuse_mixture(said: Sequence[Part]) -> None:
     """Raise TargetError for texts of several types not all known, or an end elsewhere."""
-    kinds = {part.kind: part.types for part in said}
+    kinds = _different({part.kind: part.types for part in said})
     if len(kinds) > 1 and not all(map(is_answer, kinds)):
         names = [types[-1] for types in kinds.values() if types]
         others = " and of no type" if () in kinds else ""
@@ -272,6 +275,15 @@ def _refuse_mixture(said: Sequence[Part]) -> None:
             f"replied a stream with text at {named}; name the path of the answer: answer: "
             f"{last.place or places[0]}"
         )
+
+
+def _different(kinds: dict[Kind, tuple[str, ...]]) -> dict[Kind, tuple[str, ...]]:
+    """Return the types without those of events that leave some of another's away."""
+    return {
+        kind: types
+        for kind, types in kinds.items()
+        if not kind or not any(set(kind) < set(other) for other in kinds)
+    }
 
 
 def _listed(names: Sequence[str]) -> str:

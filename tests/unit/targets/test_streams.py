@@ -200,6 +200,22 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
         "five",
     ),
     "sources as a list": ((("token", "five"), ("sources", [{"title": "a"}])), None, "five"),
+    "Pydantic AI": (
+        (
+            {"event_kind": "part_delta", "delta": {"text": "hm", "part_delta_kind": "thinking"}},
+            {"event_kind": "part_delta", "delta": {"text": "five", "part_delta_kind": "text"}},
+        ),
+        "delta.text",
+        "five",
+    ),
+    "a type that only the first event has": (
+        (
+            {"event": "model_stream", "data": {"chunk": {"content": "five", "type": "first"}}},
+            {"event": "model_stream", "data": {"chunk": {"content": " days"}}},
+        ),
+        "data.chunk.content",
+        "five days",
+    ),
     "a status": (
         ({"type": "status", "content": "Searching"}, {"type": "token", "content": "five"}),
         None,
@@ -311,6 +327,14 @@ FAILURES: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
     ),
     "not complete": (("five", {"token": " days", "status": "incomplete"}), None, "incomplete"),
     "an error within": (("five", {"data": {"error": "busy"}}), None, "busy"),
+    "A2A": (
+        (
+            {"result": {"artifact": {"parts": [{"kind": "text", "text": "five"}]}}},
+            {"result": {"kind": "status-update", "status": {"state": "failed"}}},
+        ),
+        "result.artifact.parts[*].text",
+        "status 'failed'",
+    ),
     "Errors in capitals": (("five", ("ERROR", "busy")), None, "busy"),
 }
 
