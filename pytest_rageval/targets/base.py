@@ -276,8 +276,7 @@ def _is_no_error(said: object) -> bool:
         code = said.get("code")
         is_coded = code is not None and code != "" and _is_no_error(code)
         return is_coded or all(map(_is_no_error, said.values()))
-    is_one = said is True or not isinstance(said, str | int)
-    return not said or (not is_one and str(said).strip().lower() in _NO_ERROR)
+    return not said or (isinstance(said, str | int) and str(said).strip().lower() in _NO_ERROR)
 
 
 _NO_ERROR = frozenset({"", "0", "200", "none", "null", "ok", "success", "false", "no error"})

@@ -60,10 +60,12 @@ _ASIDES = one_of(
 )
 """The words of types that are no text: sources, marks, and what is said about the answer."""
 
-_RESPONSES = re.compile(r"response\.(?!output_text\.|refusal\.|completed$|\w+\.done$)")
+_RESPONSES = re.compile(
+    r"response\.(?!(?:output_text|refusal|content_part|output_item)\.|completed$)"
+)
 """All else of OpenAI's Responses: arguments of calls, code, images."""
 
-_ON_THE_WAY = frozenset({"node", "step", "task", "retry", "call"})
+_ON_THE_WAY = one_of("node step task retry call")
 """The words of types whose failure need not be that of the answer."""
 
 _ENDS = one_of("end ended done finish finished close closed complete completed stop eos")
@@ -79,8 +81,8 @@ _NO_ANSWER = one_of("error failed failure incomplete aborted")
 """The status of what failed or broke off; an order may be cancelled."""
 
 _REASONS = ("last_error", "incomplete_details", "message", "msg", "detail")
-_SUCCEEDED = frozenset({"succeeded", "completed", "complete", "success"})
-_OTHERS = frozenset({"tool", "user", "human", "system", "developer"})
+_SUCCEEDED = one_of("succeeded completed complete success")
+_OTHERS = one_of("tool user human system developer")
 """Roles that do not answer."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

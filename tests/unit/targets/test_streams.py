@@ -235,6 +235,7 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
         (
             {"type": "response.created", "response": {"error": None, "status": "in_progress"}},
             {"type": "response.code_interpreter_call_code.delta", "delta": "print()"},
+            {"type": "response.output_item.added", "item": {"status": "in_progress"}},
             {"type": "response.output_text.delta", "delta": "five"},
             {"type": "response.output_text.delta", "delta": " days"},
             {"type": "response.output_text.done", "text": "five days"},
