@@ -36,11 +36,13 @@ class ReplyReader:
     """Reads replies; ``paths`` are what the scenario names for ``answer``, ``contexts`` and so on.
 
     Fields without a path are taken from the top of the reply, by the names that data sets use.
-    Everything else at the top becomes ``extra``.
+    Everything else at the top becomes ``extra``. ``events`` are the types of the events of a stream
+    that have parts of the answer, empty for those that are known.
     """
 
-    def __init__(self, paths: Mapping[str, JsonPath]) -> None:
+    def __init__(self, paths: Mapping[str, JsonPath], events: Iterable[str] = ()) -> None:
         self._paths = paths
+        self._events = tuple(events)
 
     def read(self, reply: HttpReply) -> Answer:
         """Return the answer; raise TargetError where the reply is none."""
@@ -78,7 +80,7 @@ class ReplyReader:
         Raises TargetError for a stream that tells of an error: what came before it is half an
         answer.
         """
-        answer = StreamedAnswer(self._paths.get("answer"))
+        answer = StreamedAnswer(self._paths.get("answer"), self._events)
         found: dict[str, Any] = {}
         event = None
         for event in events:

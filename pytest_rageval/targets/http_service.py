@@ -74,6 +74,12 @@ class HttpOptions(TargetOptions):
     retrieved_ids: Name | None = Field(None, description="likewise, best first")
     citations: Name | None = Field(None, description="likewise, in place of those in its text")
     confidence: Name | None = Field(None, description="likewise")
+    events: list[Name] | None = Field(
+        None,
+        min_length=1,
+        description="types of the events of a stream that have parts of the answer; the usual ones "
+        "when absent",
+    )
     allow_redirects_to: list[Name] = Field(
         [], description="other hosts (name or name:port) that may be redirected to"
     )
@@ -186,7 +192,7 @@ class HttpTarget:
             for name in _IN_REPLIES
             if (path := getattr(options, name)) is not None
         }
-        self._read = read or ReplyReader(paths).read
+        self._read = read or ReplyReader(paths, options.events or ()).read
 
     async def answer(self, sample: Sample) -> Answer:
         """Return what the service answers to the sample.

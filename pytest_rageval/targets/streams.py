@@ -7,7 +7,7 @@ the types of its events do not tell what is the answer, it is none either.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -78,11 +78,13 @@ class Part:
 class StreamedAnswer:
     """Takes events one by one; ``text`` is the answer.
 
-    ``path`` leads to its parts, None for the usual ones.
+    ``path`` leads to its parts, None for the usual ones. ``events`` are the only types that have
+    parts, empty for those that are known; what takes an answer back still does.
     """
 
-    def __init__(self, path: JsonPath | None) -> None:
+    def __init__(self, path: JsonPath | None, events: Iterable[str] = ()) -> None:
         self._path = path
+        self._events = frozenset(name.lower() for name in events)
         self._parts: list[Part] = []
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
@@ -101,12 +103,14 @@ class StreamedAnswer:
             self._failure = None
 
     def _take(self, part: Part) -> None:
-        if replaces(part.types):
+        is_listed = not self._events.isdisjoint(name.lower() for name in part.types)
+        is_left_out = not is_listed if self._events else part.is_aside
+        if replaces(part.types) and not (is_left_out and "finished" in words_of(part.types[0])):
             self._parts, self._failure = [part], None
-        elif part.is_aside:
+        elif is_left_out:
             if part.text.strip():
                 self._left_out.update(dict.fromkeys(part.types))
-        elif repeats(part.types):
+        elif repeats(part.types) and not is_listed:
             self._repeats.append(part)
         else:
             self._parts.append(part)
@@ -136,12 +140,16 @@ class StreamedAnswer:
         parts = self._parts or self._repeats[-1:]
         if not parts:
             raise TargetError(f"replied a stream in which no event has an answer{self._hint()}")
-        return joined(parts)
+        return joined(parts, is_one=bool(self._events))
 
     def _hint(self) -> str:
         if not self._left_out:
             return ""
-        return f"; text is in events of the type {_listed(list(self._left_out))}, which have none"
+        names = list(self._left_out)
+        return (
+            f"; text is in events of the type {_listed(names)}. If it is the answer, name the type:"
+            f" events: [{shorten(names[0], 60)}]"
+        )
 
 
 def may_lead(path: JsonPath, value: Any) -> bool:
@@ -203,10 +211,11 @@ def _has_sources(data: Any) -> bool:
     )
 
 
-def joined(parts: Sequence[Part]) -> str:
+def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     """Return the answer of a stream; some repeat all that came before, at the end or each time.
 
-    Raises TargetError where parts are of types of which it is not known that they have the answer.
+    Raises TargetError where parts are of types of which it is not known that they have the answer;
+    ``is_one``: the scenario says so.
     """
     whole = "".join(part.text for part in parts)
     said = [part for part in parts if part.text.strip()]
@@ -216,7 +225,8 @@ def joined(parts: Sequence[Part]) -> str:
     texts = [part.text for part in said]
     if _restates(said, before) or _grow(texts) or _grow([_MARK.sub("", text) for text in texts]):
         return said[-1].text
-    _refuse_mixture(said)
+    if not is_one:
+        _refuse_mixture(said)
     return whole
 
 
@@ -263,9 +273,8 @@ def _refuse_mixture(said: Sequence[Part]) -> None:
         names = [types[-1] for types in kinds.values() if types]
         others = " and of no type" if () in kinds else ""
         raise TargetError(
-            f"replied a stream with text in events of the types {_listed(names)}{others}; name a"
-            " path that only the answer has (answer: PATH), or ask the service in a function of "
-            "your own (target: my_app.rag:answer)"
+            f"replied a stream with text in events of the types {_listed(names)}{others}; name"
+            f" those that hold the answer: events: [{shorten(names[0], 60)}]"
         )
     last = said[-1]
     places = list(dict.fromkeys(part.place for part in said[:-1]))

@@ -641,7 +641,7 @@ def test_a_path_of_the_target_leads_to_citations_within_a_reply(
 def test_a_stream_that_failed_or_is_unclear_is_the_error_of_its_sample(
     project: Project, scenario: Scenario, app: FakeApp, run: Run
 ) -> None:
-    """[A21] A half answer turns no gate green."""
+    """[A21] A half answer turns no gate green; ``events`` name those that are the answer."""
     said = {"type": "token", "content": "Paris"}
     others = {
         "good": {"type": "tool_call", "content": "Rome"},
@@ -658,4 +658,6 @@ def test_a_stream_that_failed_or_is_unclear_is_the_error_of_its_sample(
     run().assert_outcomes(passed=1, errors=2, failed=1)  # the gate unscored
     found = errors(project)
     assert "breaks off with an error" in found["q1"]
-    assert "text in events of the types 'token', 'greeting'; name a path" in found["q2"]
+    assert "name those that hold the answer: events: [token]" in found["q2"]
+    scenario(["good", "odd"], {"url": app.url(), "events": ["token"]})
+    run().assert_outcomes(passed=2)

@@ -6,20 +6,23 @@ Each stream is as the protocol's documentation has it, shortened.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
 from pytest_rageval.targets.http_replies import ReplyReader
+from pytest_rageval.targets.http_service import HttpOptions
 from pytest_rageval.text.json_value import parse_path
 
 SSE = "text/event-stream"
 
 
-def read(kind: str, text: str, **paths: str) -> Answer:
-    reader = ReplyReader({name: parse_path(path) for name, path in paths.items()})
+def read(kind: str, text: str, events: Sequence[str] = (), **paths: str) -> Answer:
+    reader = ReplyReader({name: parse_path(path) for name, path in paths.items()}, events)
     return reader.read(HttpReply(200, {"Content-Type": kind} if kind else {}, text.encode()))
 
 
@@ -409,6 +412,32 @@ def test_an_end_that_is_another_text_elsewhere_is_unclear() -> None:
     """[A21] It may be the answer, or a part of it."""
     with pytest.raises(TargetError, match="text at 'token', 'answer'; name the path"):
         read(SSE, sse({"token": "five"}, {"token": " days"}, {"answer": "A week."}))
+
+
+def test_the_types_that_hold_the_answer_may_be_named() -> None:
+    """[A21] Only they count then, in any case of letters, but an answer taken back stays so."""
+    events = sse({"type": "greeting", "text": "Hi!"}, {"type": "piece", "content": "five"})
+    with pytest.raises(TargetError, match=r"hold the answer: events: \[greeting\]$"):
+        read(SSE, events)
+    assert read(SSE, events, ["PIECE"]).text == "five"
+    assert read(SSE, events, ["greeting", "piece"]).text == "Hi!five"
+    status = sse({"type": "status", "content": "five"})
+    with pytest.raises(TargetError, match=r"name the type: events: \[status\]$"):
+        read(SSE, status)
+    assert read(SSE, status, ["status"]).text == "five"
+    said = {"event": "message", "answer": "1234"}, {"event": "message_replace", "answer": "No."}
+    assert read(SSE, sse(*said), ["message"]).text == "No."
+    finished = {"event": "workflow_finished", "data": {"outputs": {"text": "five"}}}
+    path = "data.outputs.text"
+    assert read(SSE, sse(NODE, finished), ["node_finished"], answer=path).text == "draft"
+
+
+def test_a_target_without_named_events_is_the_target_it_was() -> None:
+    """[A21] Kept answers are found again."""
+    assert "events" not in HttpOptions(url="http://a/").identity()
+    assert HttpOptions(url="http://a/", events=["a"]).identity()["events"] == ["a"]
+    with pytest.raises(ValidationError, match="events"):
+        HttpOptions(url="http://a/", events=[])
 
 
 TOKENS = ({"token": "five"}, {"token": " days"})
