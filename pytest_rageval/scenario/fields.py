@@ -71,6 +71,9 @@ OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 Columns of such names are metadata otherwise.
 """
 
+UNRECORDED_SEARCH: Final = "unrecorded_search"
+"""The column of a trace that says why it is not known what its search found."""
+
 WITH_ANSWERS: Final = ("citations", "confidence")
 """The fields of ``OF_ANSWERS`` that an answer brings along."""
 

@@ -10,7 +10,7 @@ from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import Case, InvalidRow, Sample
-from pytest_rageval.scenario.fields import NAMED
+from pytest_rageval.scenario.fields import NAMED, UNRECORDED_SEARCH
 from pytest_rageval.text.json_value import json_text
 
 
@@ -35,6 +35,8 @@ def checked(
     """
     if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
         return case
+    if reason := _unrecorded(case, metrics, provided):
+        return invalid(case, line, reason)
     lacking, unasked = list[list[str]](), set[str]()
     spared = told
     # Where nothing is to be found, or a judge may say so, nothing is compared with.
@@ -56,6 +58,14 @@ def checked(
     return invalid(case, line, reason)
 
 
+def _unrecorded(case: Sample, metrics: Sequence[BoundMetric], provided: frozenset[str]) -> str:
+    """Return why it is not known what a search found, where a metric needs that; else ""."""
+    needed = {name for one in metrics for name in one.info.needs | one.info.or_needs}
+    is_needed = not (needed & _OF_SEARCH).issubset(provided)
+    return str(case.metadata.get(UNRECORDED_SEARCH) or "") if is_needed else ""
+
+
+_OF_SEARCH: Final = frozenset({"contexts", "context_docs", "retrieved_ids"})
 _NOT_OF_UNANSWERABLE: Final = frozenset(
     {"references", "reference_groups", "reference_contexts", "reference_ids"}
 )

@@ -12,13 +12,9 @@ from pytest_rageval.datasets.formats.delimited import read_delimited
 from pytest_rageval.datasets.formats.parquet import read_parquet
 from pytest_rageval.datasets.formats.traces import otel, tools
 from pytest_rageval.datasets.formats.traces.conventions import conventions_of
-from pytest_rageval.datasets.formats.traces.rows import (
-    Trace,
-    TraceRow,
-    is_of_questions,
-    row_of,
-)
+from pytest_rageval.datasets.formats.traces.rows import TraceRow, is_of_questions, row_of
 from pytest_rageval.datasets.formats.traces.span import Collected
+from pytest_rageval.datasets.formats.traces.trace import Trace
 from pytest_rageval.errors import ScenarioError, listed, shorten
 from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.text.codec import LimitError, read_json_at

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.datasets.formats.traces.content import Document, decoded
@@ -18,7 +18,6 @@ from pytest_rageval.datasets.formats.traces.conventions import (
     has_empty_output,
     has_output,
     input_of,
-    kind_of,
     model_of,
     number_at,
     output_of,
@@ -27,7 +26,9 @@ from pytest_rageval.datasets.formats.traces.conventions import (
     text_at,
 )
 from pytest_rageval.datasets.formats.traces.span import Span
+from pytest_rageval.datasets.formats.traces.trace import Trace
 from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.fields import UNRECORDED_SEARCH
 
 _SEARCHES: Final = re.compile(
     r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
@@ -45,62 +46,7 @@ COLUMNS: Final = (
     *("session", "user", "status", "error", "trace_input", "trace_output"),
 )
 
-
-@dataclass
-class Trace:
-    """The spans of a trace in order of their start, with the tree that they make."""
-
-    id: str
-    spans: list[Span]
-    roots: list[Span] = field(default_factory=list)
-    orphans: list[Span] = field(default_factory=list)
-    """The spans whose parent is not in the file."""
-    _children: dict[str, list[Span]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.spans = _in_order(self.spans)
-        known = {span.span_id for span in self.spans}
-        top = next((span for span in self.spans if span.is_trace), None)
-        for span in self.spans:
-            span.kind = span.kind or kind_of(span)
-            parent = span.parent_id
-            if parent and parent not in known:
-                self.orphans.append(span)
-            elif not parent and (top is None or span is top):
-                self.roots.append(span)
-            else:
-                parent = parent or (top.span_id if top else "")
-                self._children.setdefault(parent, []).append(span)
-        if not self.roots:
-            self.roots = [span for span in self.orphans if span.has_remote_parent]
-            self.orphans = [span for span in self.orphans if not span.has_remote_parent]
-
-    def below(self, spans: Iterable[Span]) -> Iterator[Span]:
-        """Yield the spans and all below them, the upper ones first."""
-        level, seen = [*spans], set()
-        while level:
-            level = [span for span in level if span.span_id not in seen]
-            seen |= {span.span_id for span in level}
-            yield from level
-            level = [child for span in level for child in self._children.get(span.span_id, ())]
-
-    def children(self, span: Span) -> list[Span]:
-        """Return the spans right below one."""
-        return self._children.get(span.span_id, [])
-
-    def steps(self) -> list[Span]:
-        """Return the spans of the system itself in order of start: not those that judge it."""
-        judging = [span for span in self.spans if span.kind == "judge"]
-        left_out = {span.span_id for span in self.below(judging)} if judging else ()
-        return [span for span in self.spans if span.span_id not in left_out]
-
-
-def _in_order(spans: Sequence[Span]) -> list[Span]:
-    """Return spans by start; equal ones as in the file, which may have the last ones first."""
-    starts = [span.start_ns for span in spans if span.start_ns is not None]
-    is_backwards = len(starts) > 1 and starts[0] > starts[-1]
-    listed = spans[::-1] if is_backwards else spans
-    return sorted(listed, key=lambda span: span.start_ns or 0)
+_OF_SEARCH: Final = frozenset({"contexts", "retrieved_ids"})
 
 
 @dataclass(frozen=True)
@@ -150,6 +96,9 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Iterable[str]) -> Tra
     for name, value in extra.items():
         if fields.get(name) is None:
             fields[name] = value
+    unknown = "" if _OF_SEARCH.intersection(mapped) else _unknown(trace, fields)
+    if unknown:
+        fields[UNRECORDED_SEARCH] = unknown
     ids = [document.id for document in documents or ()]
     without_id = 1 + ids.index(None) if any(ids) and None in ids else 0
     line = root.line if root else None
@@ -419,7 +368,7 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
             f"trace {trace.id} has no text of a question; name the column that has it with "
             "dataset.key_map: {question: ...}"
         )
-    return "" if {"contexts", "retrieved_ids"}.intersection(mapped) else _unknown(trace, fields)
+    return ""
 
 
 def _unknown(trace: Trace, fields: Mapping[str, Any]) -> str:

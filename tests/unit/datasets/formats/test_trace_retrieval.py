@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_rageval import evaluate
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.model import Case, Sample
 
 Load = Callable[..., Dataset]
 
@@ -87,12 +89,27 @@ def _langfuse(**more: Any) -> dict[str, Any]:
 def test_a_search_whose_output_was_not_recorded_is_unknown(
     read: Read, step: dict[str, Any], setting: str
 ) -> None:
-    """A30: it is no search that found nothing, and is not left out of the mean in silence."""
+    """A30: it is no search that found nothing, and no metric may take it for one."""
     case = read(step)
-    assert isinstance(case, InvalidRow), case
-    assert "trace t1: what its step 'search' found is not recorded" in case.reason
-    assert setting in case.reason
-    assert "on_invalid: skip" in case.reason
+    assert isinstance(case, Sample), case
+    reason = case.metadata["unrecorded_search"]
+    assert "trace t1: what its step 'search' found is not recorded" in reason
+    assert setting in reason
+    assert "on_invalid: skip" in reason
+
+
+@pytest.mark.parametrize(("metric", "invalid"), [("quoted_spans_alignment", 1), ("em", 0)])
+def test_it_is_invalid_where_a_metric_needs_what_was_found(
+    tmp_path: Path, metric: str, invalid: int
+) -> None:
+    """The answers of such traces can be judged; what they found is not left out in silence."""
+    found = phoenix("again", parent="other", **numbered(ONE))
+    found["context"]["trace_id"] = "t2"
+    spans = tmp_path / "spans.jsonl"
+    spans.write_text("".join(json.dumps(one) + "\n" for one in [ROOT, phoenix(), OTHER, found]))
+    dataset = {"path": "spans.jsonl", "key_map": {"references": "trace_name"}}
+    scenario = {"name": "t", "dataset": dataset, "metrics": [metric]}
+    assert evaluate(scenario, folder=tmp_path).counts.invalid == invalid
 
 
 @pytest.mark.parametrize(
@@ -150,8 +167,8 @@ def test_what_another_step_recorded_of_the_same_search_counts(
 def test_a_step_beside_known_ones_is_unknown_too(read: Read, steps: list[dict[str, Any]]) -> None:
     """Half of what a hybrid search found would be taken for all of it."""
     case = read(*steps)
-    assert isinstance(case, InvalidRow), case
-    assert "what its step 'sparse' found is not recorded" in case.reason
+    assert isinstance(case, Sample), case
+    assert "what its step 'sparse' found is not recorded" in case.metadata["unrecorded_search"]
 
 
 def test_a_failed_search_beside_one_that_worked_has_no_output(read: Read) -> None:

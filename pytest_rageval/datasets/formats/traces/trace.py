@@ -1,0 +1,66 @@
+"""A trace: the spans of one request, and the tree that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pytest_rageval.datasets.formats.traces.conventions import kind_of
+from pytest_rageval.datasets.formats.traces.span import Span
+
+
+@dataclass
+class Trace:
+    """The spans of a trace in order of their start, with the tree that they make."""
+
+    id: str
+    spans: list[Span]
+    roots: list[Span] = field(default_factory=list)
+    orphans: list[Span] = field(default_factory=list)
+    """The spans whose parent is not in the file."""
+    _children: dict[str, list[Span]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.spans = _in_order(self.spans)
+        known = {span.span_id for span in self.spans}
+        top = next((span for span in self.spans if span.is_trace), None)
+        for span in self.spans:
+            span.kind = span.kind or kind_of(span)
+            parent = span.parent_id
+            if parent and parent not in known:
+                self.orphans.append(span)
+            elif not parent and (top is None or span is top):
+                self.roots.append(span)
+            else:
+                parent = parent or (top.span_id if top else "")
+                self._children.setdefault(parent, []).append(span)
+        if not self.roots:
+            self.roots = [span for span in self.orphans if span.has_remote_parent]
+            self.orphans = [span for span in self.orphans if not span.has_remote_parent]
+
+    def below(self, spans: Iterable[Span]) -> Iterator[Span]:
+        """Yield the spans and all below them, the upper ones first."""
+        level, seen = [*spans], set()
+        while level:
+            level = [span for span in level if span.span_id not in seen]
+            seen |= {span.span_id for span in level}
+            yield from level
+            level = [child for span in level for child in self._children.get(span.span_id, ())]
+
+    def children(self, span: Span) -> list[Span]:
+        """Return the spans right below one."""
+        return self._children.get(span.span_id, [])
+
+    def steps(self) -> list[Span]:
+        """Return the spans of the system itself in order of start: not those that judge it."""
+        judging = [span for span in self.spans if span.kind == "judge"]
+        left_out = {span.span_id for span in self.below(judging)} if judging else ()
+        return [span for span in self.spans if span.span_id not in left_out]
+
+
+def _in_order(spans: Sequence[Span]) -> list[Span]:
+    """Return spans by start; equal ones as in the file, which may have the last ones first."""
+    starts = [span.start_ns for span in spans if span.start_ns is not None]
+    is_backwards = len(starts) > 1 and starts[0] > starts[-1]
+    listed = spans[::-1] if is_backwards else spans
+    return sorted(listed, key=lambda span: span.start_ns or 0)
