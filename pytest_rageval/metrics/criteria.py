@@ -18,6 +18,19 @@ from pytest_rageval.text.prompts import Prompt, prompts_of
 
 _PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
 
+_VERDICTS: Final = (
+    *("met", "is_met", "verdict", "passed", "pass", "satisfied", "satisfies", "fulfilled"),
+    *("meets", "result", "判断", "结论", "满足", "是否满足"),
+)
+_NO: Final = (
+    *("false", "0", "0.0", "no", "not met", "not satisfied", "unmet", "fail", "failed", "fails"),
+    *("否", "不满足", "未满足", "不符合", "不通过", "未通过"),
+)
+_YES: Final = (
+    *("true", "1", "1.0", "yes", "met", "satisfied", "pass", "passed", "passes"),
+    *("是", "满足", "符合", "通过"),
+)
+
 
 class MustSatisfy:
     """Asks the judge once for each criterion; the score is the share that the answer meets."""
@@ -57,12 +70,23 @@ class MetOrNot(Rubric):
         """Return the score that a reply states; raises UnreadableReplyError."""
         from pytest_rageval.text.reply import UnreadableReplyError, read_level, stated
 
-        if any(met is False for met in stated("met", reply)):
-            raise UnreadableReplyError("it says that the criterion is not met, and a score")
         for score in stated("score", reply):
             if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
                 raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
-        return read_level(reply, self.low, self.high)
+        level = read_level(reply, self.low, self.high)
+        if self.high == 1.0:
+            self._refuse_contrary(reply, level)
+        return level
+
+    def _refuse_contrary(self, reply: str, level: float) -> None:
+        """Raise UnreadableReplyError if another key says the opposite of 0 or 1."""
+        from pytest_rageval.text.reply import UnreadableReplyError, stated
+
+        for key in _VERDICTS:
+            for said in stated(key, reply):
+                word = str(said).strip().lower()
+                if word in (_NO if level == 1.0 else _YES):
+                    raise UnreadableReplyError(f"it says {key}: {said}, and a score of {level:g}")
 
 
 class Question(RubricMetric):

@@ -27,7 +27,13 @@ from pytest_rageval.text.prompts import (
     prompts_of,
     tagged,
 )
-from pytest_rageval.text.reply import UnreadableReplyError, read_reason, read_score, stated
+from pytest_rageval.text.reply import (
+    UnreadableReplyError,
+    find_objects,
+    read_reason,
+    read_score,
+    stated,
+)
 from pytest_rageval.text.reply_text import to_lines
 
 if TYPE_CHECKING:
@@ -221,7 +227,8 @@ def read_grade(reply: str) -> int:
     >>> read_grade('{"grade": 2, "reason": "in part"}'), read_grade("##final score: 3.0")
     (2, 3)
     """
-    values = {_number(str(value)) for value in stated("grade", reply)} or {_in_words(reply)}
+    named = stated("grade", reply) or stated("O", reply)
+    values = {_number(str(value)) for value in named} or {_in_words(reply)}
     if len(values) > 1:
         raise UnreadableReplyError("it states several grades")
     value = values.pop()
@@ -245,7 +252,9 @@ def _number(text: str) -> float:
 def _in_words(reply: str) -> float:
     """Return the number that a text states: a numeral in words may be one of anything."""
     lines = _ASPECT.sub("", _OVERALL.sub("final score: ", to_lines(reply)))
-    value = read_score(_CATEGORY.sub("level", lines), 0.0, float(BEST))
+    # In JSON the value of a key is the grade: its reason may name others.
+    plain = reply if find_objects(reply) else _CATEGORY.sub("level", lines)
+    value = read_score(plain, 0.0, float(BEST))
     if not re.search(rf"(?<![\d.]){value:g}(?:\.0+)?(?![\d.]*\d)", lines):
         raise UnreadableReplyError("its grade is no number in digits")
     return value

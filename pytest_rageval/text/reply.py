@@ -16,6 +16,7 @@ from typing import Any
 from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.reply_score import read_level, read_score
 from pytest_rageval.text.reply_text import (
+    BEGUN,
     DECLINES,
     UnreadableReplyError,
     objects_in,
@@ -66,17 +67,18 @@ def is_cut_off(text: str) -> bool:
     """
     plain = strip_thinking(text)
     ends = [found.end for found in objects_in(plain)]
-    return re.search(_BEGUN, plain[max(ends, default=0) :]) is not None
+    return re.search(BEGUN, plain[max(ends, default=0) :]) is not None
 
 
 def stated(name: str, text: str) -> list[Any]:
-    """Return what the objects of a reply say under a name, leaving out null.
+    """Return what the objects of a reply say under a name, leaving out null and "...".
 
     Raises UnreadableReplyError for a reply whose last object has no end.
     """
     if is_cut_off(text):
         raise UnreadableReplyError("its JSON has no end")
-    return [found[name] for found in find_objects(text) if found.get(name) is not None]
+    values = (found.get(name) for found in find_objects(text))
+    return [value for value in values if value not in (None, "...", "…")]
 
 
 def read_reason(text: str) -> str:
@@ -101,7 +103,6 @@ def read_reason(text: str) -> str:
 
 
 _PHRASES = phrases_in(__package__, "verdicts.toml")
-_BEGUN = r"\{\s*[\"'“]"
 _FENCE = r"(?m)^```\w*[ \t]*$"
 
 

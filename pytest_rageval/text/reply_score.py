@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -11,9 +11,11 @@ from typing import Final
 
 from pytest_rageval.extras import loading
 from pytest_rageval.text.phrases import phrases_in
+from pytest_rageval.text.reply_json import take_apart
 from pytest_rageval.text.reply_text import (
     DECLINES,
     UnreadableReplyError,
+    plain_characters,
     strip_thinking,
     to_lines,
 )
@@ -28,44 +30,103 @@ _NEAR: Final = 60
 def read_score(text: str, low: float, high: float, *, must_be_named: bool = False) -> float:
     """Return the score from ``low`` to ``high`` that the reply ``text`` states.
 
-    One that ``must_be_named`` is called a score, or stands alone: "1: no" may be the first of a
-    list. Raises UnreadableReplyError if there is none, if several differ, for a range, for a score
-    on another scale or out of range, and for one that is taken back.
+    Where a key of its JSON states it, the value of that key alone does. One that ``must_be_named``
+    is called a score, or stands alone: "1: no" may be the first of a list. Raises
+    UnreadableReplyError if there is none, if several differ, for a range, for a score on another
+    scale or out of range, and for one that is taken back.
 
     >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
     (4.0, 3.5)
     """
-    if not text[-1:].isspace() and re.search(_CUT_OFF, strip_thinking(text)):
+    return _read(text, low, high, must_be_named=must_be_named)[0]
+
+
+def _read(text: str, low: float, high: float, *, must_be_named: bool) -> tuple[float, str]:
+    """Return the score, and what stands behind it."""
+    plain = strip_thinking(text)
+    if not text[-1:].isspace() and re.search(_CUT_OFF, plain):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
-    lines = _without_list_numbers(drop_other_numbers(write_digits(to_lines(text)), low, high))
+    parts = take_apart(plain_characters(plain))
+    if any(top != high for top in parts.tops):
+        raise _other_scale(low, high)
+    if not parts.is_named:
+        if parts.is_cut_off:
+            raise UnreadableReplyError("its JSON has no end")
+        whole = f"{parts.before}\n{parts.stated}\n{parts.behind}"
+        return _read_lines(to_lines(whole), low, high, must_be_named=must_be_named)
+    value, _ = _read_lines(to_lines(parts.stated), low, high, must_be_named=must_be_named)
+    behind = to_lines(parts.behind)
+    _refuse_correction(value, behind, low, high)
+    _refuse_others(value, to_lines(parts.before), behind, low, high)
+    if re.search(_PHRASES["takes_back"][0], behind):
+        raise UnreadableReplyError(f"it says {value:g} and takes it back")
+    if parts.is_cut_off:
+        raise UnreadableReplyError("its JSON has no end")
+    return value, f"{behind}\n{to_lines(parts.after)}"
+
+
+def _read_lines(lines: str, low: float, high: float, *, must_be_named: bool) -> tuple[float, str]:
+    """Return the score that plain lines state, and what stands behind it."""
+    lines = write_digits(lines)
     if any(float(scale["top"]) != high for scale in _found("other_scale", lines)):
-        raise UnreadableReplyError(f"it names another scale than {low:g} to {high:g}")
+        raise _other_scale(low, high)
+    lines = _scores_alone(lines, low, high)
     claims = _strongest(list(_claims(lines)), lines, low, high)
     if not claims or (must_be_named and claims[0].rank > _Rank.PHRASED):
         raise UnreadableReplyError(f"it states no score from {low:g} to {high:g}")
-    values = sorted({claim.value for claim in claims})
+    values = {claim.value for claim in claims}
     if len(values) > 1:
-        listed = ", ".join(f"{value:g}" for value in values[:_LISTED])
-        raise UnreadableReplyError(f"it states several scores: {listed}")
+        raise _several(values)
     for claim in claims:
         claim.check(low, high)
-    _refuse_correction(values[0], lines[max(one.end for one in claims) :], low, high)
-    return values[0]
+    value, behind = values.pop(), lines[max(one.end for one in claims) :]
+    _refuse_correction(value, behind, low, high)
+    return value, behind
+
+
+def _scores_alone(lines: str, low: float, high: float) -> str:
+    return _without_list_numbers(drop_other_numbers(write_digits(lines), low, high))
+
+
+def _other_scale(low: float, high: float) -> UnreadableReplyError:
+    return UnreadableReplyError(f"it names another scale than {low:g} to {high:g}")
+
+
+def _several(values: Iterable[float]) -> UnreadableReplyError:
+    listed = ", ".join(f"{value:g}" for value in sorted(values)[:_LISTED])
+    return UnreadableReplyError(f"it states several scores: {listed}")
+
+
+def _refuse_others(value: float, before: str, behind: str, low: float, high: float) -> None:
+    """Raise UnreadableReplyError if the prose around JSON states another score.
+
+    Before it, where the answer may be quoted, only a line that is nothing else; behind it, any.
+    """
+    found = re.finditer(_PHRASES["score_line"][0], _scores_alone(before, low, high))
+    others = {float(one["value"].replace(",", ".")) for one in found}
+    for claim in _claims(_scores_alone(behind, low, high)):
+        if claim.rank <= _Rank.FORMED and claim.is_possible(low, high):
+            others.add(claim.value)
+    if others - {value}:
+        raise _several({value, *others})
 
 
 def read_level(text: str, low: float, high: float) -> float:
     """Return the level that the reply to a question of few levels states, such as 0 or 1.
 
     It is called a score or a level, or stands alone. Raises UnreadableReplyError as ``read_score``,
-    and for a yes (1 of 0 and 1) if the reply goes on to say the opposite.
+    for what is no whole number, and for one of 0 and 1 if the reply goes on to say the opposite.
 
     >>> read_level("Level: 1. It names the fee.", 0, 1)
     1.0
     """
-    named = re.sub(_PHRASES["level"][0], "score: ", text.lower())
-    score = read_score(named, low, high, must_be_named=True)
+    named = re.sub(_PHRASES["level"][0], "score: ", strip_thinking(text).lower())
+    score, behind = _read(named, low, high, must_be_named=True)
+    if not score.is_integer():
+        raise UnreadableReplyError(f"its score {score:g} is between two levels")
     # Of more levels the highest may be a "not": the answer does not answer.
-    if score == high == 1.0 and re.search(_PHRASES["opposite"][0], named):
+    opposite = _PHRASES["not_met" if score == 1.0 else "met"][0]
+    if high == 1.0 and re.search(opposite, behind):
         raise UnreadableReplyError(f"it says {score:g} and takes it back")
     return score
 
@@ -143,6 +204,8 @@ _BEFORE_A_NUMBER = (
 _PHRASES = phrases_in(__package__, "scores.toml")
 _NOT_POINTS = _PHRASES["NOT_POINTS"][0]
 _FINAL, _OVERALL, _DENIAL = (_PHRASES[name][0] for name in ("final", "overall", "denial"))
+_SO = r"(?:(?:so|thus|hence|therefore|then|the|my|an?|因此|所以|故)\W*)*"
+_SUM_ALONE = _PHRASES["sum_alone"][0]
 
 _POINTS_IN_CHINESE = (
     rf"(?<![十百千万零〇一二两三四五六七八九第]){_DECIMAL}(?=\s*(?:分(?!{_NOT_POINTS})|颗?星))"
@@ -176,12 +239,15 @@ class _Rank(IntEnum):
     """How explicitly a score is stated, the most explicit way first."""
 
     FINAL = 0  # Final score: 4
-    OVERALL = 1  # Overall: 4; or a line with 4 alone
+    OVERALL = 1  # Overall score: 4
     LABELLED = 2  # Score: 4
-    PHRASED = 3  # a score of 4
-    FORMED = 4  # I give it a 4; 4/5; 4分
-    NAMED = 5  # Relevance: 4
-    OTHER = 6  # Documents: 4, which is not a score, but casts doubt on NAMED
+    SUMMED = 3  # Overall: 4; the final score is 4
+    BOXED = 4  # \\boxed{4}
+    LONE = 5  # a line with 4 alone
+    PHRASED = 6  # a score of 4
+    FORMED = 7  # I give it a 4; 4/5; 4分
+    NAMED = 8  # Relevance: 4
+    OTHER = 9  # Documents: 4, which is not a score, but casts doubt on NAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +285,34 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
     rank = min((claim.rank for claim in claims), default=_Rank.OTHER)
     if rank > _Rank.LABELLED and re.search(_PHRASES["withheld"][0], lines):
         raise UnreadableReplyError("it says that there is no score (N/A)")
-    if rank > _Rank.PHRASED and re.search(DECLINES, lines):
+    if rank > _Rank.PHRASED and _declines(claims, lines):
         raise UnreadableReplyError("it declines to judge")
     if rank == _Rank.OTHER:
         return []
     strongest = [claim for claim in claims if rank in (claim.rank, _Rank.NAMED)]
-    if rank in (_Rank.LABELLED, _Rank.PHRASED):
+    if rank == _Rank.LABELLED and (last := _summed_up(claims, strongest)):
+        strongest = last
+    elif rank in (_Rank.LABELLED, _Rank.PHRASED):
         return strongest
     # Impossible ones (a sum of partial scores, a year) are left out if others are possible.
     return [claim for claim in strongest if claim.is_possible(low, high)] or strongest
+
+
+def _summed_up(claims: list[_Claim], labelled: list[_Claim]) -> list[_Claim]:
+    """Return the sum of labelled scores that differ, of several criteria, or a box behind them."""
+    end = max(claim.end for claim in labelled)
+    if boxed := [one for one in claims if one.rank == _Rank.BOXED and one.end > end]:
+        return boxed
+    differ = len({claim.value for claim in labelled}) > 1
+    return [claim for claim in claims if differ and claim.rank == _Rank.SUMMED]
+
+
+def _declines(claims: list[_Claim], lines: str) -> bool:
+    """Return whether the judge declines: behind a score such words are about the answer."""
+    given = [claim.end for claim in claims if claim.rank == _Rank.FORMED]
+    before = lines[: min(given)] if given else lines
+    own = rf"\b(?:i|we)(?:'m| am| are)? (?:{DECLINES})"
+    return bool(re.search(DECLINES, before) or re.search(own, lines))
 
 
 def _claims(lines: str) -> Iterator[_Claim]:
@@ -256,13 +341,22 @@ def _is_supposed(before: str) -> bool:
 
 
 def _promoted(rank: _Rank, before: str, lead: str) -> _Rank:
-    """Return the rank of a claim, raised by words before it such as "final" or "overall"."""
-    if rank == _Rank.NAMED and not re.search(_PHRASES["criterion"][0], lead):
-        rank = _Rank.OTHER
+    """Return the rank of a claim, raised by words before it such as "final" or "overall".
+
+    Beside a label, a sum of anything else and a sentence about a final score are no more than it.
+    """
+    if rank in (_Rank.BOXED, _Rank.LONE):
+        return rank
+    if re.fullmatch(rf"\W*(?:{_SUM_ALONE})\s*[:=]\W*", before + lead):
+        return _Rank.SUMMED
+    if rank == _Rank.NAMED:
+        is_criterion = re.search(_PHRASES["criterion"][0], lead)
+        return rank if is_criterion and not re.search(_OVERALL, lead) else _Rank.OTHER
     for word, higher in ((_FINAL, _Rank.FINAL), (_OVERALL, _Rank.OVERALL)):
-        opens = re.match(rf"\W*(?:{word})", before + lead)
-        if opens or (rank <= _Rank.PHRASED and re.search(rf"(?:{word})(?:\s+[a-z]+)?\s*$", before)):
-            return min(rank, higher)
+        if re.match(rf"\W*{_SO}(?:{word})", before + lead):
+            return higher if rank == _Rank.LABELLED else min(rank, _Rank.SUMMED)
+        if rank == _Rank.PHRASED and re.search(rf"(?:{word})(?:\s+[a-z]+)?\s*$", before):
+            return _Rank.SUMMED
     return rank
 
 

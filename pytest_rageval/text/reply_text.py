@@ -20,13 +20,24 @@ from pytest_rageval.text.codec import (
     read_json_at,
 )
 
+BEGUN = r"\{\s*[\"'“](?:[\w .-]{0,60}(?:\Z|[\"'”]\s*(?:[:：]|\Z))|\Z)"
+"""JSON that begins: a quoted key, or the beginning of one at the end of a text."""
+
 # A longer text is an explanation, not a score or verdict in a few words.
 _PROSE = 40
 
 _THOUGHT = r"(?i)[<◁]\s*(/?)\s*(?:think|thinking|thoughts?|reasoning)\s*[>▷]"
+# What models mark their thoughts with in place of <think>: Magistral, gpt-oss and others.
+_OTHER_THOUGHTS = (
+    (r"\[(/?)THINK\]|<(/?)seed:think>", r"<\1\2think>"),
+    (r"<\|(?:begin_of_thought|START_THINKING)\|>", "<think>"),
+    (r"<\|(?:end_of_thought|END_THINKING)\|>", "</think>"),
+    (r"<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,80}<\|message\|>", "<think>"),
+    (r"<\|channel\|>\s*final[^<\n]{0,80}<\|message\|>", "</think>"),
+)
 _QUOTED = (
     r"(?P<before>[:=]\s?)?"
-    r"(?:\"(?P<words>[^\"\n]{0,500})\"|[“「『](?P<other>[^“”「」『』\n]{0,500})[”」』])"
+    r"(?:\"(?P<words>[^\"\n]{0,500})\"|(?<![\w'])'(?P<third>[^'\n]{0,80}:[^'\n]{0,80})'(?!\w)|[“「『](?P<other>[^“”「」『』\n]{0,500})[”」』])"
 )
 _TAG = r"<(/?)([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?/?>"
 _BULLET = r"(?m)^[ \t]*(?:[-+>#•·]+[ \t]+)+"
@@ -52,6 +63,8 @@ def strip_thinking(text: str) -> str:
     with suppress(ValueError):
         read_json(text)
         return text
+    for mark, plain in _OTHER_THOUGHTS:
+        text = re.sub(mark, plain, text)
     kept: list[str] = []
     is_thought, at = False, 0
     for tag in re.finditer(_THOUGHT, text):
@@ -70,13 +83,12 @@ def to_lines(reply: str) -> str:
     """Return a reply as plain lines in lower case, so that patterns can read it.
 
     Full-width characters become plain ones (NFKC), JSON objects and tags ``<score>4</score>`` lines
-    of ``key: value``; boxed answers become ``final: ...``; Markdown and what it strikes out are
+    of ``key: value``; boxed answers become ``final box: ...``; Markdown and what it strikes out are
     removed.
     """
-    text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", strip_thinking(reply))
-    text = unicodedata.normalize("NFKC", text).replace("−", "-")
+    text = plain_characters(strip_thinking(reply))
     text = re.sub(r"~~[^~\n]+~~", " ", text)  # struck out
-    text = re.sub(r"\\boxed\{([^{}\n]*)\}|\[\[([^\[\]\n]*)\]\]", _boxed, text)
+    text = _with_labels(text)
     text = _json_as_lines(text).replace("\\n", "\n")
     text = re.sub(_TAG, lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
     text = re.sub(_QUOTED, _quotation, re.sub(r"```[a-zA-Z]*", "", text).replace("`", '"'))
@@ -86,8 +98,43 @@ def to_lines(reply: str) -> str:
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
+def plain_characters(text: str) -> str:
+    """Return a text with plain characters for full-width ones, halves and the minus sign."""
+    text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", text)
+    return unicodedata.normalize("NFKC", text).replace("−", "-")
+
+
+def _with_labels(text: str) -> str:
+    """Return a text whose boxes, brackets and tables of one row are labelled lines."""
+    text = re.sub(r"\\(?:text|textbf|mathbf|mathrm)\{([^{}\n]*)\}", r"\1", text)
+    text = re.sub(_BOX, _boxed, text)
+    text = re.sub(r"(?i)\[result\]\s*:?\s*(?=\(?-?\d)", "\nfinal score: ", text)  # Prometheus
+    text = re.sub(r"【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
+    return re.sub(_TABLE, _record, text)
+
+
+_BOX = (
+    r"\\boxed\{([^{}\n]*)\}|<\|begin_of_box\|>([^<>\n]*)<\|end_of_box\|>"
+    # Within a sentence it is a citation.
+    r"|(?m:(?<![^\s:：=*])\[\[([^\[\]\n]*)\]\](?=[\s.。*]*$))"
+)
+_TABLE = (
+    r"(?m)^[ \t]*\|(.+)\|[ \t]*\n[ \t]*\|[-:| \t]+\|[ \t]*\n"
+    r"[ \t]*\|(.+)\|[ \t]*$(?!\n[ \t]*\|)"
+)
+"""A table of one row: a record, whose fields are named above it."""
+
+
 def _boxed(found: re.Match[str]) -> str:
-    return f"\nfinal: {found[1] or found[2] or ''}\n"
+    return f"\nfinal box: {found[1] or found[2] or found[3] or ''}\n"
+
+
+def _record(found: re.Match[str]) -> str:
+    names, cells = found[1].split("|"), found[2].split("|")
+    if len(names) != len(cells) or re.search(r"\d", found[1]):
+        return found[0]
+    pairs = zip(names, cells, strict=True)
+    return "\n".join(f"{name.strip()}: {cell.strip()}" for name, cell in pairs)
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -97,7 +144,7 @@ def _blank(found: re.Match[str]) -> str:
 
 def _quotation(found: re.Match[str]) -> str:
     """Return a short quotation unchanged and a long one, which quotes others, as empty."""
-    words = (found["words"] or found["other"] or "").strip()
+    words = (found["words"] or found["third"] or found["other"] or "").strip()
     is_named = found["before"] and not re.search(r"[:=\d]", words)
     is_short = not re.search(r"[:=]", words) and (
         len(words) <= 6 or not re.search(r"[\s\u4e00-\u9fff]", words)
@@ -108,30 +155,30 @@ def _quotation(found: re.Match[str]) -> str:
 def _json_as_lines(text: str) -> str:
     parts, at = [], 0
     for found in objects_in(text):
-        leaves = list(_leaves(found.value, ""))
-        short = [line for line, is_prose in leaves if not is_prose]
-        lines = short or [line for line, _ in leaves]
-        parts += [text[at : found.start], "\n", *(f"{line}\n" for line in lines)]
+        leaves = [(" ".join(path), line) for path, line in leaves_of(found.value)]
+        short = [leaf for leaf in leaves if len(leaf[1]) <= _PROSE]
+        lines = [f"{label}: {line}\n" for label, line in short or leaves]
+        parts += [text[at : found.start], "\n", *lines]
         at = found.end
     return "".join([*parts, text[at:]])
 
 
-def _leaves(value: Any, label: str) -> Iterator[tuple[str, bool]]:
-    """Yield ``label: value`` for each value that is not nested, and whether it is prose."""
+def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys that lead to each value that is not nested, and the value as one line."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(str(key).split()))
-            yield from _leaves(part, f"{label} {spaced}".strip())
+            yield from leaves_of(part, (*path, spaced))
     elif isinstance(value, list):
         for part in value:
-            yield from _leaves(part, label)
+            yield from leaves_of(part, path)
     elif isinstance(value, str):
         # One line without tags, so that all of it is the value of this label; <5 is no 5.
-        bound = re.sub(r"<\s*(?=\d[^>]*$)", "below ", value)
-        line = " ".join(re.sub(r"[<>|\\]", " ", bound).split())
-        yield f"{label}: {line}", len(line) > _PROSE
+        bound = re.sub(r"<\s*=?\s*(?=\d[^>]*$)", "below ", value)
+        bound = re.sub(r"^\s*>\s*=?\s*(?=\d)", "above ", bound)
+        yield path, " ".join(re.sub(r"[<>|\\]", " ", bound).split())
     else:
-        yield f"{label}: {'null' if value is None else value}", False
+        yield path, "null" if value is None else str(value)
 
 
 # Limits that no sensible reply reaches, so that none takes long to read.
@@ -196,12 +243,20 @@ def _with_all_values(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return {key: known[0] if len(known) == 1 else known for key, known in found.items()}
 
 
+# What may follow on a quotation mark that ends a text: any mark of JSON; behind a key a colon;
+# behind the value of a quoted key another such key, or the end. It says "no fee", as asked.
+_ANYWHERE = r"\s*(?:[,:}\]]|$)"
+_AT_KEY = r"\s*:"
+_AT_VALUE = r"\s*(?:,?\s*(?:[}\]]|$|[\"'“][^\"'“”\n]{1,60}[\"'”]\s*:))"
+
+
 class _Loose:
     """Reads a value from ``at`` on, and moves ``at`` to its end."""
 
     def __init__(self, text: str, at: int) -> None:
         self._text = text
         self.at = at
+        self._ends = _ANYWHERE
 
     def value(self, depth: int) -> Any:
         if depth == 0:
@@ -217,7 +272,9 @@ class _Loose:
         self.at += 1
         found: list[tuple[str, Any]] = []
         while self._peek() != "}":
-            key = self._string() if self._peek() in _CLOSING else self._take(r"[^\W\d][\w .-]*")
+            is_quoted = self._peek() in _CLOSING
+            key = self._string(_AT_KEY) if is_quoted else self._take(r"[^\W\d][\w .-]*")
+            self._ends = _AT_VALUE if is_quoted else _ANYWHERE
             if self._peek() != ":":
                 raise ValueError("a key without a value")
             self.at += 1
@@ -231,15 +288,18 @@ class _Loose:
         self.at += 1
         found: list[Any] = []
         while self._peek() != "]":
+            self._ends = _ANYWHERE
             found.append(self.value(depth - 1))
             self._comma()
         self.at += 1
         return found
 
-    def _string(self) -> str:
-        """Return a quoted text; a quotation mark ends it only where a value can end."""
+    def _string(self, ends: str | None = None) -> str:
+        """Return a quoted text; a quotation mark ends it only where a key or a value can end."""
         closing = _CLOSING[self._text[self.at]]
-        end = re.compile(rf"(?<!\\){closing}(?=\s*(?:[,:}}\]]|$))").search(self._text, self.at + 1)
+        end = re.compile(rf"(?<!\\){closing}(?={ends or self._ends})").search(
+            self._text, self.at + 1
+        )
         if end is None:
             raise ValueError("a text without an end")
         raw, self.at = self._text[self.at + 1 : end.start()], end.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -96,3 +97,64 @@ def test_the_reason_of_a_refusal_says_not() -> None:
     """The highest of three levels is that the answer refuses."""
     reply = '{"score": 2, "reason": "It is polite; however, it does not answer."}'
     assert MetOrNot({}, {}, high=2.0).read(reply) == 2.0
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "It gives the deadline. However, it does not name the fee, which was not asked for.",
+        "It says that one must wait 30 days and cannot get the fee back, as asked.",
+        "答案说明可以退款，但是不退运费，满足该标准。",
+        "答案列出了姓名、电话等等，没有遗漏。",
+        "The answer says that the risk level is 0.",
+        "答案说明了台风等级为5。",
+        "Says the final score was 0:0.",
+        'The answer says "no fee", as asked.',
+    ],
+)
+def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> None:
+    """Honest verdicts were refused three times, and the row was an error."""
+    reply = f'{{"reason": "{reason}", "score": 1}}'
+    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+    assert MetOrNot({}, {}, high=1.0).read(f"<think>{reason} Wait, not met.</think>{reply}") == 1.0
+
+
+def test_a_label_and_a_reason_behind_it_are_a_verdict() -> None:
+    reply = "Score: 1\nReason: The answer says that one must wait and that it is not refundable."
+    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+    assert MetOrNot({}, {}, high=1.0).read('{"reason": "ok", "met": true, "score": 1}') == 1.0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"score": 1, "met": "no"}',
+        '{"score": 1, "met": 0}',
+        '{"score": 1, "satisfied": false}',
+        '{"score": 1, "verdict": "未满足"}',
+        '{"score": 0, "met": true}',
+        '{"score": 0, "result": "pass"}',
+        '{"score": 1}\n\nCorrection: not met.',
+        '{"score": 1}\n\n更正：未满足。',
+        '{"score": 1}\n\nNo: the fee is absent.',
+        "Score: 0\nActually the criterion is met.",
+        '{"score": 0, "reason": "On reflection it is there, so it should be 1."}',
+        "Score: 1 (partially)",
+        '{"score": 0.5}',
+    ],
+)
+def test_what_contradicts_the_score_is_no_verdict(reply: str) -> None:
+    """In both directions alike."""
+    with pytest.raises(UnreadableReplyError):
+        MetOrNot({}, {}, high=1.0).read(reply)
+
+
+def test_a_long_reply_is_read_at_once() -> None:
+    """It took 20 seconds for 47 kB: what takes a verdict back was looked for from each word on."""
+    from time import perf_counter
+
+    begun = perf_counter()
+    for piece in ("Wait, it is there. ", "wait ", "但是", "no, "):
+        with suppress(UnreadableReplyError):
+            MetOrNot({}, {}, high=1.0).read("Score: 1\n" + piece * (50_000 // len(piece)))
+    assert perf_counter() - begun < 8

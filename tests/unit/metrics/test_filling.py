@@ -149,6 +149,8 @@ def test_the_judges_grades_become_those_of_people() -> None:
         ('{"grade": "2", "reason": "a 3 needs more"}', 2),
         ('{"reason": "grade 1 is for less", "grade": 3}', 3),
         ("**Final score: 0**", 0),
+        ('{"score": 2, "reason": "final score 3"}', 2),
+        ('{"M": 2, "T": 1, "O": 1}', 1),
         ("Grade: 3/3", 3),
         ("M: 1\nT: 0\nO: 1", 1),
         ("类别：2", 2),

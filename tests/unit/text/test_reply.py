@@ -38,6 +38,17 @@ def test_a_score_in_json_and_almost_json(reply: str, score: float) -> None:
     assert read_score(reply, 0, 5) == score
 
 
+@pytest.mark.parametrize(("reply", "score"), ROWS["told_in_json"])
+def test_the_key_of_the_score_says_it_alone(reply: str, score: float) -> None:
+    """A reason tells of scores, and of what an answer demands."""
+    assert read_score(reply, 0, 5) == score
+
+
+@pytest.mark.parametrize(("reply", "score"), ROWS["told_in_words"])
+def test_a_label_says_more_than_other_numbers(reply: str, score: float) -> None:
+    assert read_score(reply, 0, 5) == score
+
+
 @pytest.mark.parametrize(("reply", "score"), ROWS["other_numbers"])
 def test_numbers_that_are_not_the_score_are_passed_over(reply: str, score: float) -> None:
     assert read_score(reply, 0, 5) == score
