@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import declared
 from pytest_rageval.metrics.ragas.embedder import Embedder
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, refuse_repeated
-from pytest_rageval.text.reply import find_objects
+from pytest_rageval.text.reply import find_objects, is_cut_off
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -42,9 +43,21 @@ def read_reply(text: str, model: type[M]) -> M:
     ValueError, worded for the judge, when no object fits or several different ones do.
     """
     try:
-        return model.model_validate_json(text)  # as most judges reply
+        found = model.model_validate_json(text)  # as most judges reply
     except ValidationError as error:
         return _found(text, model, error)
+    # Pydantic takes the last value of a key that stands twice.
+    json.loads(text, object_pairs_hook=_each_once)
+    return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; raises ValueError for a key with two different values."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if found.setdefault(key, value) != value:
+            raise ValueError(f"{key} is said twice, and differs: say it once")
+    return found
 
 
 def _found(text: str, model: type[M], error: ValidationError) -> M:
@@ -62,6 +75,8 @@ def _found(text: str, model: type[M], error: ValidationError) -> M:
         raise ValueError("there are several JSON objects in it, which differ")
     if not found:
         raise ValueError(_in_words(problems[0]) if problems else "there is no JSON object in it")
+    if is_cut_off(text):
+        raise ValueError("its last JSON has no end")
     return found[0]
 
 

@@ -80,7 +80,8 @@ class CellsReply:
     def __call__(self, reply: str) -> tuple[Cell, ...]:
         """Return a cell for each statement, in their order; raises ValueError."""
         found: dict[int, Cell] = {}
-        for verdict in _listed(reply, "verdicts", self.shown):
+        # A model that thinks aloud corrects itself: its last word counts.
+        for verdict in _listed(reply, "verdicts", self.shown)[-1]:
             number, cell = _verdict(verdict)
             if number in found:
                 raise UnreadableReplyError(f"it has two verdicts on statement {number}")
@@ -99,13 +100,26 @@ def read_claims(reply: str, shown: str = "") -> tuple[str, ...]:
 
     A list that stands in ``shown``, the material between the tags, is not the judge's.
     """
-    claims = _listed(reply, "claims", shown)
-    if not all(isinstance(claim, str) for claim in claims):
-        raise UnreadableReplyError('the entries of "claims" must be texts')
+    claims: list[str] = []
+    lists = _listed(reply, "claims", shown)
+    # The form that was asked for, said again, lists nothing.
+    for listed in [one for one in lists if one != ["..."]] or lists:
+        if not all(isinstance(claim, str) for claim in listed):
+            raise UnreadableReplyError('the entries of "claims" must be texts')
+        # One list for each sentence, or a claim that was missed: those before it stay. A whole list
+        # that says most of them again is a correction.
+        known, said = set(map(_plain, claims)), set(map(_plain, listed))
+        claims = [] if 2 * len(known & said) > len(known) else claims
+        claims += listed
     return tuple(dict.fromkeys(claim.strip() for claim in claims if claim.strip()))
 
 
-def _listed(reply: str, name: str, shown: str) -> list[Any]:
+def _plain(claim: str) -> str:
+    return claim.casefold().strip(" .。!！\"'“”")
+
+
+def _listed(reply: str, name: str, shown: str) -> list[list[Any]]:
+    """Return the lists of the judge in their order, one at least; raises UnreadableReplyError."""
     lists = _lists(find_objects(reply), name)
     planted = objects_in(shown) if name in shown else ()
     quoted = _lists((found.value for found in planted), name)
@@ -117,8 +131,7 @@ def _listed(reply: str, name: str, shown: str) -> list[Any]:
         raise UnreadableReplyError(f'it has no list "{name}"')
     if is_cut_off(reply):
         raise UnreadableReplyError("its last JSON has no end")
-    # A model that thinks aloud corrects itself: its last word counts.
-    return own[-1]
+    return own
 
 
 def _lists(objects: Iterable[Mapping[str, Any]], name: str) -> list[list[Any]]:
@@ -182,6 +195,14 @@ _LONG_SENTENCE: Final = {False: 25, True: 40}
 """Words; in Chinese characters."""
 
 
+_ENDS_IN_A_TITLE: Final = (
+    r"(?i:\A(?!(?:who|what|when|where|why|which|whose|whom|how|is|are|was|were|am|do|does|did|can|could"
+    r"|will|would|should|shall|may|might|must|has|have|had)\b)[a-z]+\b)"
+    r"(?=.*\s[A-Z][\w'’-]*\?\Z)"
+)
+"""A statement whose last word is one with a capital: it wrote the book Who Moved My Cheese?"""
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimsReply:
     """Reads the claims of ``text``, each once.
@@ -201,7 +222,7 @@ class ClaimsReply:
         for claim in read_claims(reply, f"{self.question}\n{self.text}"):
             self._check(claim)
             # A claim that is told twice in other letters would count twice.
-            found.setdefault(claim.casefold().strip(" .。!！\"'“”"), claim)
+            found.setdefault(_plain(claim), claim)
         self._check_count(list(found.values()))
         return tuple(found.values())
 
@@ -209,7 +230,7 @@ class ClaimsReply:
         shown = shorten(repr(claim))
         if not any(map(str.isalnum, claim)):
             raise UnreadableReplyError(f"the claim {shown} says nothing")
-        if claim.endswith(("?", "？")):
+        if claim.endswith(("?", "？")) and not re.search(_ENDS_IN_A_TITLE, claim):
             raise UnreadableReplyError(f"{shown} is a question, and no claim")
         asked = prompts_of(__package__)["claims"].values()
         is_ours = counts_as_sentence(claim) and any(claim in text for text in asked)

@@ -49,6 +49,7 @@ def verdicts(*values: int) -> Verdicts:
         'It is {"attributed": 1}, so:\n```json\n{"attributed": 1}\n```',
         "{'attributed': 1, 'reason': 'it\\'s there',}",
         '[{"attributed": 1}]',
+        '{"attributed": 1, "attributed": 1}',
         '{"example": {"attributed": 0}} {"attributed": 1}',
     ],
 )
@@ -66,6 +67,8 @@ def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
         ('{"attributed": "yes"}', "attributed: Input should be a valid integer"),
         ('{"attributed": 0.5}', "attributed: Input should be a valid integer"),
         ('{"attributed": null, "noncommittal": []}', "attributed: .*, and 1 more"),
+        ('{"attributed": 1}\nNo: {"attributed": 0, "rea', "its last JSON has no end"),
+        ('{"attributed": 1, "attributed": 0}', "attributed is said twice, and differs"),
         ('{"attributed": 1', "Invalid JSON: EOF while parsing"),
         ('{"attributed": {"a": 1}', "Invalid JSON"),
         ('First {"a": 1}, then {"b": 2}', "attributed: Field required"),

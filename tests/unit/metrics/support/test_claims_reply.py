@@ -71,3 +71,37 @@ def test_one_long_sentence_has_more_than_a_claim(fact: str) -> None:
     with pytest.raises(ValueError, match="1 of the claims"):
         read(text, claims[0])
     assert len(read(text, *claims)) == 6
+
+
+def lists(*replies: Sequence[str]) -> Sequence[str]:
+    said = "\nI missed one:\n".join(json.dumps({"claims": claims}) for claims in replies)
+    return ClaimsReply(TEXT, may_be_empty=True)(said)
+
+
+def test_lists_of_other_claims_are_joined() -> None:
+    """One object for each sentence: all but the last list were lost."""
+    assert lists(["It opened in 1889."], ["It is 330 m high."]) == (
+        "It opened in 1889.", "It is 330 m high.",
+    )  # fmt: skip
+    assert lists(["..."], ["It opened in 1889."]) == ("It opened in 1889.",)
+    assert lists(["a", "b"], ["b", "c"]) == ("a", "b", "c")  # half is no whole list
+
+
+def test_a_list_that_says_most_of_the_other_again_takes_its_place() -> None:
+    assert lists(["It opened in 1889.", "It is red."], ["it opened in 1889", "It is red", "c"]) == (
+        "it opened in 1889", "It is red", "c",
+    )  # fmt: skip
+    assert lists(["a", "b", "wrong"], ["a", "b"]) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "claim", ["He wrote the book Who Moved My Cheese?", "The song is What Is Love?"]
+)
+def test_a_title_at_the_end_is_no_question(claim: str) -> None:
+    assert read(TEXT, claim) == (claim,)
+
+
+@pytest.mark.parametrize("claim", ["Was it Gustave Eiffel?", "The tower opened in 1889?"])
+def test_a_claim_that_asks_is_refused(claim: str) -> None:
+    with pytest.raises(ValueError, match="is a question"):
+        read(TEXT, claim)
