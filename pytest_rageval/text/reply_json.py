@@ -107,8 +107,9 @@ def _leaves(value: Any) -> Iterator[Leaf]:
 
 def _tier_of(label: str, key: str, text: str) -> int:
     """Return 0 (final score), 1 (score), 2 (a score of something), 3 (level), 4, or 5: no score."""
-    is_template = bool(text) and not any(map(str.isalnum, text))
-    if is_template or not text or re.search(_PHRASES["key_of_scale"][0], label):
+    is_template = not any(map(str.isalnum, text))
+    is_aside = any(re.search(_PHRASES[f"key_of_{name}"][0], key) for name in ("reason", "scale"))
+    if is_template or is_aside:
         return _OTHER + 1
     if re.search(_PHRASES["key_of_score"][0], label):
         if re.search(_PHRASES["final"][0], label) or re.search(_PHRASES["overall"][0], label):
@@ -116,8 +117,6 @@ def _tier_of(label: str, key: str, text: str) -> int:
         return 1 if re.fullmatch(_PHRASES["key_of_score"][0], key) else 2
     if re.fullmatch(_PHRASES["key_of_level"][0], key):
         return _NAMED
-    if re.search(_PHRASES["key_of_reason"][0], key):
-        return _OTHER + 1
     is_number = len(text) <= _SHORT and re.match(r"[\W_]*\d|null$|zero|one\b|two\b|three", text)
     return _OTHER if is_number else _OTHER + 1
 

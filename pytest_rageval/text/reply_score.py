@@ -81,6 +81,11 @@ def _read_lines(lines: str, low: float, high: float, *, must_be_named: bool) -> 
         claim.check(low, high)
     value, behind = values.pop(), lines[max(one.end for one in claims) :]
     _refuse_correction(value, behind, low, high)
+    if claims[0].rank < _Rank.LABELLED:
+        # "Final score: 5" may be a line of the answer, which is told before the score.
+        others = _lines_of_scores("plain_score_line", behind) - {value}
+        if others:
+            raise _several({value, *others})
     return value, behind
 
 
@@ -97,13 +102,17 @@ def _several(values: Iterable[float]) -> UnreadableReplyError:
     return UnreadableReplyError(f"it states several scores: {listed}")
 
 
+def _lines_of_scores(rule: str, lines: str) -> set[float]:
+    found = re.finditer(_PHRASES[rule][0], lines)
+    return {float(one["value"].replace(",", ".")) for one in found}
+
+
 def _refuse_others(value: float, before: str, behind: str, low: float, high: float) -> None:
     """Raise UnreadableReplyError if the prose around JSON states another score.
 
     Before it, where the answer may be quoted, only a line that is nothing else; behind it, any.
     """
-    found = re.finditer(_PHRASES["score_line"][0], _scores_alone(before, low, high))
-    others = {float(one["value"].replace(",", ".")) for one in found}
+    others = _lines_of_scores("score_line", _scores_alone(before, low, high))
     for claim in _claims(_scores_alone(behind, low, high)):
         if claim.rank <= _Rank.FORMED and claim.is_possible(low, high):
             others.add(claim.value)

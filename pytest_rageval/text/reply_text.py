@@ -101,7 +101,7 @@ def to_lines(reply: str) -> str:
 def plain_characters(text: str) -> str:
     """Return a text with plain characters for full-width ones, halves and the minus sign."""
     text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", text)
-    return unicodedata.normalize("NFKC", text).replace("−", "-")
+    return unicodedata.normalize("NFKC", text).replace("−", "-").replace("〜", "~")
 
 
 def _with_labels(text: str) -> str:

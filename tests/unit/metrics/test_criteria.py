@@ -122,6 +122,8 @@ def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> Non
 def test_a_label_and_a_reason_behind_it_are_a_verdict() -> None:
     reply = "Score: 1\nReason: The answer says that one must wait and that it is not refundable."
     assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+    reply = "Score: 1. Wait: the deadline is not passed yet, as asked."
+    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
     assert MetOrNot({}, {}, high=1.0).read('{"reason": "ok", "met": true, "score": 1}') == 1.0
 
 
