@@ -349,10 +349,17 @@ def _trace(own: str, **found: str) -> str:
 
 
 def test_what_is_wrong_with_the_second_row_is_wrong_with_both(join: Join) -> None:
-    """A30: a search that nobody recorded; the question of the other one is the first file's."""
-    found = join(given=_trace("q1") + _trace("q2", **{"output.value": "[]"}))
+    """A30: a trace without a root; the question of the other one is the first file's."""
+    torn = _trace("q1").replace('"parent_id": null', '"parent_id": "gone"')
+    found = join(given=torn + _trace("q2", **{"output.value": "[]"}))
     first, second = found.cases
     assert isinstance(first, InvalidRow)
-    assert first.reason.startswith("given.jsonl:1: trace q1: what its step 'find' found is not")
+    assert "trace q1 has no root span" in first.reason
     assert isinstance(second, Sample), second
     assert (second.question, second.answer, second.contexts) == ("second?", "a", ())
+
+
+def test_the_second_file_says_what_it_does_not_know(join: Join) -> None:
+    """A30: a search that nobody recorded is invalid where a metric needs what it found."""
+    first = join(given=_trace("q1") + _trace("q2", **{"output.value": "[]"})).cases[0]
+    assert "trace q1: what its step 'find' found" in first.metadata["unrecorded_search"]
