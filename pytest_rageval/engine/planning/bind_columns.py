@@ -227,6 +227,8 @@ class _Columns(Struct):
         ways.append(f"name the column{'s' * (len(others) > 1)} in dataset.key_map")
         if "reference_contexts" in others:
             ways.append("name a 'corpus'")
+        if "nuggets" in others:
+            ways.append("make lists: --rag-init --rag-from=FILE --rag-nuggets")
         own = _asked_by_a_test(self.binding) if "answer" in others else ""
         return f"For {_quoted(others)}, {', or '.join(ways)}{own}"
 

@@ -201,6 +201,7 @@ def test_data_without_them_are_refused_in_their_words(problems: Callable[..., li
     head = f"name: s\n{JUDGE}metrics: [nugget_recall]\ndataset: "
     (none,) = problems(head + "[{question: q, answer: a}]\n")
     assert "metric 'nugget_recall' needs 'nuggets'; s.yaml has no such field" in none
+    assert "make lists: --rag-init --rag-from=FILE --rag-nuggets" in none
     (okay,) = problems(head + "[{answer: a, nuggets: [{text: x, importance: okay}]}]\n")
     assert "s.yaml has no nuggets that are vital" in okay
 
