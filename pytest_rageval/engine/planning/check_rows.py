@@ -35,8 +35,9 @@ def checked(
     """
     if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
         return case
-    if reason := _unrecorded(case, metrics, provided):
-        return invalid(case, line, reason)
+    unrecorded = case.metadata.get(UNRECORDED_SEARCH)
+    if unrecorded and _needs_search(metrics, provided):
+        return invalid(case, line, str(unrecorded))
     lacking, unasked = list[list[str]](), set[str]()
     spared = told
     # Where nothing is to be found, or a judge may say so, nothing is compared with.
@@ -58,11 +59,10 @@ def checked(
     return invalid(case, line, reason)
 
 
-def _unrecorded(case: Sample, metrics: Sequence[BoundMetric], provided: frozenset[str]) -> str:
-    """Return why it is not known what a search found, where a metric needs that; else ""."""
+def _needs_search(metrics: Sequence[BoundMetric], provided: frozenset[str]) -> bool:
+    """Return whether a metric needs what a search of the row's trace found."""
     needed = {name for one in metrics for name in one.info.needs | one.info.or_needs}
-    is_needed = not (needed & _OF_SEARCH).issubset(provided)
-    return str(case.metadata.get(UNRECORDED_SEARCH) or "") if is_needed else ""
+    return not (needed & _OF_SEARCH).issubset(provided)
 
 
 _OF_SEARCH: Final = frozenset({"contexts", "context_docs", "retrieved_ids"})
