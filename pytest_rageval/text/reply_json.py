@@ -16,9 +16,9 @@ from pytest_rageval.text.reply_text import BEGUN, FoundJson, leaves_of, objects_
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
 _SHORT: Final = 40
-_NAMED: Final = 3
+_NAMED: Final = 4
 """The last tier of keys that state a score by their name; what else has a number is behind it."""
-_OTHER: Final = 4
+_OTHER: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,10 @@ class Leaf:
     @property
     def line(self) -> str:
         """The value as a line of a text."""
-        # Whatever the words of its key: a level is a score, too.
-        return f"score: {self.text}" if self.tier == _NAMED else f"{self.key}: {self.text}"
+        # Whatever the words of its key: a level is a score, too, and of two at the top neither
+        # counts more than the other: {"score": 3, "total_score": 5} may say what is the best.
+        is_score = self.tier in (0, _NAMED)
+        return f"score: {self.text}" if is_score else f"{self.key}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +103,38 @@ def _tier(leaf: Leaf) -> int:
 def _leaves(value: Any) -> Iterator[Leaf]:
     for path, text in leaves_of(value):
         keys = [" ".join(re.sub(r"[_-]+", " ", key).lower().split()) for key in path]
-        label = " ".join(keys)
-        yield Leaf(label, text, _tier_of(label, keys[-1] if keys else "", text))
+        yield Leaf(" ".join(keys), text, _tier_of(keys, text))
 
 
-def _tier_of(label: str, key: str, text: str) -> int:
-    """Return 0 (final score), 1 (score), 2 (a score of something), 3 (level), 4, or 5: no score."""
-    is_template = not any(map(str.isalnum, text))
-    is_aside = any(re.search(_PHRASES[f"key_of_{name}"][0], key) for name in ("reason", "scale"))
-    if is_template or is_aside:
+def _tier_of(keys: list[str], text: str) -> int:
+    """Return how well the keys that lead to a value say that it is the score.
+
+    0 at the top (score, final score, revised score), 1 a final score deeper down, 2 a score there,
+    or an overall figure, 3 a score of something, 4 a level, 5 another number, 6 no score.
+    """
+    label, key, is_top = " ".join(keys), keys[-1] if keys else "", len(keys) == 1
+    is_template = bool(text) and not any(map(str.isalnum, text))
+    if is_template or not text or re.search(_PHRASES["key_of_scale"][0], label):
         return _OTHER + 1
     if re.search(_PHRASES["key_of_score"][0], label):
-        if re.search(_PHRASES["final"][0], label) or re.search(_PHRASES["overall"][0], label):
-            return 0
-        return 1 if re.fullmatch(_PHRASES["key_of_score"][0], key) else 2
+        return _tier_of_score(label, key, is_top=is_top)
     if re.fullmatch(_PHRASES["key_of_level"][0], key):
         return _NAMED
+    if re.search(_PHRASES["key_of_reason"][0], key):
+        return _OTHER + 1
     is_number = len(text) <= _SHORT and re.match(r"[\W_]*\d|null$|zero|one\b|two\b|three", text)
+    if is_number and is_top and re.fullmatch(_PHRASES["key_of_sum"][0], key):
+        return 2
     return _OTHER if is_number else _OTHER + 1
+
+
+def _tier_of_score(label: str, key: str, *, is_top: bool) -> int:
+    is_plain = re.fullmatch(_PHRASES["key_of_score"][0], key)
+    if any(re.search(_PHRASES[name][0], label) for name in ("final", "overall", "key_of_revised")):
+        return 0 if is_top else 1
+    if is_plain:
+        return 0 if is_top else 2
+    return 3
 
 
 def _texts_after(leaves: list[Leaf]) -> Iterator[str]:
@@ -128,10 +144,14 @@ def _texts_after(leaves: list[Leaf]) -> Iterator[str]:
 
 def _tops(each: list[list[Leaf]]) -> Iterator[float]:
     for leaves in each:
-        scales = [leaf for leaf in leaves if re.fullmatch(_PHRASES["key_of_top"][0], leaf.key)]
-        if any(leaf.tier <= _OTHER for leaf in leaves):
-            numbers = (re.findall(r"\d{1,9}(?:\.\d{1,9})?", leaf.text) for leaf in scales)
-            yield from (float(found[-1]) for found in numbers if found)
+        if not any(leaf.tier <= _OTHER for leaf in leaves):
+            continue
+        ends: dict[str, float] = {}  # a scale may be a list of its ends
+        for leaf in leaves:
+            if re.fullmatch(_PHRASES["key_of_top"][0], leaf.key):
+                numbers = map(float, re.findall(r"\d{1,9}(?:\.\d{1,9})?", leaf.text))
+                ends[leaf.key] = max(numbers, default=0.0)
+        yield from filter(None, ends.values())
 
 
 _QUOTE = r"[\"'“”]"

@@ -82,8 +82,10 @@ def _read_lines(lines: str, low: float, high: float, *, must_be_named: bool) -> 
     value, behind = values.pop(), lines[max(one.end for one in claims) :]
     _refuse_correction(value, behind, low, high)
     if claims[0].rank < _Rank.LABELLED:
-        # "Final score: 5" may be a line of the answer, which is told before the score.
-        others = _lines_of_scores("plain_score_line", behind) - {value}
+        # "Final score: 5" may be a line of the answer, "Total score: 5" the best there is; a final
+        # score that is the last word of all takes the place of one before it.
+        is_last = claims[0].rank == _Rank.FINAL and not re.search(r"\w", behind)
+        others = set() if is_last else _lines_of_scores("plain_score_line", lines) - {value}
         if others:
             raise _several({value, *others})
     return value, behind

@@ -32,6 +32,7 @@ _OTHER_THOUGHTS = (
     (r"\[(/?)THINK\]|<(/?)seed:think>", r"<\1\2think>"),
     (r"<\|(?:begin_of_thought|START_THINKING)\|>", "<think>"),
     (r"<\|(?:end_of_thought|END_THINKING)\|>", "</think>"),
+    (r"(?s)\Aanalysis(?=[A-Z\"']).*?assistantfinal", "<think></think>"),  # without its marks
     (r"<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,80}<\|message\|>", "<think>"),
     (r"<\|channel\|>\s*final[^<\n]{0,80}<\|message\|>", "</think>"),
 )
