@@ -23,6 +23,7 @@ _VERDICTS: Final = (
     *("meets", "result", "判断", "结论", "满足", "是否满足"),
 )
 _NO: Final = (
+    *("partial", "partially", "partly", "部分", "部分满足"),
     *("false", "0", "0.0", "no", "not met", "not satisfied", "unmet", "fail", "failed", "fails"),
     *("否", "不满足", "未满足", "不符合", "不通过", "未通过"),
 )

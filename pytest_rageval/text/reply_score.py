@@ -55,10 +55,12 @@ def _read(text: str, low: float, high: float, *, must_be_named: bool) -> tuple[f
         whole = f"{parts.before}\n{parts.stated}\n{parts.behind}"
         return _read_lines(to_lines(whole), low, high, must_be_named=must_be_named)
     value, _ = _read_lines(to_lines(parts.stated), low, high, must_be_named=must_be_named)
+    _refuse_several_numbers(parts.stated)
     behind = to_lines(parts.behind)
     _refuse_correction(value, behind, low, high)
     _refuse_others(value, to_lines(parts.before), behind, low, high)
-    if re.search(_PHRASES["takes_back"][0], behind):
+    # What follows on the lowest score says why.
+    if value > low and re.search(_PHRASES["takes_back"][0], behind):
         raise UnreadableReplyError(f"it says {value:g} and takes it back")
     if parts.is_cut_off:
         raise UnreadableReplyError("its JSON has no end")
@@ -70,6 +72,8 @@ def _read_lines(lines: str, low: float, high: float, *, must_be_named: bool) -> 
     lines = write_digits(lines)
     if any(float(scale["top"]) != high for scale in _found("other_scale", lines)):
         raise _other_scale(low, high)
+    if re.search(_PHRASES["reckoned"][0], lines):
+        raise UnreadableReplyError("it reckons with the number behind its label")
     lines = _scores_alone(lines, low, high)
     claims = _strongest(list(_claims(lines)), lines, low, high)
     if not claims or (must_be_named and claims[0].rank > _Rank.PHRASED):
@@ -107,6 +111,15 @@ def _several(values: Iterable[float]) -> UnreadableReplyError:
 def _lines_of_scores(rule: str, lines: str) -> set[float]:
     found = re.finditer(_PHRASES[rule][0], lines)
     return {float(one["value"].replace(",", ".")) for one in found}
+
+
+def _refuse_several_numbers(stated: str) -> None:
+    """Raise UnreadableReplyError if the value of a key has other numbers than score and scale."""
+    for line in stated.splitlines():
+        said = re.sub(r"(?:/|\bof|满分)\s*\d[\d.]*", "", line.partition(": ")[2])
+        numbers = set(map(float, re.findall(r"\d+(?:\.\d+)?", said)))
+        if len(numbers) > 1 or said.endswith("+"):
+            raise UnreadableReplyError(f"its score is {said.strip()!r}, not one number")
 
 
 def _refuse_others(value: float, before: str, behind: str, low: float, high: float) -> None:
@@ -180,7 +193,8 @@ def drop_other_numbers(lines: str, low: float, high: float) -> str:
     'score  : 3,  ,  '
     """
     lowest, highest = f"(?:{_spelled(low)}|0|1)", _spelled(high)
-    for pattern in _PHRASES["no_scores"]:
+    is_got = re.search(_PHRASES["got"][0], lines) is not None
+    for pattern in _PHRASES["no_scores"] + _PHRASES["all_there_is"] * is_got:
         exact = pattern.replace("<low>", lowest).replace("<high>", highest)
         lines = re.sub(exact, " ", lines)
     return lines.replace("%", " ") if high == 100 else lines
@@ -208,6 +222,8 @@ def _fraction(match: re.Match[str]) -> str:
 _NUMERAL = "[零〇一二两三四五六七八九]"
 _DECIMAL = rf"{_NUMERAL}(?:点{_NUMERAL})?"
 _WORD = f"(?P<word>{'|'.join(_ENGLISH)})"
+# Not the beginning of a longer numeral: zero point eight, one hundred, three and a quarter.
+_ENDS = r"\b(?!\s+(?:point\b|hundred|half|and (?:an? |three )?quarter)|-)"
 _BEFORE_A_NUMBER = (
     r"(?:[:=]|\b(?:of|is|an?|as|it|answer|give|rate|level|to|from|between|and)\b)[ \t\"'(]*"
 )
@@ -226,7 +242,7 @@ _LABELLED_IN_CHINESE = (
 )
 # Elsewhere 十分 means "very".
 _TEN_POINTS = r"(?:(?<=[得打给评为:出])|(?<=[:为] )|(?m:^))十分(?=\s*(?:[,.;。!?)]|$))"
-_BEFORE_A_UNIT = rf"\b{_WORD}\b(?=\s*(?:/|out of\b|(?:-\s?)?(?:stars?|points?)\b))"
+_BEFORE_A_UNIT = rf"\b{_WORD}\b(?=\s*(?:/|out of\b|(?:-\s?)?(?:stars?|points?)\b)){_ENDS}"
 
 _SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"({_NUMERAL})分之({_NUMERAL})", _fraction),
@@ -235,7 +251,7 @@ _SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (_LABELLED_IN_CHINESE, _chinese),
     (_TEN_POINTS, "10分"),
     (r"(\d)分半", r"\1.5分"),
-    (rf"{_BEFORE_A_NUMBER}{_WORD}\b", _english),
+    (rf"{_BEFORE_A_NUMBER}{_WORD}{_ENDS}", _english),
     (_BEFORE_A_UNIT, _english),
     (rf"(?m)^\W*{_WORD}(?=\W*$)", _english),
     (r"(\d)(?: and a half| 1/2)\b", r"\1.5"),
@@ -301,7 +317,7 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
     if rank == _Rank.OTHER:
         return []
     strongest = [claim for claim in claims if rank in (claim.rank, _Rank.NAMED)]
-    if rank == _Rank.LABELLED and (last := _summed_up(claims, strongest)):
+    if rank == _Rank.LABELLED and (last := _summed_up(claims, strongest, lines)):
         strongest = last
     elif rank in (_Rank.LABELLED, _Rank.PHRASED):
         return strongest
@@ -309,13 +325,20 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
     return [claim for claim in strongest if claim.is_possible(low, high)] or strongest
 
 
-def _summed_up(claims: list[_Claim], labelled: list[_Claim]) -> list[_Claim]:
-    """Return the sum of labelled scores that differ, of several criteria, or a box behind them."""
+def _summed_up(claims: list[_Claim], labelled: list[_Claim], lines: str) -> list[_Claim]:
+    """Return the sum of scores that are labelled by criteria, or a box behind them."""
     end = max(claim.end for claim in labelled)
     if boxed := [one for one in claims if one.rank == _Rank.BOXED and one.end > end]:
         return boxed
-    differ = len({claim.value for claim in labelled}) > 1
-    return [claim for claim in claims if differ and claim.rank == _Rank.SUMMED]
+    sums = [claim for claim in claims if claim.rank == _Rank.SUMMED]
+    if len({claim.value for claim in labelled}) > 1:
+        return sums
+    alone = (
+        set()
+        if _lines_of_scores("plain_score_line", lines)
+        else _lines_of_scores("sum_line", lines)
+    )
+    return [claim for claim in sums if claim.value in alone]
 
 
 def _declines(claims: list[_Claim], lines: str) -> bool:

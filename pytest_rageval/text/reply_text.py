@@ -101,7 +101,9 @@ def to_lines(reply: str) -> str:
 
 def plain_characters(text: str) -> str:
     """Return a text with plain characters for full-width ones, halves and the minus sign."""
-    text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", text)
+    for half, decimals in (("½", ".5"), ("¼", ".25"), ("¾", ".75")):
+        text = re.sub(rf"(\d?){half}", rf"\g<1>{decimals}", text)
+    text = re.sub("[¹²³⁰-⁹]", " ", text)  # the number of a note
     return unicodedata.normalize("NFKC", text).replace("−", "-").replace("〜", "~")
 
 
