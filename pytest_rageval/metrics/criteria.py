@@ -18,19 +18,13 @@ from pytest_rageval.text.prompts import Prompt, prompts_of
 
 _PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
 
-_VERDICTS: Final = (
-    *("met", "is_met", "verdict", "passed", "pass", "satisfied", "satisfies", "fulfilled"),
-    *("meets", "result", "判断", "结论", "满足", "是否满足"),
-)
+_VERDICT_KEY: Final = r"\b(?:met|meets|pass|passe[sd]|satisf\w+|fulfil\w+|verdict|result)\b"
+_VERDICT_KEY_ZH: Final = "满足|符合|通过|结论|判断"
 _NO: Final = (
-    *("partial", "partially", "partly", "部分", "部分满足"),
-    *("false", "0", "0.0", "no", "not met", "not satisfied", "unmet", "fail", "failed", "fails"),
-    *("否", "不满足", "未满足", "不符合", "不通过", "未通过"),
+    r"false|0(?:\.0)?|no|not\b.*|unmet|fail(?:s|ed)?|partial(?:ly)?\b.*|partly\b.*"
+    r"|否|[不未].*|部分.*"
 )
-_YES: Final = (
-    *("true", "1", "1.0", "yes", "met", "satisfied", "pass", "passed", "passes"),
-    *("是", "满足", "符合", "通过"),
-)
+_YES: Final = r"true|1(?:\.0)?|yes|met|satisfied|pass(?:es|ed)?|是|满足|符合|通过"
 
 
 class MustSatisfy:
@@ -81,13 +75,15 @@ class MetOrNot(Rubric):
 
     def _refuse_contrary(self, reply: str, level: float) -> None:
         """Raise UnreadableReplyError if another key says the opposite of 0 or 1."""
-        from pytest_rageval.text.reply import UnreadableReplyError, stated
+        from pytest_rageval.text.reply import UnreadableReplyError, find_objects
 
-        for key in _VERDICTS:
-            for said in stated(key, reply):
-                word = str(said).strip().lower()
-                if word in (_NO if level == 1.0 else _YES):
-                    raise UnreadableReplyError(f"it says {key}: {said}, and a score of {level:g}")
+        for key, said in (pair for found in find_objects(reply) for pair in found.items()):
+            name = key.lower().replace("_", " ")
+            is_verdict = re.search(_VERDICT_KEY, name) or re.search(_VERDICT_KEY_ZH, name)
+            if is_verdict and re.fullmatch(
+                _NO if level == 1.0 else _YES, str(said).strip().lower()
+            ):
+                raise UnreadableReplyError(f"it says {key}: {said}, and a score of {level:g}")
 
 
 class Question(RubricMetric):

@@ -109,8 +109,8 @@ def _leaves(value: Any) -> Iterator[Leaf]:
 def _tier_of(keys: list[str], text: str) -> int:
     """Return how well the keys that lead to a value say that it is the score.
 
-    0 at the top (score, final score, revised score), 1 an overall figure there, or a final score
-    deeper down, 2 a score there, 3 a score of something, 4 a level, 5 another number, 6 no score.
+    0 at the top (score, final score, overall, level), 1 a final score deeper down, 2 a
+    score there, 3 a score of something, 4 a level, 5 another number, 6 no score.
     """
     label, key, is_top = " ".join(keys), keys[-1] if keys else "", len(keys) == 1
     is_template = bool(text) and not any(map(str.isalnum, text))
@@ -119,12 +119,12 @@ def _tier_of(keys: list[str], text: str) -> int:
     if re.search(_PHRASES["key_of_score"][0], label):
         return _tier_of_score(label, key, is_top=is_top)
     if re.fullmatch(_PHRASES["key_of_level"][0], key):
-        return _NAMED
+        return 0 if is_top else _NAMED
     if re.search(_PHRASES["key_of_reason"][0], key):
         return _OTHER + 1
     is_number = len(text) <= _SHORT and re.match(r"[\W_]*\d|null$|zero|one\b|two\b|three", text)
     if is_number and is_top and re.fullmatch(_PHRASES["key_of_sum"][0], key):
-        return 1
+        return 0
     return _OTHER if is_number else _OTHER + 1
 
 

@@ -326,19 +326,23 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
 
 
 def _summed_up(claims: list[_Claim], labelled: list[_Claim], lines: str) -> list[_Claim]:
-    """Return the sum of scores that are labelled by criteria, or a box behind them."""
+    """Return the sum of scores that are labelled by criteria, or what else is said beside a label.
+
+    A sum or a box behind a plain label that differs from it leaves open which is the score.
+    """
     end = max(claim.end for claim in labelled)
-    if boxed := [one for one in claims if one.rank == _Rank.BOXED and one.end > end]:
-        return boxed
+    boxed = [one for one in claims if one.rank == _Rank.BOXED and one.end > end]
+    if boxed:
+        return [*labelled, *boxed]
     sums = [claim for claim in claims if claim.rank == _Rank.SUMMED]
     if len({claim.value for claim in labelled}) > 1:
         return sums
-    alone = (
-        set()
-        if _lines_of_scores("plain_score_line", lines)
-        else _lines_of_scores("sum_line", lines)
-    )
-    return [claim for claim in sums if claim.value in alone]
+    alone = _lines_of_scores("sum_line", lines)
+    sums = [claim for claim in sums if claim.value in alone]
+    if not _lines_of_scores("plain_score_line", lines):
+        return sums
+    later = [claim for claim in sums if claim.end > end]
+    return [*labelled, *later] if later else []
 
 
 def _declines(claims: list[_Claim], lines: str) -> bool:

@@ -106,10 +106,11 @@ def read_claims(reply: str, shown: str = "") -> tuple[str, ...]:
     for listed in [one for one in lists if one != ["..."]] or lists:
         if not all(isinstance(claim, str) for claim in listed):
             raise UnreadableReplyError('the entries of "claims" must be texts')
-        # One list for each sentence, or a claim that was missed: those before it stay. A whole list
-        # that says most of them again is a correction.
+        # One list for each sentence, or a claim that was missed: those before it stay. A list that
+        # says most of them again, or nothing new, is a correction.
         known, said = set(map(_plain, claims)), set(map(_plain, listed))
-        claims = [] if 2 * len(known & said) > len(known) else claims
+        is_said_again = 2 * len(known & said) > len(known) or said <= known
+        claims = [] if said and is_said_again else claims
         claims += listed
     return tuple(dict.fromkeys(claim.strip() for claim in claims if claim.strip()))
 

@@ -79,6 +79,14 @@ def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
         *("Score: 1 (met partly; should be 0)", '{"met": false, "score": 1}'),
         *("得分：1。但是应该给0分。", "得分：1\n等一下，没提费用，应为0。"),
         '{"score": 1, "reason": "On reflection the fee is missing, so it should be 0."}',
+        *("Score: 1. The criterion is not met.", "得分：1\n不满足该标准。", "Score: 1 - not met"),
+        *('{"score": 1, "criterion_met": "no"}', '{"score": 1, "verdict": "partially met"}'),
+        *(
+            '{"score": 1, "是否符合": "否"}',
+            '{"met": true, "score": 0}',
+            '{"score": 1, "level": 0}',
+        ),
+        *('{"score": 0, "total_score": 1}', '{"得分": 0, "总分": 1}'),
     ],
 )
 def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
