@@ -6,14 +6,14 @@ A function may go on when it is cancelled, and one that waits without ``await`` 
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, coroutine
+from types import FrameType
 from typing import Any, Final, TypeVar
 
 from pytest_rageval.clients.threads import is_our_stop
@@ -49,6 +49,8 @@ class _Held(threading.local):
 
 
 _HELD: Final = _Held()
+_CALL: Final[ContextVar[_Call | None]] = ContextVar("call", default=None)
+"""The call that started the task at work: a function may have tasks of its own."""
 
 
 async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
@@ -99,33 +101,68 @@ def _cancelled(task: asyncio.Task[Any]) -> BaseException | None:
 
 async def _held(work: Coroutine[Any, Any, T], call: _Call) -> _Outcome[T]:
     """Return what ``work`` returns or raises: a SystemExit of a task would end the loop."""
+    _CALL.set(call)
     try:
-        return await _stepwise(work, call), None
+        return await _Steps(work, call), None
     except BaseException as error:
         if is_our_stop(error):
             raise
         return None, error
 
 
-@coroutine
-def _stepwise(work: Coroutine[Any, Any, T], call: _Call) -> Generator[Any, Any, T]:
-    """Return what ``work`` returns; note for how long each of its steps holds the loop."""
-    step, given = work.send, None
-    while True:
-        began_at = time.perf_counter()
-        try:
-            awaited = step(given)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        finally:
-            held_s = time.perf_counter() - began_at
-            began_at = math.inf  # ``blocking`` may look while nothing is at work
-            call.held_s += held_s
-            _HELD.all_s += held_s
-        try:
-            step, given = work.send, (yield awaited)
-        except BaseException as error:  # noqa: BLE001  (raised where the work waits)
-            step, given = work.throw, error
+def make_task(
+    loop: asyncio.AbstractEventLoop,
+    work: Coroutine[Any, Any, T] | Generator[Any, None, T],
+    **options: Any,
+) -> asyncio.Task[T]:
+    """Return a task; where a call has started it, its steps are those of the call."""
+    call = _CALL.get()
+    is_own = getattr(work, "cr_code", None) is _held.__code__
+    if call is not None and not is_own and isinstance(work, Coroutine):
+        work = _Steps(work, call)
+    return asyncio.Task(work, loop=loop, **options)
+
+
+class _Steps(Coroutine[Any, Any, T]):
+    """A coroutine that notes for how long each of its steps holds the loop."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], call: _Call) -> None:
+        self._work = work
+        self._call = call
+
+    def send(self, value: Any) -> Any:
+        """Go on to where the work waits next."""
+        return _step(self._call, self._work.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an error where the work waits."""
+        return _step(self._call, self._work.throw, *error)
+
+    def close(self) -> None:
+        """End the work."""
+        self._work.close()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self  # it has all that one is asked for
+
+    def __iter__(self) -> _Steps[T]:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._work, name)  # libraries look at cr_frame, __qualname__ and the like
+
+
+def _step(call: _Call, step: Callable[..., Any], *given: Any) -> Any:
+    began_at = time.perf_counter()
+    try:
+        return step(*given)
+    finally:
+        held_s = time.perf_counter() - began_at
+        call.held_s += held_s
+        _HELD.all_s += held_s
 
 
 def blocking(thread_id: int) -> str:
@@ -134,12 +171,14 @@ def blocking(thread_id: int) -> str:
     One call is at work at a time: what others took before it does not count.
     """
     frames = list(_frames(sys._current_frames().get(thread_id)))  # noqa: SLF001  (no other way)
-    at = next((at for at, frame in enumerate(frames) if frame.f_code is _stepwise.__code__), None)
+    at = next((at for at, frame in enumerate(frames) if frame.f_code is _step.__code__), None)
     if at is None:
         return ""
     seen = frames[at].f_locals
-    timeout_s, began_at = seen["call"].timeout_s, seen.get("began_at", math.inf)
-    if timeout_s is None or time.perf_counter() - began_at <= timeout_s + GRACE_S:
+    timeout_s, began_at = seen["call"].timeout_s, seen.get("began_at")
+    if timeout_s is None or began_at is None:  # it is about to begin
+        return ""
+    if time.perf_counter() - began_at <= timeout_s + GRACE_S:
         return ""
     inside = frames[:at][::-1]
     own = (frame for frame in inside if not frame.f_code.co_filename.startswith(_PACKAGE))

@@ -35,6 +35,14 @@ async def counts(answer):
 async def streams(question):
     time.sleep(0.3)
     yield "x"
+async def blocks_in_a_task(question=None, answer=None):
+    async def blocks(): time.sleep(1000)
+    await asyncio.create_task(blocks())
+async def asks_in_tasks(question):
+    async def node(): time.sleep(0.3)
+    await asyncio.gather(node())
+    await asyncio.wait_for(node(), 30)
+    return "x"
 async def searches_then_asks(question):
     time.sleep(0.3)
     await asyncio.sleep(0.1)
@@ -46,7 +54,7 @@ TARGET = "name: s\n" + ROWS + "target: {use: 'hangs:NAME', timeout_s: 0.5}\nmetr
 METRIC = "name: s\n" + ROWS + "metrics: [{use: 'hangs:NAME', name: x, timeout_s: 0.5}, em]\n"
 
 
-@pytest.mark.parametrize("name", ["blocks", "goes_on", "closes_slowly"])
+@pytest.mark.parametrize("name", ["blocks", "blocks_in_a_task", "goes_on", "closes_slowly"])
 @pytest.mark.parametrize("scenario", [TARGET, METRIC], ids=["target", "metric"])
 def test_the_sample_has_failed_and_the_run_ends(
     pytester: pytest.Pytester, scenario: str, name: str
@@ -55,7 +63,9 @@ def test_the_sample_has_failed_and_the_run_ends(
     pytester.path.joinpath("s.rageval.yaml").write_text(scenario.replace("NAME", name), "utf-8")
     result = pytester.runpytest_subprocess("-q", "s.rageval.yaml", timeout=45)
     assert result.ret == 1
-    said = "*blocks (hangs.py) did not end within 0.5 s*" if name == "blocks" else "*0.5 s*"
+    said = (
+        "*blocks (hangs.py) did not end within 0.5 s*" if name.startswith("blocks") else "*0.5 s*"
+    )
     result.stdout.fnmatch_lines([said, "*s.rageval.yaml::b - *"])
     output = result.stdout.str() + result.stderr.str()
     assert "Traceback" not in output
@@ -67,6 +77,7 @@ EACH = {
     "target": MANY + "target: {use: 'hangs:takes_a_while', timeout_s: 1}\nmetrics: [em]\n",
     "stream": MANY + "target: {use: 'hangs:streams', timeout_s: 1}\nmetrics: [em]\n",
     "mixed": MANY + "target: {use: 'hangs:searches_then_asks', timeout_s: 1}\nmetrics: [em]\n",
+    "tasks": MANY + "target: {use: 'hangs:asks_in_tasks', timeout_s: 1}\nmetrics: [em]\n",
     "metric": MANY + "metrics: [{use: 'hangs:counts', name: x, timeout_s: 1}]\n",
 }
 

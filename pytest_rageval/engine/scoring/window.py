@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_rageval.clients.deadline import GRACE_S, blocking
+from pytest_rageval.clients.deadline import GRACE_S, blocking, make_task
 from pytest_rageval.clients.limits.limits import FIRST_SLOT
 from pytest_rageval.extras import timed_from
 from pytest_rageval.model import Sample, Score
@@ -54,6 +54,7 @@ class EventLoop:
             raise RuntimeError("the event loop is closed")
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
+            self._loop.set_task_factory(make_task)
             self._thread = threading.Thread(
                 target=_serve, args=(self._loop,), name="rageval-loop", daemon=True
             )
