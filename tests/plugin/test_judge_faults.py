@@ -44,7 +44,7 @@ def _no_hang() -> Iterator[None]:
 # What a judge may say in place of {"reason": ..., "score": 0 to 5}, and the sample's error.
 UNUSABLE = {
     '{"reason": "no score"}': "it states no score from 0 to 5",
-    '{"reason": "cut in the mid': "it states no score from 0 to 5",
+    '{"reason": "cut in the mid': "its JSON has no end",
     '{"reason": "", "score": 9}': "its score 9 is outside of 0 to 5",
     '{"reason": "", "score": -1}': "its score -1 is outside of 0 to 5",
     '{"reason": "", "score": NaN}': "it says that there is no score (N/A)",

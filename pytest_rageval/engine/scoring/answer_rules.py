@@ -61,9 +61,9 @@ def scores_by_rules(
     context.scores = scores
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
         name, column = metric.column.name, metric.column
-        seen = decided if decided is sample or _hears_the_judge(metric, sample) else sample
+        seen = decided if decided is sample or _hears_the_judge(rules, metric, sample) else sample
         ruled = _ruled(rules, metric, seen, reading.kind)
-        score = _said_why(ruled, seen, decided) or judged.get(name)
+        score = _said_why(rules, ruled, seen, decided) or judged.get(name)
         if rules.asks(ANSWERABLE) and decided.answerable is None:
             score = _unknown(rules, metric, sample, judged) or score
         if score is None:
@@ -77,28 +77,30 @@ def _reads_citations(plan: Plan) -> bool:
     return any(metric.info.section == "citations" for metric in plan.metrics)
 
 
-def _hears_the_judge(metric: BoundMetric, sample: Sample) -> bool:
+def _hears_the_judge(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:
     """Return whether what a judge says of the contexts decides a metric.
 
     It sees what was found. Where the row knows of an answer, it says how right a refusal was, and
     excuses neither the search nor the answer.
     """
-    return metric.info.section == "refusals" or not _knows_of_answer(sample)
+    return metric.info.section == "refusals" or not _knows_of_answer(rules, sample)
 
 
-def _knows_of_answer(sample: Sample) -> bool:
-    grades = (sample.reference_ids or {}).values()
+def _knows_of_answer(rules: AnswerRules, sample: Sample) -> bool:
+    grades, rule = (sample.reference_ids or {}).values(), rules.refusals or PHRASES
     # "I do not know." is none.
-    is_told = any(kind_of(text) != REFUSED for text in sample.references or ())
+    is_told = any(kind_of(text, rule) != REFUSED for text in sample.references or ())
     is_named = sample.reference_contexts or sample.nuggets or sample.doc_name
     return is_told or bool(is_named) or any(grade >= 1 for grade in grades)
 
 
-def _said_why(score: Score | None, seen: Sample, decided: Sample) -> Score | None:
+def _said_why(
+    rules: AnswerRules, score: Score | None, seen: Sample, decided: Sample
+) -> Score | None:
     """Return the score with why a refusal counts that the judge finds right, and a row does not."""
     if score is None or score.reason != REFUSED or decided.answerable is not False:
         return score
-    if seen.answerable is False or _knows_of_answer(replace(seen, doc_name=None)):
+    if seen.answerable is False or _knows_of_answer(rules, replace(seen, doc_name=None)):
         return score
     return replace(score, reason=f"{REFUSED} (the row names its document: it knows of an answer)")
 
@@ -112,7 +114,7 @@ def _unknown(
     """
     column, info = metric.column, metric.info
     depends = is_conditioned(rules, column, info) or _is_of_claims(info)
-    if not _hears_the_judge(metric, sample) or not (depends or info.section == "refusals"):
+    if not _hears_the_judge(rules, metric, sample) or not (depends or info.section == "refusals"):
         return None
     asked = judged.get(ANSWERABLE)
     why = (
@@ -226,7 +228,7 @@ def is_ruled(
     ``judged`` None: what the judge says of them is not known yet, and is ruled by all it may say.
     """
     kind, may_be = _kind(rules, sample, judged), [sample]
-    if sample.answerable is None and _hears_the_judge(metric, sample):
+    if sample.answerable is None and _hears_the_judge(rules, metric, sample):
         if judged is not None:
             may_be = [with_answerable(sample, judged)]
         elif rules.asks(ANSWERABLE):

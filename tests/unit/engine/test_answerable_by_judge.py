@@ -94,3 +94,14 @@ def test_without_the_judge_such_rows_ask_for_nothing(plan: Callable[..., Plan]) 
     assert isinstance(first, Sample)
     assert first.skip == "the row asks for nothing that is measured: no answerable"
     assert second.skip is None
+
+
+def test_a_reference_that_refuses_in_the_words_of_the_scenario_is_no_answer(
+    run: RunOf, judge: Any
+) -> None:
+    """G1: the right answer is that refusal, and the answer gives it."""
+    words = "Das steht nicht in den Dokumenten."
+    row = {**REFUSES, "answer": words, "references": [words], "contexts": ["Opening hours."]}
+    text = scenario(judge.base_url, "em, refusal", row)
+    result = run(text.replace("{answerable: judge}", f"{{answerable: judge, also: ['{words}']}}"))
+    assert dict(result.samples[0].scores) == {"em": 1.0, "refusal": 1.0}
