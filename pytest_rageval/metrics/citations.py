@@ -173,6 +173,8 @@ def _validity(name: str, sources: Sources, cited: CitedText) -> Score:
 
 def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
     to_cite = [sentence for sentence in cited.sentences if sentence.is_counted]
+    # An answer of two words may have its citation all the same: "Paris [1]".
+    to_cite = to_cite or [sentence for sentence in cited.sentences if sentence.citations]
     if not to_cite:
         return Score(name, None, "no sentence to cite for", left_out="answer")
     if sources.sample.citations and sources.sample.cited_sentences is None:

@@ -130,6 +130,17 @@ def test_a_missing_answer_is_no_empty_one(
     assert ANSWER_KIND not in found.details
 
 
+@pytest.mark.parametrize(("answer", "coverage"), [("Paris [1]", 1.0), ("Paris", 0.0)])
+def test_a_short_answer_is_covered_by_its_citation(run: RunOf, answer: str, coverage: float) -> None:
+    """Shorter sentences need none; but where there is no other, this one counts."""
+    row = f"{{question: q, answer: '{answer}', contexts: [Paris]}}"
+    result = run(
+        "name: s\ncitations: {style: brackets, base: 1}\nmetrics: [citation_coverage]\n"
+        f"dataset: [{row}]\n"
+    )
+    assert result.samples[0].scores["citation_coverage"] == coverage
+
+
 ASKED_AND_MISSING = """
 name: s
 refusals: {{empty: refused}}
