@@ -43,7 +43,7 @@ _REPEATS = re.compile(
 )
 """The types that say again what came in parts."""
 
-_REPLACES = re.compile(r"(?:message_replace|text_replace|workflow_finished)$")
+_REPLACES = re.compile(r"(?:message_replace|text_replace|workflow_finished|values|snapshot)$")
 """The types whose text replaces all that came before."""
 
 _THOUGHTS = ("think", "thought", "reason", "tool", "function")
@@ -84,13 +84,21 @@ _REASONS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _SUCCEEDED = one_of("succeeded completed complete success")
 _OTHERS = one_of("tool user human system developer")
 """Roles that do not answer."""
+_NO_WORDS = ("thought", "is_from_self", "special")
+"""Keys that say so of a text: a thought, the user's own words, a mark such as </s>."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_GENERIC = ("", "message", "data")
+GENERIC = ("", "message", "data")
 """The names of events that say nothing of their type."""
 
 _TYPE_KEYS = ("type", "event", "event_type")
-_FINISH = parse_path("choices[0].finish_reason")
+_FINISHES = tuple(
+    map(parse_path, ("choices[0].finish_reason", "candidates[0].finishReason", "delta.stop_reason"))
+)
+_CUT_SHORT = one_of(
+    "error content_filter sensitive safety recitation blocklist prohibited_content refusal"
+)
+"""Why a model's answer ends in its midst; it is not what the model would have said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +112,12 @@ class Event:
     def types(self, path: JsonPath | None = None) -> tuple[str, ...]:
         """Return the types of the event and of what is on the path to its text, as written."""
         names = [self.name, *(name for at in _on_the_path(self.data, path) for name in _named(at))]
-        return tuple(dict.fromkeys(name for name in names if name.lower() not in _GENERIC))
+        return tuple(dict.fromkeys(name for name in names if name.lower() not in GENERIC))
 
     def is_of_others(self, path: JsonPath | None = None) -> bool:
-        """Return whether a tool or the user speaks at the path."""
+        """Return whether a tool or the user speaks at the path, or a token there is a mark."""
         return any(
-            str(at.get("role")).lower() in _OTHERS or at.get("thought") is True
+            str(at.get("role")).lower() in _OTHERS or any(at.get(key) is True for key in _NO_WORDS)
             for at in _on_the_path(self.data, path)
         )
 
@@ -215,7 +223,7 @@ def failure_of(value: Mapping[str, Any]) -> str:
 
     Within it, where an order may have failed, an error has to stand beside the status.
     """
-    if said := _failure_at(value):
+    if said := _failure_at(value) or (shorten(str(value), 200) if is_cut_short(value) else ""):
         return said
     within = [place for place in _places(value) if error_in(place) and _has_failed_status(place)]
     return error_in(within[0]) if within else ""
@@ -249,12 +257,19 @@ def _status(place: Mapping[str, Any]) -> str:
 
 def _failed_code(data: Mapping[str, Any]) -> str:
     """Return an envelope with the code of an HTTP error, or an object of the type error."""
-    code, finish = data.get("code"), None
-    with suppress(LostPathError):
-        finish = _FINISH.pick(data) if "choices" in data else None
+    code = data.get("code")
     is_code = isinstance(code, int) and 400 <= code < 600 and bool(data.get("message"))
-    is_error = str(data.get("object")).lower() == "error" or finish == "error"
+    is_error = str(data.get("object")).lower() == "error" or is_cut_short(data)
     return str(data) if is_code or is_error else ""
+
+
+def is_cut_short(data: Mapping[str, Any]) -> bool:
+    """Return whether a model's reply says that it ends in its midst."""
+    for path in (one for one in _FINISHES if one.root in data):
+        with suppress(LostPathError):
+            if str(path.pick(data)).lower() in _CUT_SHORT:
+                return True
+    return False
 
 
 def _has_failed(name: str) -> bool:

@@ -88,7 +88,13 @@ class ReplyReader:
             found.update(self._other_fields(event.data, found))
         if event is None:
             raise TargetError("replied a stream without any event")
-        return answer_of({**found, "answer": answer.text})
+        lost = [
+            path.written for name, path in self._paths.items() if name not in {*found, "answer"}
+        ]
+        text = answer.text
+        if lost:
+            raise TargetError(f"no event of its stream has anything at {lost[0]!r}")
+        return answer_of({**found, "answer": text})
 
     def _other_fields(self, data: Any, before: Mapping[str, Any]) -> dict[str, Any]:
         """Return the other fields of an event, without those that are null."""

@@ -16,6 +16,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.events import (
+    GENERIC,
     Event,
     failure_in,
     is_answer,
@@ -49,6 +50,9 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 """Marks of citations, which some services put in at the end."""
+
+_WHOLES = ("text", "answer", "output.text", "data.text", "payload.content", "result", "response")
+"""Where services send all so far each time: "Yes" twice is one word, and "7", "7" is not."""
 
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -103,8 +107,13 @@ class StreamedAnswer:
             self._failure = None
 
     def _take(self, part: Part) -> None:
-        is_listed = not self._events.isdisjoint(name.lower() for name in part.types)
-        is_left_out = not is_listed if self._events else part.is_aside
+        others = [name for name in part.types if name.lower() not in self._events]
+        is_listed = len(others) < len(part.types) or (
+            not part.types and not self._events.isdisjoint(GENERIC)
+        )
+        is_left_out = part.is_aside
+        if self._events:
+            is_left_out = not is_listed or is_aside(others)
         if replaces(part.types) and not (is_left_out and "finished" in words_of(part.types[0])):
             self._parts, self._failure = [part], None
         elif is_left_out:
@@ -188,7 +197,8 @@ def _spoken(path: JsonPath, value: Any) -> list[Any]:
 def _is_thought(item: Any) -> bool:
     if not isinstance(item, Mapping):
         return False
-    return item.get("thought") is True or is_thought(str(item.get("type", "")))
+    kind = str(item.get("type", ""))
+    return item.get("thought") is True or is_thought(kind) or "call" in words_of(kind)
 
 
 def _plain_text(event: Event) -> str | None:
@@ -223,8 +233,13 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
         return whole
     before = "".join(part.text for part in parts[: _position(parts, said[-1])])
     texts = [part.text for part in said]
-    if _restates(said, before) or _grow(texts) or _grow([_MARK.sub("", text) for text in texts]):
+    # What is called a delta is no more than that: "D", "DR" of DDR.
+    may_grow = not all("delta" in part.place for part in said)
+    marked = [_MARK.sub("", text) for text in texts]
+    if _restates(said, before) or (may_grow and (_grow(texts) or _grow(marked))):
         return said[-1].text
+    if len(said) == 2 and texts[0] == texts[1] and said[0].place in _WHOLES:
+        return texts[0]
     if not is_one:
         _refuse_mixture(said)
     return whole

@@ -506,3 +506,79 @@ def test_an_empty_object_has_an_empty_list() -> None:
     assert read(SSE, f"data: {found}\n\ndata: {nothing}\n\n", **paths).contexts == ("a",)
     with pytest.raises(TargetError, match="nothing at 'data.hits"):
         read("application/json", nothing, answer="data.answer", contexts="data.hits[*].text")
+
+
+OWN = {"type": "reply", "payload": {"content": "Refund?", "is_from_self": True}}
+SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"text": "five"}]}]
+
+
+@pytest.mark.parametrize(
+    ("events", "path", "text"),
+    [
+        # Tencent sends the question back first, then all so far each time.
+        ((OWN, *({"payload": {"content": t}} for t in ("五", "五天"))), "payload.content", "五天"),
+        # LangGraph's whole state, each time.
+        (
+            (("values", {"answer": "five"}), ("values", {"answer": "I do not know."})),
+            "answer",
+            "I do not know.",
+        ),
+        # DashScope: all so far, of an answer that is one word.
+        (
+            ({"output": {"text": "是"}}, {"output": {"text": "是", "finish_reason": "stop"}}),
+            "output.text",
+            "是",
+        ),
+        # What is called a delta is one, whatever it begins with.
+        ((chat("D"), chat("DR")), "choices[0].delta.content", "DDR"),
+        ((chat("ha"), chat("ha")), "choices[0].delta.content", "haha"),
+        # The mark of the end, of text-generation-inference.
+        (
+            ({"token": {"text": "five"}}, {"token": {"text": "</s>", "special": True}}),
+            "token.text",
+            "five",
+        ),
+    ],
+    ids=["own words", "state", "one word", "deltas", "the same deltas", "a mark"],
+)
+def test_what_is_said_once_counts_once(events: tuple[Any, ...], path: str, text: str) -> None:
+    """[A21]"""
+    assert read(SSE, sse(*events), answer=path).text == text
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"choices": [{"delta": {}, "finish_reason": "content_filter"}]},
+        {"candidates": [{"finishReason": "SAFETY"}]},
+        {"type": "message_delta", "delta": {"stop_reason": "refusal"}},
+    ],
+)
+def test_an_answer_that_a_filter_cuts_short_is_none(end: dict[str, Any]) -> None:
+    """[A21] What came before is half of one; also of a whole reply."""
+    with pytest.raises(TargetError, match="breaks off"):
+        read(SSE, sse(chat("five"), end), answer="choices[0].delta.content")
+    whole = {"choices": [{"message": {"content": "fi"}, "finish_reason": "content_filter"}]}
+    with pytest.raises(TargetError, match="replied an error"):
+        read("application/json", json.dumps(whole), answer="choices[0].message.content")
+
+
+def test_a_path_that_no_event_has_is_an_error() -> None:
+    """[A21] Else the row's own ids would be scored."""
+    stream = sse({"token": "five"}, {"sources": ["d1"]})
+    assert read(SSE, stream, answer="token", retrieved_ids="sources").retrieved_ids == ("d1",)
+    with pytest.raises(TargetError, match="no event of its stream has anything at 'source_ids'"):
+        read(SSE, stream, answer="token", retrieved_ids="source_ids")
+
+
+def test_calls_of_searches_have_no_text_of_an_answer() -> None:
+    found = read(
+        "application/json", json.dumps({"output": SEARCHED}), answer="output[*].content[*].text"
+    )
+    assert found.text == "five"
+
+
+def test_events_of_no_type_are_called_message() -> None:
+    """[A21] Dify's own name for them."""
+    stream = sse({"event": "message", "answer": "five"}, {"event": "note", "answer": "hm"})
+    assert read(SSE, stream, ["message"], answer="answer").text == "five"

@@ -131,7 +131,9 @@ def test_a_missing_answer_is_no_empty_one(
 
 
 @pytest.mark.parametrize(("answer", "coverage"), [("Paris [1]", 1.0), ("Paris", 0.0)])
-def test_a_short_answer_is_covered_by_its_citation(run: RunOf, answer: str, coverage: float) -> None:
+def test_a_short_answer_is_covered_by_its_citation(
+    run: RunOf, answer: str, coverage: float
+) -> None:
     """Shorter sentences need none; but where there is no other, this one counts."""
     row = f"{{question: q, answer: '{answer}', contexts: [Paris]}}"
     result = run(
