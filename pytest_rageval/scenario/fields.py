@@ -74,6 +74,9 @@ Columns of such names are metadata otherwise.
 UNRECORDED_SEARCH: Final = "unrecorded_search"
 """The column of a trace that says why it is not known what its search found."""
 
+OF_SEARCH: Final = frozenset({"contexts", "context_docs", "retrieved_ids"})
+"""The fields that a search fills in."""
+
 WITH_ANSWERS: Final = ("citations", "confidence")
 """The fields of ``OF_ANSWERS`` that an answer brings along."""
 

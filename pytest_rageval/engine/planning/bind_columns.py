@@ -22,7 +22,9 @@ from pytest_rageval.scenario.fields import (
     KEY_OF,
     NAMED,
     OF_ANSWERS,
+    OF_SEARCH,
     OF_TRAINING,
+    UNRECORDED_SEARCH,
 )
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
 from pytest_rageval.text.json_value import head_of
@@ -217,6 +219,10 @@ class _Columns(Struct):
 
     def _otherwise(self, others: Sequence[str], *, asks: bool) -> str:
         """Return what to do about fields that no column looks like."""
+        if not asks and not OF_SEARCH.isdisjoint(others):
+            unrecorded = self._example(UNRECORDED_SEARCH)
+            if unrecorded is not None:
+                return str(unrecorded)
         ways = []
         answered = [name for name in others if name in ANSWERED_FIELDS]
         if answered and not asks:

@@ -10,7 +10,7 @@ from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import Case, InvalidRow, Sample
-from pytest_rageval.scenario.fields import NAMED, UNRECORDED_SEARCH
+from pytest_rageval.scenario.fields import NAMED, OF_SEARCH, UNRECORDED_SEARCH
 from pytest_rageval.text.json_value import json_text
 
 
@@ -62,10 +62,9 @@ def checked(
 def _needs_search(metrics: Sequence[BoundMetric], provided: frozenset[str]) -> bool:
     """Return whether a metric needs what a search of the row's trace found."""
     needed = {name for one in metrics for name in one.info.needs | one.info.or_needs}
-    return not (needed & _OF_SEARCH).issubset(provided)
+    return not (needed & OF_SEARCH).issubset(provided)
 
 
-_OF_SEARCH: Final = frozenset({"contexts", "context_docs", "retrieved_ids"})
 _NOT_OF_UNANSWERABLE: Final = frozenset(
     {"references", "reference_groups", "reference_contexts", "reference_ids"}
 )

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval import evaluate
 from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import Case, Sample
 
 Load = Callable[..., Dataset]
@@ -110,6 +111,14 @@ def test_it_is_invalid_where_a_metric_needs_what_was_found(
     dataset = {"path": "spans.jsonl", "key_map": {"references": "trace_name"}}
     scenario = {"name": "t", "dataset": dataset, "metrics": [metric]}
     assert evaluate(scenario, folder=tmp_path).counts.invalid == invalid
+
+
+def test_where_no_search_was_recorded_the_setting_is_named(tmp_path: Path) -> None:
+    spans = tmp_path / "spans.jsonl"
+    spans.write_text("".join(json.dumps(one) + "\n" for one in [ROOT, phoenix()]))
+    scenario = {"name": "t", "dataset": "spans.jsonl", "metrics": ["quoted_spans_alignment"]}
+    with pytest.raises(ScenarioError, match="OPENINFERENCE_HIDE_OUTPUTS"):
+        evaluate(scenario, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
