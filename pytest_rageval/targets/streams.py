@@ -238,7 +238,8 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     marked = [_MARK.sub("", text) for text in texts]
     if _restates(said, before) or (may_grow and (_grow(texts) or _grow(marked))):
         return said[-1].text
-    if len(said) == 2 and texts[0] == texts[1] and said[0].place in _WHOLES:
+    is_twice = len(said) == 2 and texts[0] == texts[1] and not texts[0].strip().isdigit()
+    if is_twice and said[0].place in _WHOLES:
         return texts[0]
     if not is_one:
         _refuse_mixture(said)

@@ -529,6 +529,8 @@ SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"tex
             "output.text",
             "是",
         ),
+        # Digits are tokens of their own: 77.
+        (({"text": "7"}, {"text": "7"}), "text", "77"),
         # What is called a delta is one, whatever it begins with.
         ((chat("D"), chat("DR")), "choices[0].delta.content", "DDR"),
         ((chat("ha"), chat("ha")), "choices[0].delta.content", "haha"),
@@ -539,7 +541,7 @@ SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"tex
             "five",
         ),
     ],
-    ids=["own words", "state", "one word", "deltas", "the same deltas", "a mark"],
+    ids=["own words", "state", "one word", "digits", "deltas", "the same deltas", "a mark"],
 )
 def test_what_is_said_once_counts_once(events: tuple[Any, ...], path: str, text: str) -> None:
     """[A21]"""
