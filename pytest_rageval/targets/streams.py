@@ -64,7 +64,8 @@ Kind = tuple[str, ...]
 class Part:
     """A text of an event: where it stands there, of which types it is, and what comes with it.
 
-    ``is_aside``: it is known to be no part of an answer.
+    ``is_aside``: it is known to be no part of an answer. ``node`` is the step of a graph that said
+    it, where the event names one (LangGraph).
     """
 
     text: str
@@ -72,6 +73,7 @@ class Part:
     types: tuple[str, ...] = ()
     has_sources: bool = False
     is_aside: bool = False
+    node: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -137,7 +139,7 @@ class StreamedAnswer:
             if isinstance(text, str):
                 types, has_sources = event.types(path), _has_sources(event.data)
                 aside = is_aside(types) or event.is_of_others(path)
-                return Part(text, path.written, types, has_sources, aside)
+                return Part(text, path.written, types, has_sources, aside, _node_of(event.data))
         text, types = None if self._path else _plain_text(event), event.types()
         return None if text is None else Part(text, "", types, is_aside=is_aside(types))
 
@@ -209,6 +211,11 @@ def _plain_text(event: Event) -> str | None:
     return event.written if is_list else None  # the token [1]
 
 
+def _node_of(data: Any) -> str:
+    about = data[1] if isinstance(data, list) and len(data) == 2 else None
+    return str(about.get("langgraph_node") or "") if isinstance(about, Mapping) else ""
+
+
 def _has_sources(data: Any) -> bool:
     """Return whether sources, or other outputs, stand beside a text."""
     if not isinstance(data, Mapping):
@@ -241,6 +248,12 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     is_twice = len(said) == 2 and texts[0] == texts[1] and not texts[0].strip().isdigit()
     if is_twice and said[0].place in _WHOLES:
         return texts[0]
+    nodes = list(dict.fromkeys(part.node for part in said))
+    if len(nodes) > 1:
+        raise TargetError(
+            f"replied a stream with text of the nodes {_listed(nodes)}; have the service stream "
+            "what the node that answers says alone, or ask it in a function of your own"
+        )
     if not is_one:
         _refuse_mixture(said)
     return whole

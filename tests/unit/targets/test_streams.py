@@ -584,3 +584,14 @@ def test_events_of_no_type_are_called_message() -> None:
     """[A21] Dify's own name for them."""
     stream = sse({"event": "message", "answer": "five"}, {"event": "note", "answer": "hm"})
     assert read(SSE, stream, ["message"], answer="answer").text == "five"
+
+
+def test_nodes_of_a_graph_that_all_say_something_are_undecidable() -> None:
+    """[A21] LangGraph's messages: a node that rewrites the question, and one that answers."""
+    told = [
+        ("messages", [{"content": "refund time"}, {"langgraph_node": "rewrite"}]),
+        ("messages", [{"content": "five days"}, {"langgraph_node": "answer"}]),
+    ]
+    with pytest.raises(TargetError, match="text of the nodes 'rewrite', 'answer'"):
+        read(SSE, sse(*told), answer="[0].content")
+    assert read(SSE, sse(told[1]), answer="[0].content").text == "five days"
