@@ -16,7 +16,7 @@ from pytest_rageval.datasets.formats.traces.rows import TraceRow, is_of_question
 from pytest_rageval.datasets.formats.traces.span import Collected
 from pytest_rageval.datasets.formats.traces.trace import Trace
 from pytest_rageval.errors import ScenarioError, listed, shorten
-from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_OF, UNRECORDED_SEARCH
 from pytest_rageval.text.codec import LimitError, read_json_at
 from pytest_rageval.text.json_value import head_of
 
@@ -164,6 +164,7 @@ def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
         raise file.refuse(_without_texts(traces))
     file.notes.extend(_notes(file, collected, traces, chosen))
     file.notes.extend(_without_ids(file, rows))
+    file.notes.extend(_unrecorded(file, rows))
     yield from _numbered(rows, broken, collected.last_trace)
 
 
@@ -407,6 +408,16 @@ def _without_ids(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
             f"{_place(file, first.line)}: {_count(len(partly), 'trace')} in which some documents "
             f"have no id, first {first.fields['id']} (document {first.without_id}): its "
             "retrieved_ids cannot be read; export an id with each document"
+        )
+
+
+def _unrecorded(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
+    """Yield a warning for searches that nobody recorded: a metric may take the whole sample."""
+    unknown = [row for row in rows if UNRECORDED_SEARCH in row.fields]
+    if unknown:
+        yield (
+            f"{_place(file, unknown[0].line)}: {_count(len(unknown), 'trace')} in which it is not "
+            f"recorded what a search found: {unknown[0].fields[UNRECORDED_SEARCH]}"
         )
 
 

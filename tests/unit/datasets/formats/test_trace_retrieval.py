@@ -254,3 +254,10 @@ def test_objects_without_text_and_id_are_no_documents(read: Read, output: Any) -
     case = read(phoenix(output__value=json.dumps(output)))
     assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (None, None)
+
+
+def test_a_search_that_nobody_recorded_is_told_of_in_any_case(load: Load) -> None:
+    """A metric of one's own may take the whole sample, and look at no contexts as at none found."""
+    lines = "".join(json.dumps(one) + "\n" for one in [ROOT, phoenix()])
+    (warning,) = load("spans.jsonl", lines).warnings
+    assert "1 trace in which it is not recorded what a search found: trace t1" in warning
