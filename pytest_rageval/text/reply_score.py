@@ -96,7 +96,7 @@ def _read_lines(lines: str, low: float, high: float, *, must_be_named: bool) -> 
 
 
 def _scores_alone(lines: str, low: float, high: float) -> str:
-    return _without_list_numbers(drop_other_numbers(write_digits(lines), low, high))
+    return _without_list_numbers(drop_other_numbers(lines, low, high))
 
 
 def _other_scale(low: float, high: float) -> UnreadableReplyError:
@@ -127,8 +127,8 @@ def _refuse_others(value: float, before: str, behind: str, low: float, high: flo
 
     Before it, where the answer may be quoted, only a line that is nothing else; behind it, any.
     """
-    others = _lines_of_scores("score_line", _scores_alone(before, low, high))
-    for claim in _claims(_scores_alone(behind, low, high)):
+    others = _lines_of_scores("score_line", _scores_alone(write_digits(before), low, high))
+    for claim in _claims(_scores_alone(write_digits(behind), low, high)):
         if claim.rank <= _Rank.FORMED and claim.is_possible(low, high):
             others.add(claim.value)
     if others - {value}:
