@@ -250,14 +250,15 @@ def _number(text: str) -> float:
 
 
 def _in_words(reply: str) -> float:
-    """Return the number that a text states: a numeral in words may be one of anything."""
-    lines = _ASPECT.sub("", _OVERALL.sub("final score: ", to_lines(reply)))
+    """Return the number that a text states."""
     # In JSON the value of a key is the grade: its reason may name others.
-    plain = reply if find_objects(reply) else _CATEGORY.sub("level", lines)
-    value = read_score(plain, 0.0, float(BEST))
-    if not re.search(rf"(?<![\d.]){value:g}(?:\.0+)?(?![\d.]*\d)", lines):
-        raise UnreadableReplyError("its grade is no number in digits")
-    return value
+    plain = reply if find_objects(reply) else _without_aspects(to_lines(reply))
+    return read_score(plain, 0.0, float(BEST))
+
+
+def _without_aspects(lines: str) -> str:
+    """Return UMBRELA's lines ``M: 3``, ``T: 2``, ``O: 2`` as the overall grade alone."""
+    return _ASPECT.sub("", _OVERALL.sub("final score: ", _CATEGORY.sub("score", lines)))
 
 
 def grade_prompt(language: Language, query: str, document: str) -> str:

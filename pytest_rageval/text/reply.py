@@ -1,4 +1,4 @@
-"""Reads a judge's reply: its score, its verdict, its reason, its JSON.
+"""Reads a judge's reply: its score, its reason, its JSON.
 
 Language models do not always reply in the form that was asked for. These functions read a reply as
 a person would. For an ambiguous one they raise UnreadableReplyError, a ValueError that says what
@@ -8,8 +8,6 @@ was found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache
 from operator import itemgetter
 from typing import Any
 
@@ -17,11 +15,9 @@ from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.reply_score import read_level, read_score
 from pytest_rageval.text.reply_text import (
     BEGUN,
-    DECLINES,
     UnreadableReplyError,
     objects_in,
     strip_thinking,
-    to_lines,
 )
 
 __all__ = [
@@ -31,7 +27,6 @@ __all__ = [
     "read_level",
     "read_reason",
     "read_score",
-    "read_verdict",
     "stated",
     "strip_thinking",
 ]
@@ -93,7 +88,7 @@ def read_reason(text: str) -> str:
     parts, at = [], 0
     for found in objects_in(plain):
         for name, value in found.value.items():
-            if isinstance(value, str) and re.search(_PHRASES["REASON"][0], str(name).lower()):
+            if isinstance(value, str) and re.search(_PHRASES["reason"][0], str(name).lower()):
                 return value.strip()
         parts.append(plain[at : found.start])
         at = found.end
@@ -102,62 +97,5 @@ def read_reason(text: str) -> str:
     return re.sub(_PHRASES["reason_label"][0], "", rest.strip()).strip()
 
 
-_PHRASES = phrases_in(__package__, "verdicts.toml")
+_PHRASES = phrases_in(__package__, "scores.toml")
 _FENCE = r"(?m)^```\w*[ \t]*$"
-
-
-def read_verdict(text: str) -> bool:
-    """Return whether the reply ``text`` says yes: correct, right, true, 是, 正确, {"verdict": 1}.
-
-    ``Final verdict: no`` counts before any other label and a line with ``CORRECT`` alone, these
-    before the first word of the reply, and that before a sentence like ``the answer is not
-    correct``. "Partially correct" means correct, "not entirely correct" means not correct. Raises
-    UnreadableReplyError without a verdict, or with both.
-
-    >>> read_verdict("No, the candidate is not correct."), read_verdict("答案是正确的")
-    (False, True)
-    """
-    lines = to_lines(text)
-    labelled = list(_matches("labelled", lines))
-    final = [found for found in labelled if re.search(r"\bfinal|最终|最后", found[0])]
-    alone = [*labelled, *_matches("alone", lines)]
-    for stated in (final, alone, _matches("first_word", lines)):
-        if verdicts := set(map(_is_yes, stated)):
-            return _only(verdicts)
-    if re.search(DECLINES, lines):
-        raise UnreadableReplyError("it declines to judge")
-    if verdicts := set(_described(lines)):
-        return _only(verdicts)
-    raise UnreadableReplyError("it states no verdict, neither yes nor no")
-
-
-def _only(verdicts: set[bool]) -> bool:
-    if len(verdicts) > 1:
-        raise UnreadableReplyError("it states both verdicts, yes and no")
-    return next(iter(verdicts))
-
-
-def _is_yes(found: re.Match[str]) -> bool:
-    parts = found.groupdict()
-    return (parts.get("yes") is not None) != (parts.get("negated") is not None)
-
-
-def _matches(name: str, lines: str) -> Iterator[re.Match[str]]:
-    for pattern in _compiled(name):
-        yield from pattern.finditer(lines)
-
-
-def _described(lines: str) -> Iterable[bool]:
-    """Yield the verdicts of sentences about the answer that are not hypothetical."""
-    for found in _matches("sentences", lines):
-        clause = (
-            re.split(r"[\n,.;!?。]", lines[max(0, found.start() - 200) : found.start()])[-1]
-            + found[0]
-        )
-        if not re.search(r"\b(?:if|whether|unless|had|should)\b|是否|如果|若", clause):
-            yield _is_yes(found)
-
-
-@cache
-def _compiled(name: str) -> list[re.Pattern[str]]:
-    return list(map(re.compile, _PHRASES[name]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final
 
 from pytest_rageval.text.phrases import phrases_in
@@ -16,39 +17,35 @@ from pytest_rageval.text.reply_text import BEGUN, FoundJson, leaves_of, objects_
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
 _SHORT: Final = 40
-_NAMED: Final = 4
-"""The last tier of keys that state a score by their name; what else has a number is behind it."""
-_OTHER: Final = 5
+
+
+class _Rank(IntEnum):
+    """How well a key says that its value is the score, the best first."""
+
+    PLAIN = 0  # score, final score, overall, level, at the top of an object
+    SCORE = 1  # a score of something, or deeper down
+    NUMBER = 2  # another number: the score if it is the only one, and of a criterion
+    OTHER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A value within an object, as a line of text; ``tier`` says how well its key names a score."""
+class _Leaf:
+    """A value within an object, as a line of text, and the keys that lead to it."""
 
-    key: str
+    keys: str
     text: str
-    tier: int
-
-    @property
-    def line(self) -> str:
-        """The value as a line of a text."""
-        # Whatever the words of its key: a level is a score, too, and of two at the top neither
-        # counts more than the other: {"score": 3, "total_score": 5} may say what is the best.
-        is_score = self.tier in (0, _NAMED)
-        return f"score: {self.text}" if is_score else f"{self.key}: {self.text}"
+    rank: _Rank
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyParts:
-    """A reply: ``stated`` are the lines of its JSON that may state the score.
+    """A reply: ``scores`` are the texts of the values in its JSON that state the score.
 
-    ``is_named``: their keys say that it is one. ``before`` and ``behind`` are the prose around, and
-    ``after`` the texts in the last object that follow on the score. ``tops`` are the ends of the
-    scales that objects name.
+    ``before`` and ``behind`` are the prose around, and ``after`` the texts in the last object that
+    follow on the score. ``tops`` are the ends of the scales that objects name.
     """
 
-    stated: str
-    is_named: bool
+    scores: tuple[str, ...]
     before: str
     behind: str
     after: str
@@ -64,21 +61,20 @@ def take_apart(text: str) -> ReplyParts:
     if begun:
         objects += _cut_object(text, end + begun.start())
     each = [list(_leaves(found.value)) for found in objects]
-    leaves = _best(each)
-    is_named = bool(leaves) and leaves[0].tier <= _NAMED
+    scores = _best(each)
+    before = [*_before(text, objects)]
     return ReplyParts(
-        stated="\n".join(leaf.line for leaf in leaves),
-        is_named=is_named,
-        before="\n".join(_prose(text, objects)),
+        scores=tuple(leaf.text for leaf in scores),
+        before="\n".join(before),
         behind=text[objects[-1].end :] if objects else "",
-        after="\n".join(_texts_after(each[-1])) if is_named else "",
+        after="\n".join(_texts_after(each[-1], scores)) if scores else "",
         tops=tuple(_tops(each)),
-        is_cut_off=begun is not None and not (is_named and objects[-1].end == len(text)),
+        is_cut_off=begun is not None and not (bool(scores) and objects[-1].end == len(text)),
     )
 
 
-def _prose(text: str, objects: list[FoundJson]) -> Iterator[str]:
-    """Yield what stands before the first object, and between them."""
+def _before(text: str, objects: list[FoundJson]) -> Iterator[str]:
+    """Yield what stands before each object; all of a text without one."""
     at = 0
     for found in objects:
         yield text[at : found.start]
@@ -87,70 +83,54 @@ def _prose(text: str, objects: list[FoundJson]) -> Iterator[str]:
         yield text
 
 
-def _best(each: list[list[Leaf]]) -> list[Leaf]:
-    """Return the leaves of the objects whose keys name the score best, of each object its own."""
-    best = [[leaf for leaf in leaves if leaf.tier == min(map(_tier, leaves))] for leaves in each]
+def _best(each: list[list[_Leaf]]) -> list[_Leaf]:
+    """Return the leaves whose keys name the score best, of each object its own."""
+    best = [
+        [leaf for leaf in leaves if leaf.rank == min(one.rank for one in leaves)] for leaves in each
+    ]
     found = [leaf for leaves in best for leaf in leaves]
-    if any(leaf.tier <= _NAMED for leaf in found):
-        return [leaf for leaf in found if leaf.tier <= _NAMED]
-    return [leaf for leaf in found if leaf.tier == _OTHER]
+    named = [leaf for leaf in found if leaf.rank <= _Rank.SCORE]
+    numbers = [leaf for leaf in found if leaf.rank == _Rank.NUMBER]
+    if not named and all(re.search(_PHRASES["criterion"][0], leaf.keys) for leaf in numbers):
+        return numbers
+    return named
 
 
-def _tier(leaf: Leaf) -> int:
-    return leaf.tier
-
-
-def _leaves(value: Any) -> Iterator[Leaf]:
+def _leaves(value: Any) -> Iterator[_Leaf]:
     for path, text in leaves_of(value):
         keys = [" ".join(re.sub(r"[_-]+", " ", key).lower().split()) for key in path]
-        yield Leaf(" ".join(keys), text, _tier_of(keys, text))
+        yield _Leaf(" ".join(keys), text, _rank(keys, text))
 
 
-def _tier_of(keys: list[str], text: str) -> int:
-    """Return how well the keys that lead to a value say that it is the score.
-
-    0 at the top (score, final score, overall, level), 1 a final score deeper down, 2 a
-    score there, 3 a score of something, 4 a level, 5 another number, 6 no score.
-    """
-    label, key, is_top = " ".join(keys), keys[-1] if keys else "", len(keys) == 1
+def _rank(keys: list[str], text: str) -> _Rank:
+    path, key, is_top = " ".join(keys), keys[-1] if keys else "", len(keys) == 1
     is_template = bool(text) and not any(map(str.isalnum, text))
-    if is_template or not text or re.search(_PHRASES["key_of_scale"][0], label):
-        return _OTHER + 1
-    if re.search(_PHRASES["key_of_score"][0], label):
-        return _tier_of_score(label, key, is_top=is_top)
-    if re.fullmatch(_PHRASES["key_of_level"][0], key):
-        return 0 if is_top else _NAMED
-    if re.search(_PHRASES["key_of_reason"][0], key):
-        return _OTHER + 1
-    is_number = len(text) <= _SHORT and re.match(r"[\W_]*\d|null$|zero|one\b|two\b|three", text)
-    if is_number and is_top and re.fullmatch(_PHRASES["key_of_sum"][0], key):
-        return 0
-    return _OTHER if is_number else _OTHER + 1
+    if is_template or not text or re.search(_PHRASES["key_of_scale"][0], path):
+        return _Rank.OTHER
+    if re.search(_PHRASES["key_of_score"][0], path):
+        is_plain = re.fullmatch(_PHRASES["key_of_plain"][0], key)
+        return _Rank.PLAIN if is_plain and is_top else _Rank.SCORE
+    is_number = len(text) <= _SHORT and re.match(r"[\W_]*\d|null$", text)
+    if is_number and is_top and re.fullmatch(_PHRASES["key_of_plain"][0], key):
+        return _Rank.PLAIN
+    is_reason = re.search(_PHRASES["key_of_reason"][0], key)
+    return _Rank.NUMBER if is_number and not is_reason else _Rank.OTHER
 
 
-def _tier_of_score(label: str, key: str, *, is_top: bool) -> int:
-    is_plain = re.fullmatch(_PHRASES["key_of_score"][0], key)
-    if any(re.search(_PHRASES[name][0], label) for name in ("final", "overall", "key_of_revised")):
-        return 0 if is_top else 1
-    if is_plain:
-        return 0 if is_top else 2
-    return 3
+def _texts_after(leaves: list[_Leaf], scores: list[_Leaf]) -> Iterator[str]:
+    at = max((number for number, leaf in enumerate(leaves) if leaf in scores), default=-1)
+    yield from (leaf.text for leaf in leaves[at + 1 :] if leaf.rank == _Rank.OTHER)
 
 
-def _texts_after(leaves: list[Leaf]) -> Iterator[str]:
-    at = max((number for number, leaf in enumerate(leaves) if leaf.tier <= _NAMED), default=-1)
-    yield from (leaf.text for leaf in leaves[at + 1 :] if leaf.tier > _OTHER)
-
-
-def _tops(each: list[list[Leaf]]) -> Iterator[float]:
+def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
     for leaves in each:
-        if not any(leaf.tier <= _OTHER for leaf in leaves):
+        if all(leaf.rank == _Rank.OTHER for leaf in leaves):
             continue
         ends: dict[str, float] = {}  # a scale may be a list of its ends
         for leaf in leaves:
-            if re.fullmatch(_PHRASES["key_of_top"][0], leaf.key):
+            if re.fullmatch(_PHRASES["key_of_top"][0], leaf.keys):
                 numbers = map(float, re.findall(r"\d{1,9}(?:\.\d{1,9})?", leaf.text))
-                ends[leaf.key] = max(numbers, default=0.0)
+                ends[leaf.keys] = max(numbers, default=0.0)
         yield from filter(None, ends.values())
 
 

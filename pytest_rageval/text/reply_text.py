@@ -1,4 +1,4 @@
-"""Turns a judge's reply into plain lines: without thoughts and Markdown, with its JSON as lines."""
+"""Takes thoughts and Markdown from a judge's reply, and finds its JSON, also almost-JSON."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ from pytest_rageval.text.codec import (
 BEGUN = r"\{\s*[\"'“](?:[\w .-]{0,60}(?:\Z|[\"'”]\s*(?:[:：]|\Z))|\Z)"
 """JSON that begins: a quoted key, or the beginning of one at the end of a text."""
 
-# A longer text is an explanation, not a score or verdict in a few words.
-_PROSE = 40
-
 _THOUGHT = r"(?i)[<◁]\s*(/?)\s*(?:think|thinking|thoughts?|reasoning)\s*[>▷]"
 # What models mark their thoughts with in place of <think>: Magistral, gpt-oss and others.
 _OTHER_THOUGHTS = (
@@ -36,20 +33,8 @@ _OTHER_THOUGHTS = (
     (r"<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,80}<\|message\|>", "<think>"),
     (r"<\|channel\|>\s*final[^<\n]{0,80}<\|message\|>", "</think>"),
 )
-_QUOTED = (
-    r"(?P<before>[:=]\s?)?"
-    r"(?:\"(?P<words>[^\"\n]{0,500})\"|(?<![\w'])'(?P<third>[^'\n]{0,80}:[^'\n]{0,80})'(?!\w)|[“「『](?P<other>[^“”「」『』\n]{0,500})[”」』])"
-)
 _TAG = r"<(/?)([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?/?>"
-_BULLET = r"(?m)^[ \t]*(?:[-+>#•·]+[ \t]+)+"
-
-DECLINES = (
-    r"\b(?:cannot|can't|can not|could not|couldn't|unable to|not able to|not possible to"
-    r"|impossible to|won't|refuse to) (?:\w+ ){0,3}(?:judge|rate|scor|evaluat|assess|grad|determin"
-    r"|decid|verif|answer|help|assist|provid|give|tell)"
-    r"|(?:无法|不能|难以|没法|拒绝)[^\n。]{0,10}(?:评|打分|判|给出|给分|确定|回答)"
-)
-"""Matches lines of a reply in which the judge declines to judge."""
+_BULLET = r"(?m)^[ \t]*(?:[-+#•·]+[ \t]+)+"
 
 
 class UnreadableReplyError(ValueError):
@@ -83,37 +68,27 @@ def strip_thinking(text: str) -> str:
 def to_lines(reply: str) -> str:
     """Return a reply as plain lines in lower case, so that patterns can read it.
 
-    Full-width characters become plain ones (NFKC), JSON objects and tags ``<score>4</score>`` lines
-    of ``key: value``; boxed answers become ``final box: ...``; Markdown and what it strikes out are
-    removed.
+    Full-width characters become plain ones (NFKC), ``<score>4</score>`` and ``【评分】4`` lines of
+    ``key: value``, boxed answers ``box: ...``; Markdown and what it strikes out are removed.
     """
-    text = plain_characters(strip_thinking(reply))
+    text = plain_characters(strip_thinking(reply)).replace("\\n", "\n")
     text = re.sub(r"~~[^~\n]+~~", " ", text)  # struck out
-    text = _with_labels(text)
-    text = _json_as_lines(text).replace("\\n", "\n")
+    text = re.sub(r"\\(?:text|textbf|mathbf|mathrm)\{([^{}\n]*)\}", r"\1", text)
+    text = re.sub(_BOX, _boxed, text)
+    text = re.sub(r"(?i)\[result\]\s*:?\s*\(?(?=-?\d)", "\nfinal score: ", text)  # Prometheus
+    text = re.sub(r"【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
     text = re.sub(_TAG, lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
-    text = re.sub(_QUOTED, _quotation, re.sub(r"```[a-zA-Z]*", "", text).replace("`", '"'))
-    text = re.sub(r"[*_~\u200b-\u200d\ufeff]+", _blank, text)
+    text = re.sub(r"```[a-zA-Z]*", "\n", text)
+    text = re.sub(r"[*_~`\u200b-\u200d\ufeff]+", _blank, text)
     text = re.sub(r"(?m)^[ \t]*\|(.*)\|[ \t]*$", r"\1", text).replace("|", ":")
     text = re.sub(_BULLET, "", text).lower()
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
 def plain_characters(text: str) -> str:
-    """Return a text with plain characters for full-width ones, halves and the minus sign."""
-    for half, decimals in (("½", ".5"), ("¼", ".25"), ("¾", ".75")):
-        text = re.sub(rf"(\d?){half}", rf"\g<1>{decimals}", text)
-    text = re.sub("[¹²³⁰-⁹]", " ", text)  # the number of a note
+    """Return a text with plain characters for full-width ones, and without numbers of notes."""
+    text = re.sub("[¹²³⁰-⁹]", " ", text)
     return unicodedata.normalize("NFKC", text).replace("−", "-").replace("〜", "~")
-
-
-def _with_labels(text: str) -> str:
-    """Return a text whose boxes, brackets and tables of one row are labelled lines."""
-    text = re.sub(r"\\(?:text|textbf|mathbf|mathrm)\{([^{}\n]*)\}", r"\1", text)
-    text = re.sub(_BOX, _boxed, text)
-    text = re.sub(r"(?i)\[result\]\s*:?\s*(?=\(?-?\d)", "\nfinal score: ", text)  # Prometheus
-    text = re.sub(r"【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
-    return re.sub(_TABLE, _record, text)
 
 
 _BOX = (
@@ -121,49 +96,15 @@ _BOX = (
     # Within a sentence it is a citation.
     r"|(?m:(?<![^\s:：=*])\[\[([^\[\]\n]*)\]\](?=[\s.。*]*$))"
 )
-_TABLE = (
-    r"(?m)^[ \t]*\|(.+)\|[ \t]*\n[ \t]*\|[-:| \t]+\|[ \t]*\n"
-    r"[ \t]*\|(.+)\|[ \t]*$(?!\n[ \t]*\|)"
-)
-"""A table of one row: a record, whose fields are named above it."""
 
 
 def _boxed(found: re.Match[str]) -> str:
-    return f"\nfinal box: {found[1] or found[2] or found[3] or ''}\n"
-
-
-def _record(found: re.Match[str]) -> str:
-    names, cells = found[1].split("|"), found[2].split("|")
-    if len(names) != len(cells) or re.search(r"\d", found[1]):
-        return found[0]
-    pairs = zip(names, cells, strict=True)
-    return "\n".join(f"{name.strip()}: {cell.strip()}" for name, cell in pairs)
+    return f"\nbox: {found[1] or found[2] or found[3] or ''}\n"
 
 
 def _blank(found: re.Match[str]) -> str:
     """Return the replacement of a Markdown mark: a space in ``final_score``, ``~`` for a range."""
     return " " if "_" in found[0] else "~" if found[0] == "~" else ""
-
-
-def _quotation(found: re.Match[str]) -> str:
-    """Return a short quotation unchanged and a long one, which quotes others, as empty."""
-    words = (found["words"] or found["third"] or found["other"] or "").strip()
-    is_named = found["before"] and not re.search(r"[:=\d]", words)
-    is_short = not re.search(r"[:=]", words) and (
-        len(words) <= 6 or not re.search(r"[\s\u4e00-\u9fff]", words)
-    )
-    return found[0] if is_short or is_named or found[0] == found.string.strip() else '""'
-
-
-def _json_as_lines(text: str) -> str:
-    parts, at = [], 0
-    for found in objects_in(text):
-        leaves = [(" ".join(path), line) for path, line in leaves_of(found.value)]
-        short = [leaf for leaf in leaves if len(leaf[1]) <= _PROSE]
-        lines = [f"{label}: {line}\n" for label, line in short or leaves]
-        parts += [text[at : found.start], "\n", *lines]
-        at = found.end
-    return "".join([*parts, text[at:]])
 
 
 def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:

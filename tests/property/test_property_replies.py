@@ -20,7 +20,6 @@ from pytest_rageval.text.reply import (
     find_objects,
     read_reason,
     read_score,
-    read_verdict,
     strip_thinking,
 )
 
@@ -58,14 +57,12 @@ def test_the_other_readers_raise_nothing_else(reply: str) -> None:
     """B6."""
     assert isinstance(read_reason(reply), str)
     assert isinstance(find_objects(reply), list)
-    with suppress(UnreadableReplyError):
-        read_verdict(reply)
 
 
 FORMS = (
     *("{}", "**{}**", "{}/5", "{} out of 5", "Score: {}", "得分：{}分", "Final score: {}/5"),
     *("[[{}]]", "I give it a {}.", "Rating - {}", '{{"score": {}}}', "{{'score': '{}/5',}}"),
-    *("打{}分", "| Score | {} |", "Fluency: 1\nOverall: {}", "(0-5): {}分", "扣1分，得{}分"),
+    *("打{}分", "| Score | {} |", "Fluency: 1\nOverall: {}", "(0-5): {}分", "满分5分，得{}分"),
 )
 
 

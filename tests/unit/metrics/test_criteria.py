@@ -73,7 +73,7 @@ def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        *("1. The answer does not name a fee.", "1: no", "1 - not met", "(1) No fee.", "I say 1"),
+        *("1. The answer does not name a fee.", "1: no", "1 - not met", "(1) No fee."),
         *("结论 1：没有提到费用。", "Level 1: it meets the criterion. It does not do so."),
         *("Score: 1\nActually the criterion is not met.", "Score: 1\nHmm, it should be 0."),
         *("Score: 1 (met partly; should be 0)", '{"met": false, "score": 1}'),

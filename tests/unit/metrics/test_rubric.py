@@ -105,7 +105,7 @@ def test_the_reason_is_one_short_line_and_whole_in_the_details() -> None:
     [
         ("I cannot judge that.", "it declines to judge; it was 'I cannot judge that.'"),
         ("Score: 7", "its score 7 is outside of 0 to 5; it was 'Score: 7'"),
-        ("3 or\n4", "its score 3-4 is a range; one number is wanted; it was '3 or 4'"),
+        ("3 or\n4", "it states no score from 0 to 5; it was '3 or 4'"),
         ("", "it states no score from 0 to 5; it was ''"),
         ("<think>4", "it states no score from 0 to 5; it was '<think>4'"),
     ],

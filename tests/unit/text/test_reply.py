@@ -1,4 +1,4 @@
-"""B6: a judge's reply is read as a person would read it, or refused where a person would ask."""
+"""B6: what a key or a line of a judge's reply states is read; all else is asked for again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pytest_rageval.text.reply import (
     find_objects,
     read_reason,
     read_score,
-    read_verdict,
     strip_thinking,
 )
 from pytest_rageval.text.reply_text import objects_in
@@ -59,6 +58,18 @@ def test_where_no_score_is_stated_none_is_read(reply: str) -> None:
     assert _why_no_score(reply) == "it states no score from 0 to 5"
 
 
+@pytest.mark.parametrize("reply", ROWS["told_by_sentences"])
+def test_what_no_line_states_is_asked_for_again(reply: str) -> None:
+    """A sentence with a number may be about the answer, or from it."""
+    assert _why_no_score(reply) == "it states no score from 0 to 5"
+
+
+@pytest.mark.parametrize("reply", ROWS["beside_others"])
+def test_a_score_stands_alone_in_its_line(reply: str) -> None:
+    """Which of the numbers is the score, a judge that is asked again says."""
+    assert _why_no_score(reply).startswith("other numbers stand beside its score: ")
+
+
 @pytest.mark.parametrize(("reply", "why"), ROWS["why_no_score"])
 def test_the_message_says_what_was_found_instead(reply: str, why: str) -> None:
     assert _why_no_score(reply) == why
@@ -68,22 +79,6 @@ def test_the_message_says_what_was_found_instead(reply: str, why: str) -> None:
 def test_other_scales(reply: str, low: float, high: float, score: float) -> None:
     assert read_score(reply, low, high) == score
     assert str(read_score(reply, low, high)) != "-0.0"
-
-
-@pytest.mark.parametrize("reply", ROWS["yes"])
-def test_a_yes_in_any_dress(reply: str) -> None:
-    assert read_verdict(reply) is True
-
-
-@pytest.mark.parametrize("reply", ROWS["no"])
-def test_a_no_in_any_dress(reply: str) -> None:
-    assert read_verdict(reply) is False
-
-
-@pytest.mark.parametrize(("reply", "why"), ROWS["no_verdict"])
-def test_where_no_verdict_is_stated_none_is_read(reply: str, why: str) -> None:
-    with pytest.raises(UnreadableReplyError, match=why):
-        read_verdict(reply)
 
 
 @pytest.mark.parametrize(("text", "rest"), ROWS["thoughts"])
@@ -144,7 +139,7 @@ _PIECES = (
 def test_a_hostile_reply_takes_no_long_time(piece: str) -> None:
     """Patterns that are quadratic take minutes for it."""
     reply = "x" + piece * (100_000 // len(piece)) + "x"
-    for read in (lambda text: read_score(text, 0, 5), read_verdict, find_objects, read_reason):
+    for read in (lambda text: read_score(text, 0, 5), find_objects, read_reason):
         with within_a_minute(), suppress(UnreadableReplyError):
             read(reply)
 
@@ -168,6 +163,6 @@ def test_json_nested_too_deep_makes_a_reply_unusable(depth: int, quote: str) -> 
     """X3: no object inside it is taken for what the judge said."""
     deep = '{"score": 1, "more": ' + '{"score": 1, "a": ' * depth + "1" + "}" * depth + "}"
     deep = deep.replace('"', quote)
-    for read in (lambda text: read_score(text, 0.0, 1.0), read_verdict, find_objects):
+    for read in (lambda text: read_score(text, 0.0, 1.0), find_objects):
         with pytest.raises(UnreadableReplyError, match="its JSON is nested more than 64 deep"):
             read(deep)
