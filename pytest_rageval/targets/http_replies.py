@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from pytest_rageval.clients.http import HttpReply
+from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
 from pytest_rageval.targets.events import (
@@ -30,6 +31,9 @@ _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
     for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
 }
+
+
+_LISTS = tuple(name for name in _OTHER_FIELDS if name != "confidence")
 
 
 class ReplyReader:
@@ -75,7 +79,7 @@ class ReplyReader:
         return {name: part for name, part in value.items() if name not in used}
 
     def _streamed(self, events: Iterator[Event]) -> Answer:
-        """Return the answer, joined from its parts; of other fields, the last value counts.
+        """Return the answer, joined from its parts, and the other fields of its events.
 
         Raises TargetError for a stream that tells of an error: what came before it is half an
         answer.
@@ -85,7 +89,8 @@ class ReplyReader:
         event = None
         for event in events:
             answer.add(event)
-            found.update(self._other_fields(event.data, found))
+            for name, value in self._other_fields(event.data).items():
+                found[name] = _continued(name, found.get(name), value)
         if event is None:
             raise TargetError("replied a stream without any event")
         lost = [
@@ -96,15 +101,35 @@ class ReplyReader:
             raise TargetError(f"no event of its stream has anything at {lost[0]!r}")
         return answer_of({**found, "answer": text})
 
-    def _other_fields(self, data: Any, before: Mapping[str, Any]) -> dict[str, Any]:
+    def _other_fields(self, data: Any) -> dict[str, Any]:
         """Return the other fields of an event, without those that are null."""
         found: dict[str, Any] = {}
         for name, aliases in _OTHER_FIELDS.items():
             own = self._paths.get(name)
             found[name] = _first_of(aliases if own is None else (own,), data)
             if own is not None and found[name] is None and _has_none(own, data):
-                found[name] = before.get(name, [])
+                found[name] = []
         return {name: part for name, part in found.items() if part is not None}
+
+
+def _continued(name: str, before: Any, now: Any) -> Any:
+    """Return the value of a field after one more event has it.
+
+    Items come one by one, or as a list that is sent again as far as it has come; an empty list says
+    nothing. Raises TargetError for a list that is another one.
+    """
+    if before is None or name not in _LISTS:
+        return now
+    old, new = (value if isinstance(value, list) else [value] for value in (before, now))
+    if not isinstance(now, list):
+        return old if now in old else [*old, now]
+    if not new or all(item in new for item in old) or all(item in old for item in new):
+        return new or old
+    raise TargetError(
+        f"replied a stream with several lists of {name}: {shorten(repr(old), 60)}, "
+        f"{shorten(repr(new), 60)}; have the service send all that the answer is made of at once, "
+        "or ask it in a function of your own"
+    )
 
 
 def _first_of(paths: Iterable[JsonPath], data: Any) -> Any:

@@ -48,11 +48,36 @@ def test_a_stream_takes_the_name_that_one_object_takes(said: dict[str, Any]) -> 
         )
 
 
-def test_of_a_stream_what_came_last_counts_and_null_says_nothing() -> None:
-    """[A21]"""
-    events = [{"token": "a", "contexts": ["1"]}, {"contexts": ["2"]}, {"contexts": None}]
+@pytest.mark.parametrize(
+    ("said", "contexts"),
+    [
+        ((["1"], None), ("1",)),
+        (([], ["1"], []), ("1",)),
+        ((["1"], ["1", "2"], ["1", "2"]), ("1", "2")),
+        ((["1", "2", "3"], ["3", "1"]), ("3", "1")),
+        (("1", "2", "1"), ("1", "2")),
+        ((["1"], "2"), ("1", "2")),
+    ],
+)
+def test_lists_of_a_stream_grow_and_shrink(said: Any, contexts: tuple[str, ...]) -> None:
+    """[A21] Null and an empty list say nothing; items that come one by one are all there."""
+    events = [{"token": "a"}, *({"contexts": value} for value in said)]
     found = read("application/jsonl", "\n".join(map(json.dumps, events)))
-    assert (found.text, found.contexts) == ("a", ("2",))
+    assert (found.text, found.contexts) == ("a", contexts)
+
+
+def test_lists_of_a_stream_that_differ_leave_open_which_counts() -> None:
+    """Of two searches, the first was lost."""
+    events = [{"token": "a", "contexts": ["1", "2"]}, {"contexts": ["2", "3"]}]
+    with pytest.raises(TargetError, match=r"several lists of contexts: \['1', '2'\], \['2', '3'\]"):
+        read("application/jsonl", "\n".join(map(json.dumps, events)))
+
+
+def test_citations_of_a_stream_come_one_by_one() -> None:
+    """The last one was all of them."""
+    events = [{"token": "a", "citations": {"id": "d1"}}, {"citations": {"id": "d2"}}]
+    found = read("application/jsonl", "\n".join(map(json.dumps, events)))
+    assert found.extra["citations"] == [{"id": "d1"}, {"id": "d2"}]
 
 
 def _sse(*events: Any) -> str:
