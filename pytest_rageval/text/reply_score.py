@@ -79,7 +79,7 @@ def read_level(text: str, low: float, high: float) -> float:
     """Return the level that the reply to a question of few levels states, such as 0 or 1.
 
     Raises UnreadableReplyError as ``read_score``, for what is no whole number, and for one of 0 and
-    1 if the reply goes on to say the opposite.
+    1 if the reply says the opposite.
 
     >>> read_level("Level: 1. It names the fee.", 0, 1)
     1.0
@@ -89,7 +89,8 @@ def read_level(text: str, low: float, high: float) -> float:
         raise UnreadableReplyError(f"its score {level:g} is between two levels")
     # Of more levels the highest may be a "not": the answer does not answer.
     opposite = _PHRASES["not_met" if level == 1.0 else "met"][0]
-    if high == 1.0 and re.search(opposite, behind):
+    says_no = level == 1.0 and re.search(_PHRASES["says_not_met"][0], to_lines(text))
+    if high == 1.0 and (says_no or re.search(opposite, behind)):
         raise UnreadableReplyError(f"it says {level:g} and takes it back")
     return level
 

@@ -86,6 +86,8 @@ def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
             '{"met": true, "score": 0}',
             '{"score": 1, "level": 0}',
         ),
+        '{"reason": "It names no fee. The criterion is not met.", "score": 1}',
+        '{"reason": "没有提到费用，不满足该标准。", "score": 1}',
         *('{"score": 0, "total_score": 1}', '{"得分": 0, "总分": 1}'),
     ],
 )
