@@ -16,13 +16,9 @@ from pytest_rageval.metrics.rubric import Rubric, RubricMetric
 from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, Sample, Score
 from pytest_rageval.text.prompts import Prompt, prompts_of
 
-_PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
-
-_VERDICT_KEY: Final = r"\b(?:met|meets|pass|passe[sd]|satisf\w+|fulfil\w+|verdict|result)\b"
-_VERDICT_KEY_ZH: Final = "满足|符合|通过|结论|判断"
 _NO: Final = (
-    r"false|0(?:\.0)?|no|not\b.*|unmet|fail(?:s|ed)?|partial(?:ly)?\b.*|partly\b.*"
-    r"|否|[不未].*|部分.*"
+    r"(?:no|nein|non|false|0(?:\.0)?|否)(?:\s*[-–—,.;:，。；：(（].*)?"
+    r"|(?:not|fail\w*|unmet|partial\w*|partly)\b.{0,40}|[不未没部].{0,10}"
 )
 _YES: Final = r"true|1(?:\.0)?|yes|met|satisfied|pass(?:es|ed)?|是|满足|符合|通过"
 
@@ -63,26 +59,20 @@ class MetOrNot(Rubric):
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""
-        from pytest_rageval.text.reply import UnreadableReplyError, read_level, stated
+        from pytest_rageval.text.reply import read_level
 
-        for score in stated("score", reply):
-            if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
-                raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
         level = read_level(reply, self.low, self.high)
         if self.high == 1.0:
             self._refuse_contrary(reply, level)
         return level
 
     def _refuse_contrary(self, reply: str, level: float) -> None:
-        """Raise UnreadableReplyError if another key says the opposite of 0 or 1."""
+        """Raise UnreadableReplyError if another value says the opposite of 0 or 1."""
         from pytest_rageval.text.reply import UnreadableReplyError, find_objects
 
+        opposite = _NO if level == 1.0 else _YES
         for key, said in (pair for found in find_objects(reply) for pair in found.items()):
-            name = key.lower().replace("_", " ")
-            is_verdict = re.search(_VERDICT_KEY, name) or re.search(_VERDICT_KEY_ZH, name)
-            if is_verdict and re.fullmatch(
-                _NO if level == 1.0 else _YES, str(said).strip().lower()
-            ):
+            if re.fullmatch(opposite, str(said).strip().lower()):
                 raise UnreadableReplyError(f"it says {key}: {said}, and a score of {level:g}")
 
 

@@ -222,16 +222,15 @@ async def _grade(sample: Sample, text: str, filling: Filling, models: Models) ->
 def read_grade(reply: str) -> int:
     """Return the whole number from 0 to 3 that a reply states; raises UnreadableReplyError.
 
-    Besides JSON, any form is read in which the grade is one number; ``O: 2`` is the overall one.
+    Besides JSON, a line is read that is nothing else; ``O: 2`` is the overall one.
 
     >>> read_grade('{"grade": 2, "reason": "in part"}'), read_grade("##final score: 3.0")
     (2, 3)
     """
-    named = stated("grade", reply) or stated("O", reply)
-    values = {_number(str(value)) for value in named} or {_in_words(reply)}
-    if len(values) > 1:
+    overall = {_number(str(value)) for name in ("O", "o") for value in stated(name, reply)}
+    if len(overall) > 1:
         raise UnreadableReplyError("it states several grades")
-    value = values.pop()
+    value = overall.pop() if overall else read_score(_without_aspects(reply), 0.0, float(BEST))
     if not value.is_integer() or not 0 <= value <= BEST:
         raise UnreadableReplyError(f"its grade {value:g} is none of 0, 1, 2, 3")
     return int(value)
@@ -240,7 +239,6 @@ def read_grade(reply: str) -> int:
 _PLAIN: Final = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?")
 _OVERALL: Final = re.compile(r"(?m)^(?:o|overall)\s*[:=]\s*(?=[-\d])")
 _ASPECT: Final = re.compile(r"(?m)^[mt]\s*[:=].*$")
-_CATEGORY: Final = re.compile(r"\bcategory\b|类别|类(?=\s*[:=]?\s*\d)")
 
 
 def _number(text: str) -> float:
@@ -249,16 +247,11 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _in_words(reply: str) -> float:
-    """Return the number that a text states."""
-    # In JSON the value of a key is the grade: its reason may name others.
-    plain = reply if find_objects(reply) else _without_aspects(to_lines(reply))
-    return read_score(plain, 0.0, float(BEST))
-
-
-def _without_aspects(lines: str) -> str:
-    """Return UMBRELA's lines ``M: 3``, ``T: 2``, ``O: 2`` as the overall grade alone."""
-    return _ASPECT.sub("", _OVERALL.sub("final score: ", _CATEGORY.sub("score", lines)))
+def _without_aspects(reply: str) -> str:
+    """Return a reply with UMBRELA's lines ``M: 3``, ``T: 2``, ``O: 2`` as the overall grade."""
+    if find_objects(reply):
+        return reply
+    return _ASPECT.sub("", _OVERALL.sub("score: ", to_lines(reply)))
 
 
 def grade_prompt(language: Language, query: str, document: str) -> str:

@@ -16,15 +16,14 @@ from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.reply_text import BEGUN, FoundJson, leaves_of, objects_in
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
-_SHORT: Final = 40
 
 
 class _Rank(IntEnum):
     """How well a key says that its value is the score, the best first."""
 
     PLAIN = 0  # score, final score, overall, level, at the top of an object
-    SCORE = 1  # a score of something, or deeper down
-    NUMBER = 2  # another number: the score if it is the only one, and of a criterion
+    SCORE = 1  # the same, deeper down
+    NUMBER = 2  # another number
     OTHER = 3
 
 
@@ -39,37 +38,52 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True)
 class ReplyParts:
-    """A reply: ``scores`` are the texts of the values in its JSON that state the score.
+    """A reply: ``scores`` are the texts of the values in its JSON whose keys say that they are it.
 
-    ``before`` and ``behind`` are the prose around, and ``after`` the texts in the last object that
-    follow on the score. ``tops`` are the ends of the scales that objects name.
+    ``others`` are the other numbers behind the first of them; scores of parts may stand before it.
+    ``before`` and ``behind`` are the prose around, ``after`` the texts in objects behind the first
+    score; ``tops`` are the ends of the scales that it names. ``is_quoted``: it has an object with a
+    score within a sentence.
     """
 
     scores: tuple[str, ...]
+    others: tuple[str, ...]
     before: str
     behind: str
     after: str
     tops: tuple[float, ...]
     is_cut_off: bool
+    is_quoted: bool
 
 
 def take_apart(text: str) -> ReplyParts:
     """Return the parts of a reply without thoughts, in plain characters."""
+    if re.match(_PAIR, text):
+        text = f"{{{text}}}"  # its braces are lost
     objects = list(objects_in(text))
     end = objects[-1].end if objects else 0
     begun = re.search(BEGUN, text[end:])
     if begun:
         objects += _cut_object(text, end + begun.start())
     each = [list(_leaves(found.value)) for found in objects]
-    scores = _best(each)
-    before = [*_before(text, objects)]
+    leaves = [leaf for group in each for leaf in group]
+    rank = min((leaf.rank for leaf in leaves), default=_Rank.OTHER)
+    scores = [at for at, leaf in enumerate(leaves) if leaf.rank == rank <= _Rank.SCORE]
+    after = leaves[scores[0] + 1 :] if scores else []
+    with_scores = [
+        found
+        for found, group in zip(objects, each, strict=True)
+        if any(leaf.rank == rank <= _Rank.SCORE for leaf in group)
+    ]
     return ReplyParts(
-        scores=tuple(leaf.text for leaf in scores),
-        before="\n".join(before),
+        scores=tuple(leaves[at].text for at in scores),
+        others=tuple(leaf.text for leaf in after if rank < leaf.rank < _Rank.OTHER),
+        before="\n".join(_before(text, objects)),
         behind=text[objects[-1].end :] if objects else "",
-        after="\n".join(_texts_after(each[-1], scores)) if scores else "",
+        after="\n".join(leaf.text for leaf in after if leaf.rank == _Rank.OTHER),
         tops=tuple(_tops(each)),
         is_cut_off=begun is not None and not (bool(scores) and objects[-1].end == len(text)),
+        is_quoted=any(re.match(_WORDS_FOLLOW, text[found.end :]) for found in with_scores),
     )
 
 
@@ -83,19 +97,6 @@ def _before(text: str, objects: list[FoundJson]) -> Iterator[str]:
         yield text
 
 
-def _best(each: list[list[_Leaf]]) -> list[_Leaf]:
-    """Return the leaves whose keys name the score best, of each object its own."""
-    best = [
-        [leaf for leaf in leaves if leaf.rank == min(one.rank for one in leaves)] for leaves in each
-    ]
-    found = [leaf for leaves in best for leaf in leaves]
-    named = [leaf for leaf in found if leaf.rank <= _Rank.SCORE]
-    numbers = [leaf for leaf in found if leaf.rank == _Rank.NUMBER]
-    if not named and all(re.search(_PHRASES["criterion"][0], leaf.keys) for leaf in numbers):
-        return numbers
-    return named
-
-
 def _leaves(value: Any) -> Iterator[_Leaf]:
     for path, text in leaves_of(value):
         keys = [" ".join(re.sub(r"[_-]+", " ", key).lower().split()) for key in path]
@@ -107,19 +108,11 @@ def _rank(keys: list[str], text: str) -> _Rank:
     is_template = bool(text) and not any(map(str.isalnum, text))
     if is_template or not text or re.search(_PHRASES["key_of_scale"][0], path):
         return _Rank.OTHER
-    if re.search(_PHRASES["key_of_score"][0], path):
-        is_plain = re.fullmatch(_PHRASES["key_of_plain"][0], key)
-        return _Rank.PLAIN if is_plain and is_top else _Rank.SCORE
-    is_number = len(text) <= _SHORT and re.match(r"[\W_]*\d|null$", text)
-    if is_number and is_top and re.fullmatch(_PHRASES["key_of_plain"][0], key):
-        return _Rank.PLAIN
-    is_reason = re.search(_PHRASES["key_of_reason"][0], key)
-    return _Rank.NUMBER if is_number and not is_reason else _Rank.OTHER
-
-
-def _texts_after(leaves: list[_Leaf], scores: list[_Leaf]) -> Iterator[str]:
-    at = max((number for number, leaf in enumerate(leaves) if leaf in scores), default=-1)
-    yield from (leaf.text for leaf in leaves[at + 1 :] if leaf.rank == _Rank.OTHER)
+    is_number = re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) is not None
+    is_score = re.search(_PHRASES["key_of_score"][0], key) is not None
+    if re.fullmatch(_PHRASES["key_of_plain"][0], key) and (is_score or is_number):
+        return _Rank.PLAIN if is_top else _Rank.SCORE
+    return _Rank.NUMBER if is_number else _Rank.OTHER
 
 
 def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
@@ -133,6 +126,9 @@ def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
                 ends[leaf.keys] = max(numbers, default=0.0)
         yield from filter(None, ends.values())
 
+
+_WORDS_FOLLOW = r"(?:<[^<>\n]{1,40}>|[^\w\n{\[<])*\w"
+"""In the line of an object, behind the marks of an end such as ``</s>``."""
 
 _QUOTE = r"[\"'“”]"
 _PAIR = (

@@ -1,14 +1,13 @@
-"""Reads a score from a judge's reply: the value of a key of JSON, or a line that states it.
+"""Reads a score from a judge's reply: the value of a key of JSON, or a line that is nothing else.
 
-What no key and no such line states is not read: sentences about an answer are full of numbers, and
-a judge that is asked again costs less than a wrong verdict.
+Sentences are not read: those about an answer are full of numbers, and a judge that is asked again
+costs less than a wrong verdict.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +16,7 @@ from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.reply_json import ReplyParts, take_apart
 from pytest_rageval.text.reply_text import (
     UnreadableReplyError,
+    objects_in,
     plain_characters,
     strip_thinking,
     to_lines,
@@ -24,6 +24,8 @@ from pytest_rageval.text.reply_text import (
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
 _LISTED: Final = 5
+_LONGEST_LINE: Final = 100
+_FIRST_LINES: Final = 2
 _CUT_OFF: Final = r"\{[^{}]*[:：]\s*[\"'“]?[-\d.]+\Z"
 """JSON that ends in a number: 8 may be the beginning of 80."""
 
@@ -49,30 +51,39 @@ class _Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
-    """A score that a line states, and where it ends; ``is_final``: it calls itself the last word.
+class _Line:
+    """A line that is nothing but a number, and what it is called: its ``end`` in the text.
 
-    ``criterion`` is what it is the score of, "" for the answer.
+    ``is_score``: it is called the score of the answer, or has no name, where a score may stand.
     """
 
     value: float
     end: int
-    is_final: bool = False
-    criterion: str = ""
+    is_score: bool
 
 
 def read_score(text: str, low: float, high: float) -> float:
-    """Return the score from ``low`` to ``high`` that the reply ``text`` states.
+    r"""Return the score from ``low`` to ``high`` that the reply ``text`` states.
 
-    Where a key of its JSON states it, the value of that key alone does; else a line such as
-    ``Score: 4``, a number alone in the first or last line, or "I give it a 4". Raises
-    UnreadableReplyError if there is none, if several differ, for one beside other numbers that may
-    be the score, on another scale or out of range, and for one that is taken back.
+    Where a key of its JSON states it, the value of that key alone does; else a line that is nothing
+    but the score, such as ``Score: 4`` or ``4/5``, at the beginning or the end. Raises
+    UnreadableReplyError if there is none, if several differ, for one on another scale or out of
+    range, and for one that is taken back.
 
-    >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
+    >>> read_score("得分：４分", 0, 5), read_score("3.5/5\nThe date is missing.", 0, 5)
     (4.0, 3.5)
     """
-    return _read(text, _Scale(low, high))[0]
+    plain = strip_thinking(text)
+    if not text[-1:].isspace() and re.search(_CUT_OFF, plain):
+        raise UnreadableReplyError("its JSON has no end, and its number may have none")
+    scale, parts = _Scale(low, high), take_apart(plain_characters(plain))
+    if any(top != high for top in parts.tops):
+        raise _other_scale(scale)
+    if parts.is_cut_off:
+        raise UnreadableReplyError("its JSON has no end")
+    if parts.is_quoted:
+        raise UnreadableReplyError("words follow on its JSON in the same line")
+    return _read_key(parts, scale) if parts.scores else _read_lines(parts, scale)
 
 
 def read_level(text: str, low: float, high: float) -> float:
@@ -81,160 +92,137 @@ def read_level(text: str, low: float, high: float) -> float:
     Raises UnreadableReplyError as ``read_score``, for what is no whole number, and for one of 0 and
     1 if the reply says the opposite.
 
-    >>> read_level("Level: 1. It names the fee.", 0, 1)
+    >>> read_level('{"reason": "It names the fee.", "score": 1}', 0, 1)
     1.0
     """
-    level, behind = _read(text, _Scale(low, high))
+    level = read_score(text, low, high)
+    lines = to_lines(text)
+    if "\n" in lines and not any(objects_in(strip_thinking(text))):
+        raise UnreadableReplyError("its level is neither in JSON nor alone")
     if not level.is_integer():
         raise UnreadableReplyError(f"its score {level:g} is between two levels")
     # Of more levels the highest may be a "not": the answer does not answer.
-    opposite = _PHRASES["not_met" if level == 1.0 else "met"][0]
-    says_no = level == 1.0 and re.search(_PHRASES["says_not_met"][0], to_lines(text))
-    if high == 1.0 and (says_no or re.search(opposite, behind)):
-        raise UnreadableReplyError(f"it says {level:g} and takes it back")
+    opposite = _PHRASES["says_not_met" if level == 1.0 else "says_met"][0]
+    if high == 1.0 and re.search(opposite, lines):
+        raise UnreadableReplyError(f"it says {level:g}, and the opposite")
     return level
 
 
-def _read(text: str, scale: _Scale) -> tuple[float, str]:
-    """Return the score, and what stands behind it."""
-    plain = strip_thinking(text)
-    if not text[-1:].isspace() and re.search(_CUT_OFF, plain):
-        raise UnreadableReplyError("its JSON has no end, and its number may have none")
-    parts = take_apart(plain_characters(plain))
-    if any(top != scale.high for top in parts.tops):
-        raise _other_scale(scale)
-    if parts.is_cut_off:
-        raise UnreadableReplyError("its JSON has no end")
-    return _read_key(parts, scale) if parts.scores else _read_words(parts, scale)
-
-
-def _read_key(parts: ReplyParts, scale: _Scale) -> tuple[float, str]:
-    """Return the score that keys state; the prose around may not state another one."""
-    stated = [_number(_lines(score, scale), scale) for score in parts.scores]
-    if not all(stated):
-        raise _none_stated(scale)
+def _read_key(parts: ReplyParts, scale: _Scale) -> float:
+    """Return the score that keys state; what stands behind it may not state another one."""
+    found = [re.fullmatch(_PHRASES["value"][0], _lines(text, scale)) for text in parts.scores]
+    stated = [_value(one, scale) for one in found if one]
+    if len(stated) < len(found):
+        raise UnreadableReplyError(f"its score is {shorten(parts.scores[0])!r}, not one number")
     before, behind = _lines(parts.before, scale), _lines(parts.behind, scale)
-    # A box before them may be one of the answer.
-    around = [*_stated(before, scale), *_statements(behind, scale)]
-    value = _only([number for number, _ in filter(None, stated)] + [one.value for one in around])
-    _refuse_correction(value, behind, scale)
-    # What follows on the lowest score says why.
-    if value > scale.low and re.search(_PHRASES["takes_back"][0], behind):
-        raise UnreadableReplyError(f"it says {value:g} and takes it back")
-    return value, f"{behind}\n{to_lines(parts.after)}"
+    stated += [line.value for line in _numbered(before, scale) if line.is_score]
+    numbers = [*parts.others, *re.findall(_PHRASES["other_number"][0], behind)]
+    value = _only([*stated, *filter(scale.has, map(float, numbers))])
+    _refuse_taken_back(value, behind, scale)
+    _refuse_corrected(value, to_lines(parts.after), scale)
+    return value
 
 
-def _read_words(parts: ReplyParts, scale: _Scale) -> tuple[float, str]:
+def _read_lines(parts: ReplyParts, scale: _Scale) -> float:
     """Return the score that a line states."""
     lines = _lines(f"{parts.before}\n{parts.behind}", scale)
-    stated = _statements(lines, scale) or _of_criterion(lines, scale) or list(_lone(lines, scale))
-    if not stated and re.search(_PHRASES["declines"][0], lines):
-        raise UnreadableReplyError("it declines to judge")
-    if not stated:
-        raise _none_stated(scale)
-    last = stated[-1]
-    value = last.value if _is_last_word(last, lines) else _only(one.value for one in stated)
-    behind = lines[last.end :]
-    _refuse_correction(value, behind, scale)
-    return value, behind
-
-
-def _is_last_word(last: _Statement, lines: str) -> bool:
-    return last.is_final and not re.search(r"\w", lines[last.end :])
+    found = list(_numbered(lines, scale))
+    scores = [line for line in found if line.is_score]
+    if not scores:
+        declines = re.search(_PHRASES["declines"][0], lines)
+        raise UnreadableReplyError("it declines to judge") if declines else _none_stated(scale)
+    first = min(line.end for line in scores)
+    value = _only(line.value for line in found if line.is_score or line.end > first)
+    _refuse_taken_back(value, lines[first:], scale)
+    return value
 
 
 def _lines(text: str, scale: _Scale) -> str:
     """Return plain lines without mentions of the scale; raises UnreadableReplyError for another."""
-    lines = to_lines(text)
+    # Where a score may be below zero, no dash is a mark.
+    lines = to_lines(re.sub(r"[-–—]\s*(?=\d)", " -", text) if scale.low < 0 else text)
     for pattern in scale.phrases("other_scale"):
         if any(float(found["top"]) != scale.high for found in re.finditer(pattern, lines)):
             raise _other_scale(scale)
     for name, mark in (("of_all", " points"), ("of_the_scale", " ")):
         for pattern in scale.phrases(name):
             lines = re.sub(pattern, mark, lines)
-    lines = re.sub(r"(?m)^[\s,;:]+", "", lines)
     return lines.replace("%", " ") if scale.high == 100 else lines
 
 
-def _statements(lines: str, scale: _Scale) -> list[_Statement]:
-    """Return what lines state, in their order; a box counts behind other statements."""
-    stated = _stated(lines, scale)
-    end = max((one.end for one in stated), default=0)
-    boxed = [one for one in _begun("box", lines, scale) if one.end > end]
-    return sorted([*stated, *boxed], key=lambda one: one.end)
+def _numbered(lines: str, scale: _Scale) -> Iterator[_Line]:
+    """Yield the lines that are nothing but a number of the scale, and perhaps its name.
 
-
-def _stated(lines: str, scale: _Scale) -> list[_Statement]:
-    """Return what lines state of the answer by a label, or in the first person."""
-    labelled = [one for one in _labelled(lines, scale) if not one.criterion]
-    return [*labelled, *_begun("spoken", lines, scale)]
-
-
-def _of_criterion(lines: str, scale: _Scale) -> list[_Statement]:
-    """Return the one score of a criterion such as relevance, if there is no score of another."""
-    found = list(_labelled(lines, scale))
-    if found and not all(re.search(_PHRASES["criterion"][0], one.criterion) for one in found):
-        raise _none_stated(scale)
-    return found
-
-
-def _labelled(lines: str, scale: _Scale) -> Iterator[_Statement]:
-    for found in re.finditer(_PHRASES["label"][0], lines):
-        is_plain = re.fullmatch(_PHRASES["head_of_score"][0], found["head"])
-        with nullcontext() if is_plain else suppress(UnreadableReplyError):
-            if (number := _number(lines[found.end() :], scale)) is None:
-                continue
-            end, said = found.end() + number[1], f"{found['head']}{found['label']}"
-            # In the midst of a line it may be told of another; not as the last word of all.
-            if found["midst"] is None or re.match(_PHRASES["at_the_end"][0], lines[found.end() :]):
-                is_final = re.search(_PHRASES["final"][0], found[0]) is not None
-                yield _Statement(number[0], end, is_final, "" if is_plain else said)
-
-
-def _begun(name: str, lines: str, scale: _Scale) -> Iterator[_Statement]:
-    for found in re.finditer(_PHRASES[name][0], lines):
-        if number := _number(lines[found.end() :], scale):
-            yield _Statement(number[0], found.end() + number[1])
-
-
-def _lone(lines: str, scale: _Scale) -> Iterator[_Statement]:
-    """Yield the numbers that stand alone in the first line, and in the last one."""
-    last = lines.rfind("\n") + 1
-    for at in sorted({0, last}):
-        said = re.sub(r"\A[\s,\"“(\[]+", "", lines[at:])
-        is_begun = at > 0 and not re.search(_PHRASES["sentence_end"][0], lines[at - 2 : at])
-        if not is_begun and (number := _number(said, scale, is_alone=True)):
-            yield _Statement(number[0], len(lines) - len(said) + number[1])
-
-
-def _number(said: str, scale: _Scale, *, is_alone: bool = False) -> tuple[float, int] | None:
-    """Return the number that a text begins with, and its length; None if there is no such number.
-
-    Raises UnreadableReplyError for one out of range, and beside others that may be the score.
+    The name may stand in the line before. Raises UnreadableReplyError for a score that is not on
+    the scale.
     """
-    found = re.match(_PHRASES["number"][0], said)
-    if found is None:
-        return None
-    is_bare = is_alone and not found["unit"] and not found["out_of"]
-    if is_bare and not re.match(_PHRASES["ends_alone"][0], said[found.end() :]):
-        return None
-    value = float(found["value"].replace(",", ".")) + 0.0  # not -0.0
-    line = said.partition("\n")[0]
+    rows, end = lines.split("\n"), -1
+    for at, row in enumerate(rows):
+        end += 1 + len(row)
+        found = re.fullmatch(_PHRASES["numbered"][0], row) if len(row) < _LONGEST_LINE else None
+        if found is None:
+            continue
+        before = rows[at - 1] if at else ""
+        is_headed = found["name"] is None and _names_the_score(before.rstrip(" :="))
+        if is_headed or _names_the_score(found["name"] or ""):
+            is_score = at - is_headed < _FIRST_LINES or at == len(rows) - 1
+        else:
+            is_score = _may_be_alone(found, at, rows)
+        if is_score or (scale.has(_plain(found)) and not _is_beside_the_point(found)):
+            yield _Line(_value(found, scale), end, is_score)
+
+
+def _names_the_score(name: str) -> bool:
+    return len(name) < _LONGEST_LINE and bool(re.fullmatch(_PHRASES["score_of_answer"][0], name))
+
+
+def _may_be_alone(found: re.Match[str], at: int, rows: list[str]) -> bool:
+    """Return whether a number without a name may be the score: as the first or the last line.
+
+    "2." may be of a list, "[2]" of a citation, a box at the beginning of the answer, and the last
+    line may end a sentence: The number of moons is / 3.
+    """
+    if found["name"] == "box":
+        return at == len(rows) - 1
+    if found["name"] is not None:
+        return False
+    if len(rows) > 1 and re.search(r"[\[\](){}]|\.$", found[0].strip()):
+        return False
+    may_be_last = at == len(rows) - 1 and (not at or re.search(_PHRASES["ends"][0], rows[at - 1]))
+    return at == 0 or bool(may_be_last)
+
+
+def _is_beside_the_point(found: re.Match[str]) -> bool:
+    """Return whether a number with a name is no other score: a sentence may end in one, too."""
+    if found["name"] in (None, "box"):
+        return found["name"] == "box"
+    is_named = re.search("[:=]", found["between"]) is not None
+    return not is_named or re.search(_PHRASES["confidence"][0], found["name"]) is not None
+
+
+def _value(found: re.Match[str], scale: _Scale) -> float:
+    """Return the number that was found; raises UnreadableReplyError if it is not on the scale."""
+    value = _plain(found)
     if found["out_of"] and float(found["out_of"]) != scale.high:
-        raise UnreadableReplyError(f"its score {found[0]} is on another scale than {scale}")
+        stated = f"{value:g}/{found['out_of']}"
+        raise UnreadableReplyError(f"its score {stated} is on another scale than {scale}")
     if not scale.has(value):
         raise UnreadableReplyError(f"its score {value:g} is outside of {scale}")
-    rest = line[found.end() :]
-    beside = map(float, re.findall(_PHRASES["other_number"][0], rest))
-    if any(scale.has(other) and other != value for other in beside):
-        raise UnreadableReplyError(f"other numbers stand beside its score: {shorten(line)!r}")
-    if re.search(_PHRASES["declines"][0], rest):
-        raise UnreadableReplyError("it declines to judge")
-    return value, found.end()
+    return value
 
 
-def _refuse_correction(value: float, behind: str, scale: _Scale) -> None:
-    """Raise UnreadableReplyError if what stands behind a score names another one in its place."""
+def _plain(found: re.Match[str]) -> float:
+    return float(found["value"].replace(",", ".")) + 0.0  # not -0.0
+
+
+def _refuse_taken_back(value: float, behind: str, scale: _Scale) -> None:
+    """Raise UnreadableReplyError if what stands behind a score takes it back."""
+    _refuse_corrected(value, behind, scale)
+    if re.search(_PHRASES["takes_back"][0], behind):
+        raise UnreadableReplyError(f"it says {value:g} and takes it back")
+
+
+def _refuse_corrected(value: float, behind: str, scale: _Scale) -> None:
     for pattern in _PHRASES["corrected"]:
         for found in re.finditer(pattern, behind):
             if scale.has(other := float(found["value"])) and other != value:
@@ -244,17 +232,15 @@ def _refuse_correction(value: float, behind: str, scale: _Scale) -> None:
 def _only(values: Iterable[float]) -> float:
     """Return the one value; raises UnreadableReplyError if several differ."""
     if len(different := set(values)) > 1:
-        raise _several(different)
+        listed = ", ".join(f"{value:g}" for value in sorted(different)[:_LISTED])
+        raise UnreadableReplyError(f"it states several scores: {listed}")
     return different.pop()
 
 
-def _several(values: Iterable[float]) -> UnreadableReplyError:
-    listed = ", ".join(f"{value:g}" for value in sorted(set(values))[:_LISTED])
-    return UnreadableReplyError(f"it states several scores: {listed}")
-
-
 def _none_stated(scale: _Scale) -> UnreadableReplyError:
-    return UnreadableReplyError(f"it states no score from {scale}")
+    return UnreadableReplyError(
+        f"it states no score from {scale}, under a key or in a line of its own"
+    )
 
 
 def _other_scale(scale: _Scale) -> UnreadableReplyError:

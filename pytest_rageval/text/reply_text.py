@@ -44,16 +44,16 @@ class UnreadableReplyError(ValueError):
 def strip_thinking(text: str) -> str:
     """Return ``text`` without ``<think>`` blocks, even if one end of a block is missing.
 
-    A reply that is JSON as a whole is returned unchanged: its texts may quote such a tag.
+    What an object of JSON holds is no thought: its texts may quote such a tag.
     """
-    with suppress(ValueError):
-        read_json(text)
-        return text
     for mark, plain in _OTHER_THOUGHTS:
         text = re.sub(mark, plain, text)
     kept: list[str] = []
     is_thought, at = False, 0
+    objects = _complete(text)
     for tag in re.finditer(_THOUGHT, text):
+        if any(found.start < tag.start() < found.end for found in objects):
+            continue
         if not is_thought:
             kept.append(text[at : tag.start()])
             if tag[1]:
@@ -77,8 +77,9 @@ def to_lines(reply: str) -> str:
     text = re.sub(_BOX, _boxed, text)
     text = re.sub(r"(?i)\[result\]\s*:?\s*\(?(?=-?\d)", "\nfinal score: ", text)  # Prometheus
     text = re.sub(r"【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
+    text = re.sub(r"</?answer>", "\n", text)  # of a model that thinks
     text = re.sub(_TAG, lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
-    text = re.sub(r"```[a-zA-Z]*", "\n", text)
+    text = re.sub(r"```\w*", "\n", text)
     text = re.sub(r"[*_~`\u200b-\u200d\ufeff]+", _blank, text)
     text = re.sub(r"(?m)^[ \t]*\|(.*)\|[ \t]*$", r"\1", text).replace("|", ":")
     text = re.sub(_BULLET, "", text).lower()
@@ -92,7 +93,7 @@ def plain_characters(text: str) -> str:
 
 
 _BOX = (
-    r"\\boxed\{([^{}\n]*)\}|<\|begin_of_box\|>([^<>\n]*)<\|end_of_box\|>"
+    r"\$*\\boxed\{([^{}\n]*)\}\$*|<\|begin_of_box\|>([^<>\n]*)<\|end_of_box\|>"
     # Within a sentence it is a citation.
     r"|(?m:(?<![^\s:：=*])\[\[([^\[\]\n]*)\]\](?=[\s.。*]*$))"
 )
@@ -126,7 +127,9 @@ def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 # Limits that no sensible reply reaches, so that none takes long to read.
-_MOST_FAILURES = 200
+_MOST_FAILURES = 20
+_LONGEST_TEXT = 20_000
+_MAY_BE_JSON = re.compile(r"\{\s*(?:\}|[\"'“‘]|[^\W\d][\w .-]{0,60}[:：])")
 
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _WORDS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
@@ -149,6 +152,9 @@ def objects_in(text: str) -> Iterator[FoundJson]:
     """
     at = failures = 0
     while failures < _MOST_FAILURES and (start := text.find("{", at)) >= 0:
+        if not _MAY_BE_JSON.match(text, start):  # braces of LaTeX, of code
+            at = start + 1
+            continue
         try:
             value, at = _parsed(text, start)
         except LimitError:  # a part of it is not what was said
@@ -157,6 +163,12 @@ def objects_in(text: str) -> Iterator[FoundJson]:
             at, failures = start + 1, failures + 1
         else:
             yield FoundJson(value, start, at)
+
+
+def _complete(text: str) -> list[FoundJson]:
+    with suppress(UnreadableReplyError):
+        return list(objects_in(text))
+    return []
 
 
 def _parsed(text: str, start: int) -> tuple[Any, int]:
@@ -242,7 +254,7 @@ class _Loose:
         """Return a quoted text; a quotation mark ends it only where a key or a value can end."""
         closing = _CLOSING[self._text[self.at]]
         end = re.compile(rf"(?<!\\){closing}(?={ends or self._ends})").search(
-            self._text, self.at + 1
+            self._text, self.at + 1, self.at + _LONGEST_TEXT
         )
         if end is None:
             raise ValueError("a text without an end")

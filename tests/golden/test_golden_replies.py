@@ -20,16 +20,16 @@ MISREAD = {
     "4.0分\n理由": 4.0,  # a unit
     "4/5\nreason": 4.0,  # a fraction of the scale
     "\n4.0\nreason": 4.0,  # a blank line before it
-    "4.0 because it is good": 4.0,  # words behind it
     "**4.0**\nreason": 4.0,  # Markdown
     "```\n4.0\n```": 4.0,  # a fence
     "4,5\ncomma": 4.5,  # a decimal comma
     "<think>hmm</think>\n4.0\nok": 4.0,  # thoughts
 }
-# What states no score from 0 to 5. DB-GPT takes the first four as they are, the others as 0.0.
+# What states no score from 0 to 5. DB-GPT takes 7, -1, nan and inf as they are, the others as 0.0.
 NO_SCORE = {
     "7\nout of range": "outside of 0 to 5",
     "-1\nneg": "outside of 0 to 5",
+    "4.0 because it is good": "no score",  # a sentence
     "nan\nx": "no score",
     "inf\nx": "no score",
     "": "no score",

@@ -61,8 +61,8 @@ def test_the_other_readers_raise_nothing_else(reply: str) -> None:
 
 FORMS = (
     *("{}", "**{}**", "{}/5", "{} out of 5", "Score: {}", "得分：{}分", "Final score: {}/5"),
-    *("[[{}]]", "I give it a {}.", "Rating - {}", '{{"score": {}}}', "{{'score': '{}/5',}}"),
-    *("打{}分", "| Score | {} |", "Fluency: 1\nOverall: {}", "(0-5): {}分", "满分5分，得{}分"),
+    *("[[{}]]", "Rating - {}", '{{"score": {}}}', "{{'score': '{}/5',}}", "评分为：{}"),
+    *("| Score | {} |", "Fluency: 1\nOverall: {}", "(0-5): {}分", "Score (0-5): {}"),
 )
 
 

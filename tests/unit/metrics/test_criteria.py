@@ -44,7 +44,6 @@ def test_the_score_is_the_share_of_criteria_that_are_met() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        '{"reason": "r", "score": [1]}',
         '{"reason": "r", "score": "1 (if charitable, else 0)"}',
         '{"reason": "r", "score": {"value": 1}}',
         '{"reason": "r", "score: 1',
@@ -129,10 +128,8 @@ def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> Non
     assert MetOrNot({}, {}, high=1.0).read(f"<think>{reason} Wait, not met.</think>{reply}") == 1.0
 
 
-def test_a_label_and_a_reason_behind_it_are_a_verdict() -> None:
-    reply = "Score: 1\nReason: The answer says that one must wait and that it is not refundable."
-    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
-    reply = "Score: 1. Wait: the deadline is not passed yet, as asked."
+def test_a_score_and_a_reason_behind_it_are_a_verdict() -> None:
+    reply = '{"score": 1, "reason": "The answer says that one must wait; it is not refundable."}'
     assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
     assert MetOrNot({}, {}, high=1.0).read('{"reason": "ok", "met": true, "score": 1}') == 1.0
 
@@ -140,6 +137,12 @@ def test_a_label_and_a_reason_behind_it_are_a_verdict() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
+        *("Score: 1\n\nNot met.", "Score: 1\nVerdict: not met", "1\n\nNo, the fee is missing."),
+        *('{"理由": "…", "评分": "1（部分满足）"}', '{"Score": "1 (partially met)"}'),
+        *('{"decision": "not met", "score": 1}', '{"判定": "不满足", "score": 1}'),
+        '{"reason": "The answer does not meet the criterion.", "score": 1}',
+        '{"meets_it": "No, the fee is missing", "score": 1}',
+        *('{"points": 0, "total": 1}', '{"score": 1, "total": 2}'),
         '{"score": 1, "met": "no"}',
         '{"score": 1, "met": 0}',
         '{"score": 1, "satisfied": false}',

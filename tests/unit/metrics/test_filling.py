@@ -154,7 +154,7 @@ def test_the_judges_grades_become_those_of_people() -> None:
         ("Grade: 3/3", 3),
         ("M: 1\nT: 0\nO: 1", 1),
         ("类别：2", 2),
-        ("等级：1。文档有关，但没有回答。", 1),
+        ("等级：1\n文档有关，但没有回答。", 1),
         ("<think>maybe 3</think>\n1", 1),
     ],
 )

@@ -100,14 +100,17 @@ def test_the_reason_is_one_short_line_and_whole_in_the_details() -> None:
     assert found.details["reason"] == long
 
 
+NONE = "it states no score from 0 to 5, under a key or in a line of its own"
+
+
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
         ("I cannot judge that.", "it declines to judge; it was 'I cannot judge that.'"),
         ("Score: 7", "its score 7 is outside of 0 to 5; it was 'Score: 7'"),
-        ("3 or\n4", "it states no score from 0 to 5; it was '3 or 4'"),
-        ("", "it states no score from 0 to 5; it was ''"),
-        ("<think>4", "it states no score from 0 to 5; it was '<think>4'"),
+        ("3 or\n4", f"{NONE}; it was '3 or 4'"),
+        ("", f"{NONE}; it was ''"),
+        ("<think>4", f"{NONE}; it was '<think>4'"),
     ],
 )
 def test_an_unreadable_reply_is_unscored_and_shown(reply: str, why: str) -> None:
@@ -121,7 +124,7 @@ def test_an_unreadable_reply_is_unscored_and_shown(reply: str, why: str) -> None
 def test_a_long_unreadable_reply_is_shown_shortened() -> None:
     found = ask(FakeJudge("I do not know. " * 100))
     assert found.error is not None
-    assert len(found.error) < 300
+    assert len(found.error) < 350
 
 
 def test_the_client_is_told_which_replies_to_ask_for_again() -> None:
