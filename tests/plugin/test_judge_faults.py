@@ -367,8 +367,10 @@ def test_a_server_that_is_starting_is_waited_for_with_a_line(
         begin.join()
         late.__exit__()
     result.assert_outcomes(passed=2)
-    lines = [line for line in result.outlines if "waiting" in line]
-    assert lines == [
+    (line,) = [line for line in result.outlines if "waiting" in line]
+    assert line.startswith(
         f"rageval: waiting up to 120 s for judge 'm' at http://127.0.0.1:{port}/v1: "
-        "the connection failed (Connection refused); Ctrl-C ends it"
-    ]
+    )
+    # A slow machine asks for the first time when it is loading.
+    assert "the connection failed (Connection refused)" in line or "Loading model" in line
+    assert line.endswith("; Ctrl-C ends it")
