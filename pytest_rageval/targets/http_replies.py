@@ -24,8 +24,8 @@ from pytest_rageval.targets.streams import StreamedAnswer, may_lead, text_at
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
 
 _LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
-_UNTYPED = ("", "text/plain", "application/octet-stream")
-"""The types of streams whose service names none, and of text."""
+_UNTYPED = ("", "text/plain", "application/octet-stream", "application/json")
+"""The types that services name of streams, too."""
 _SSE_LINE = re.compile(r"(?:data|event|id|retry|message)?:")
 _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))

@@ -73,6 +73,13 @@ def test_lists_of_a_stream_that_differ_leave_open_which_counts() -> None:
         read("application/jsonl", "\n".join(map(json.dumps, events)))
 
 
+def test_json_lines_may_be_called_json() -> None:
+    """One object over several lines is none of them."""
+    events = [{"token": "Pa"}, {"token": "ris"}]
+    assert read("application/json", "\n".join(map(json.dumps, events))).text == "Paris"
+    assert read("application/json", json.dumps({"answer": "Paris"}, indent=1)).text == "Paris"
+
+
 def test_citations_of_a_stream_come_one_by_one() -> None:
     """The last one was all of them."""
     events = [{"token": "a", "citations": {"id": "d1"}}, {"citations": {"id": "d2"}}]
