@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import hashlib
 import importlib
 import pkgutil
 import sys
@@ -54,6 +55,21 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
         shown = ":".join([module_name, *([".".join(attributes[:at])] if at else [])])
         found = _attribute(found, attribute, shown)
     return found
+
+
+def path_of(found: object) -> str:
+    """Return the import path of a function or class, of the class of anything else."""
+    holder = found if hasattr(found, "__qualname__") else type(found)
+    return f"{holder.__module__}:{getattr(holder, '__qualname__', '')}"
+
+
+def code_digest(file: str | Path) -> str:
+    """Return the SHA-256 of a file of code, whatever its line ends; "" where it cannot be read."""
+    try:
+        raw = Path(file).read_bytes()
+    except OSError:  # of a module in an archive
+        return ""
+    return hashlib.sha256(raw.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") -> Path | None:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_rageval.errors import OptionError, Problem, unknown_name
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.run_paths import ImportMode
+
+if TYPE_CHECKING:
+    from pytest_rageval.scenario.model_specs import ModelSpec
 
 CacheMode = Literal["off", "read", "readwrite", "refresh", "replay"]
 CACHE_MODES: Final[tuple[CacheMode, ...]] = get_args(CacheMode)
@@ -106,6 +109,14 @@ class ClientSettings:
     def shown(self) -> str:
         """How messages call this model."""
         return f"{self.role} {self.model!r}"
+
+
+def client_settings(role: str, spec: ModelSpec, **other: Any) -> ClientSettings:
+    """Return how a model is reached and asked, as its part of a scenario says; ``other`` apart."""
+    names = spec.__class__.model_fields.keys() & {found.name for found in fields(ClientSettings)}
+    price = None if spec.price is None else Price(spec.price.input, spec.price.output)
+    own = {"role": role, "api_key_env": spec.key_variable, "price": price}
+    return ClientSettings(**{name: getattr(spec, name) for name in names} | own | other)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from pytest_rageval.engine.plan import BoundMetric, MetricSource
+from pytest_rageval.import_path import code_digest
 from pytest_rageval.model.measured import same_module
 
 _PACKAGE: Final = __name__.partition(".")[0]
@@ -105,7 +106,7 @@ def _digest(name: str) -> str:
     module = sys.modules.get(name)
     loaded = getattr(module, "__spec__", None) or module
     if name not in _SEEN or _SEEN[name][0] is not loaded:
-        file = _of_file(getattr(module, "__file__", None))
+        file = code_digest(getattr(module, "__file__", None) or "")
         _SEEN[name] = (loaded, f"{file} {_of_code(module)}")
     return _SEEN[name][1]
 
@@ -137,11 +138,3 @@ def _facts(code: CodeType) -> tuple[object, ...]:
 def _steady(constant: object) -> object:
     """Return a constant with a text that is the same in every process."""
     return sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
-
-
-def _of_file(file: str | None) -> str:
-    try:
-        content = Path(file or "").read_bytes()
-    except OSError:
-        return ""
-    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()

@@ -297,14 +297,7 @@ class CorrectedGate(Gate):
         verdict = bound_result(self.name, self.bound, observed, remark=remark)
         if self.bound.holds(found.ci_low) == self.bound.holds(found.ci_high):
             return verdict
-        return GateResult(
-            verdict.name,
-            verdict.outcome,
-            verdict.observed,
-            verdict.bound,
-            verdict.message + self._how_many_more(result, found),
-            verdict.margin,
-        )
+        return replace(verdict, message=verdict.message + self._how_many_more(result, found))
 
     def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
         """Return how many labels would decide, where the interval holds the bound."""

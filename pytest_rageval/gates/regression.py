@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Literal, TypeVar
 from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import Location
 from pytest_rageval.gates.early_regression import FallGate
-from pytest_rageval.gates.worst_samples import WorstSamples, fallen
+from pytest_rageval.gates.worst_samples import WorstSamples, fallen, weighing
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
@@ -310,17 +310,13 @@ class CorrectedRegressionGate(RegressionGate):
 
     def _difference(self, result: ScenarioResult, name: str) -> _CorrectedFinding:
         # Not at the top: scenarios without labels need no statistics of them.
-        from pytest_rageval.stats.comparison import paired_scores
+        from pytest_rageval.stats.comparison import scored_pairs
         from pytest_rageval.stats.labels.corrected_means import corrected_difference
 
         confidence = 1.0 - self.test.alpha / len(self.targets)
         found = corrected_difference(result, self.human[name], self.baseline, confidence)
-        pairs = [
-            (paired_scores(result.info, sample, self.baseline, name), sample.sample_weight)
-            for sample in result.samples
-            if sample.is_expected and sample.sample_weight > 0.0
-        ]
-        both = [(a - b, weight) for (a, b), weight in pairs if is_scored(a) and is_scored(b)]
+        pairs = scored_pairs(result.info, weighing(result), self.baseline, name)
+        both = [(ours - theirs, sample.sample_weight) for sample, ours, theirs in pairs]
         why = self._too_few(result, len(both), "have a score in both runs") or found.why
         if found.mean is None or found.ci_low is None or found.ci_high is None:
             why = why or "the labels give no interval"

@@ -74,19 +74,11 @@ def fallen(
 ) -> list[WorstSamples]:
     """Return the samples that are worse than in the baseline, of each metric that is worse."""
     # It imports numpy, which runs without a comparison need not load.
-    from pytest_rageval.stats.comparison import paired_scores
+    from pytest_rageval.stats.comparison import scored_pairs
 
     found = []
     for target, up in higher_is_better.items():
-        both = [
-            (*paired_scores(result.info, sample, baseline, target), sample)
-            for sample in weighing(result)
-        ]
-        pairs = [
-            (ours, theirs, sample)
-            for ours, theirs, sample in both
-            if is_scored(ours) and is_scored(theirs)
-        ]
+        pairs = scored_pairs(result.info, weighing(result), baseline, target)
         found.append(_falls(target, pairs, baseline.name, up=up))
     several = [worst for worst in found if worst is not None]
     listed = LISTED if len(several) == 1 else _OF_EACH
@@ -94,11 +86,11 @@ def fallen(
 
 
 def _falls(
-    target: str, pairs: Sequence[tuple[float, float, SampleResult]], baseline: str, *, up: bool
+    target: str, pairs: Sequence[tuple[SampleResult, float, float]], baseline: str, *, up: bool
 ) -> WorstSamples | None:
     """Return the samples that are worse now; None if the metric as a whole is not worse."""
-    gains = [(ours - theirs) if up else (theirs - ours) for ours, theirs, _ in pairs]
-    weighed = (gain * pair[2].sample_weight for gain, pair in zip(gains, pairs, strict=True))
+    gains = [(ours - theirs) if up else (theirs - ours) for _, ours, theirs in pairs]
+    weighed = (gain * pair[0].sample_weight for gain, pair in zip(gains, pairs, strict=True))
     if math.fsum(weighed) >= 0.0:
         return None
     worse = sorted((gain, at) for at, gain in enumerate(gains) if gain < -TOLERANCE)
@@ -106,6 +98,6 @@ def _falls(
     down, rise = ("fell", "rose") if up else ("rose", "fell")
     heading = f"{target}: {len(worse)} {down}, {better} {rise} of {counted(len(pairs), 'sample')}"
     rows = tuple(
-        (f"{pairs[at][1]:.4f} -> {pairs[at][0]:.4f}", pairs[at][2]) for _, at in worse[:LISTED]
+        (f"{pairs[at][2]:.4f} -> {pairs[at][1]:.4f}", pairs[at][0]) for _, at in worse[:LISTED]
     )
     return WorstSamples(f"{heading} ({baseline} -> this run); the worst:", rows)

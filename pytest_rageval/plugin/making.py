@@ -21,8 +21,7 @@ from pydantic import ValidationError
 from pytest_rageval.clients.base import ChatClient
 from pytest_rageval.clients.clients import check_chat
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.engine.planning.bind_metrics import client_settings
+from pytest_rageval.clients.settings import ClientSettings, RunSettings, client_settings
 from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import waited_for

@@ -232,30 +232,27 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
 def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str, Any]:
     """Return which samples fell, and how many fell and rose."""
     # It imports numpy, which a server need not load before.
-    from pytest_rageval.stats.comparison import paired_scores
+    from pytest_rageval.stats.comparison import scored_pairs
 
     if WEIGHTED_SCORE not in baseline.scores:
         return {"worse": [], "better": None, "fell": None}
-    both = [
-        (*paired_scores(result.info, sample, baseline, WEIGHTED_SCORE), sample)
-        for sample in result.samples
-        if sample.sample_weight > 0.0
-    ]
-    pairs = [(a, b, one) for a, b, one in both if is_scored(a) and is_scored(b)]
-    fallen = sorted((a - b, at) for at, (a, b, _) in enumerate(pairs) if a - b < -TOLERANCE)
+    weighing = (sample for sample in result.samples if sample.sample_weight > 0.0)
+    pairs = scored_pairs(result.info, weighing, baseline, WEIGHTED_SCORE)
+    fallen = [pair for pair in pairs if pair[1] - pair[2] < -TOLERANCE]
+    fallen.sort(key=lambda pair: pair[1] - pair[2])
     worse = [
         {
-            "id": pairs[at][2].sample_id,
-            "question": pairs[at][2].question,
-            "a": pairs[at][0],
-            "b": pairs[at][1],
-            "diff": difference,
-            "cause": pairs[at][2].cause,
-            "cause_reason": pairs[at][2].cause_reason,
+            "id": sample.sample_id,
+            "question": sample.question,
+            "a": a,
+            "b": b,
+            "diff": a - b,
+            "cause": sample.cause,
+            "cause_reason": sample.cause_reason,
         }
-        for difference, at in fallen[:worst]
+        for sample, a, b in fallen[:worst]
     ]
-    better = sum(a - b > TOLERANCE for a, b, _ in pairs)
+    better = sum(a - b > TOLERANCE for _, a, b in pairs)
     return {"worse": worse, "better": better, "fell": len(fallen)}
 
 

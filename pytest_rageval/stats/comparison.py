@@ -100,6 +100,14 @@ def paired_scores(
     return first, second
 
 
+def scored_pairs(
+    info: ScenarioInfo, samples: Iterable[SampleResult], baseline: Baseline, name: str
+) -> list[tuple[SampleResult, float, float]]:
+    """Return the samples that both runs scored, each with its score here and in the baseline."""
+    both = ((sample, *paired_scores(info, sample, baseline, name)) for sample in samples)
+    return [(one, a, b) for one, a, b in both if is_scored(a) and is_scored(b)]
+
+
 def interval_of_fall(
     result: ScenarioResult, baseline: Baseline, metric: str, alpha: float, span: float
 ) -> tuple[float, float] | None:

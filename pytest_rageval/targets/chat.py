@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import Field
 
 from pytest_rageval.clients.http import preload
-from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.clients.settings import ClientSettings, client_settings
 from pytest_rageval.extras import installed, require
 from pytest_rageval.model import Sample
 from pytest_rageval.registry import UnknownNameError
@@ -69,26 +69,14 @@ class ChatOptions(ModelSpec, TargetOptions):
 
     def settings(self, limits: ClientSettings) -> ClientSettings:
         """Return how the model is asked, within the limits of the target."""
-        price = self.price
-        return ClientSettings(
-            model=self.model,
-            role="target",
-            provider=self.provider,
-            base_url=self.base_url,
-            api_key_env=self.key_variable,
-            headers=self.headers,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=self.seed,
-            extra_body=self.extra_body,
+        return client_settings(
+            "target",
+            self,
             concurrency=limits.concurrency,
             rpm=limits.rpm,
-            tpm=self.tpm,
             timeout_s=limits.timeout_s,
             retries=limits.retries,
             max_wait_s=limits.max_wait_s,
-            max_mb=self.max_mb,
-            price=Price(price.input, price.output) if price is not None else None,
         )
 
     def identity(self) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import inspect
 from pydantic import Field, field_validator
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.import_path import path_of
 from pytest_rageval.targets.base import (
     Target,
     TargetContext,
@@ -82,14 +83,8 @@ def function_name(function: object) -> str:
         function = function.func
     if inspect.ismethod(function):
         owner = function.__self__
-        return f"{_class_name(owner)}.{function.__name__}"
-    return _class_name(function)
-
-
-def _class_name(found: object) -> str:
-    """Return where a function or class is, or the class of anything else."""
-    holder = found if hasattr(found, "__qualname__") else type(found)
-    return f"{holder.__module__}:{getattr(holder, '__qualname__', '')}"
+        return f"{path_of(owner)}.{function.__name__}"
+    return path_of(function)
 
 
 TARGETS = (

@@ -6,20 +6,20 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.clients.settings import ClientSettings, client_settings
 from pytest_rageval.engine.plan import BoundMetric, ModelPlan
-from pytest_rageval.engine.planning.binding import Binding, carried_over
+from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.import_path import (
     ImportPathError,
+    code_digest,
     find_file,
     functions_in,
     import_object,
@@ -47,7 +47,7 @@ from pytest_rageval.model import (
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.answer_specs import FillSpec
-from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec, ModelSpec
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec
 from pytest_rageval.scenario.spec import reworded
 
 if TYPE_CHECKING:
@@ -120,12 +120,6 @@ _IMPORTED = ("python", "callable")
 """The provider whose models are functions of the user's, by its names."""
 
 
-def client_settings(role: str, spec: ModelSpec) -> ClientSettings:
-    """Return how a model is reached and asked, as its part of a scenario says."""
-    price = None if spec.price is None else Price(spec.price.input, spec.price.output)
-    return carried_over(spec, ClientSettings, role=role, api_key_env=spec.key_variable, price=price)
-
-
 _SEEN: dict[Path, str] = {}
 
 
@@ -140,16 +134,8 @@ def source_digest(path: str, folders: Sequence[Path], mode: ImportMode) -> str:
     if file is None:
         return ""
     if name not in sys.modules or file not in _SEEN:
-        _SEEN[file] = _digest(file)
+        _SEEN[file] = code_digest(file)
     return _SEEN[file]
-
-
-def _digest(file: Path) -> str:
-    try:
-        raw = file.read_bytes()
-    except OSError:  # of a module in an archive
-        return ""
-    return sha256(raw.replace(b"\r\n", b"\n")).hexdigest()
 
 
 _OF_RESULTS: Final = (TARGET, RETRIEVAL, ANSWER_KIND, "row")

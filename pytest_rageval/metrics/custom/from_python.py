@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pytest_rageval.errors import describe_error, shorten
+from pytest_rageval.import_path import path_of
 from pytest_rageval.metrics.base import MetricDefinition, NoOptions
 from pytest_rageval.metrics.custom.call import Call, CustomCoroutine, CustomFunction, as_score
 from pytest_rageval.metrics.custom.declaration import (
@@ -82,7 +83,7 @@ def define_metrics(found: object, shown: str) -> list[MetricDefinition]:
     """
     if isinstance(found, Mapping):
         named = [
-            (str(name), define_metric(one, str(name), _source(one))) for name, one in found.items()
+            (str(name), define_metric(one, str(name), path_of(one))) for name, one in found.items()
         ]
         return [replace(one, info=replace(one.info, name=name)) for name, one in named]
     is_one = isinstance(found, MetricDefinition) or callable(found) or _method(found) is not None
@@ -95,13 +96,7 @@ def define_metrics(found: object, shown: str) -> list[MetricDefinition]:
         raise CustomMetricError(
             f"{shown}: {name} cannot be the name of a metric; return {{'name': ...}}"
         )
-    return [define_metric(found, name, _source(found))]
-
-
-def _source(found: object) -> str:
-    """Return the import path of an object's code."""
-    holder = found if hasattr(found, "__qualname__") else type(found)
-    return f"{holder.__module__}:{getattr(holder, '__qualname__', '')}"
+    return [define_metric(found, name, path_of(found))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,6 @@ class _ScenarioCases(Struct):
     results: dict[str, SampleResult] = field(default_factory=dict)
 
 
-def _in_file_order(cases: _ScenarioCases) -> tuple[str, int, str]:
-    return in_file_order(cases.info)
-
-
 def _of_broken(cases: _ScenarioCases, broken: Mapping[str, str]) -> Iterator[GateResult]:
     errors = [error for nodeid, error in sorted(broken.items()) if nodeid in cases.results]
     if errors:
