@@ -99,13 +99,13 @@ class CachedChat:
         if not self._cache.reads:
             return await self._ask(request, accept)
         key = chat_key(self._settings, messages, schema, current_purpose())
-        reply = self._look(key, accept)
+        reply = cached_reply(self._cache, key, accept)
         if reply is None and self._cache.mode == "replay":
             raise self._miss(key, accept)
         if reply is None:
             reply = await self._flights.run(
                 key.sha256,
-                lambda: self._look(key, accept),
+                lambda: cached_reply(self._cache, key, accept),
                 lambda: self._ask_and_cache(key, request, accept),
                 _shared,
             )
@@ -113,9 +113,6 @@ class CachedChat:
             self._call.unusable.add_usable()
             self._ledger.count(_FROM_CACHE)
         return reply
-
-    def _look(self, key: Key, accept: Accept | None) -> Reply | None:
-        return cached_reply(self._cache, key, accept)
 
     def _miss(self, key: Key, accept: Accept | None) -> ClientError:
         kept = _from_entry(self._cache.get("reply", key.sha256))
@@ -273,7 +270,7 @@ class DirectChat:
 
 def cached_reply(cache: Cache, key: Key, accept: Accept | None) -> Reply | None:
     """Return the reply in the cache; None also for one that is not acceptable any more."""
-    reply = _from_entry(cache.get("reply", key.sha256))
+    reply = _from_entry(cache.get("reply", key.sha256)) if cache.reads else None
     return None if reply is None or _refusal(reply, accept) else reply
 
 

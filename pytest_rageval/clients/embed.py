@@ -51,7 +51,8 @@ class CachedEmbeddings:
             raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
         is_local = self._call is None
         keys = {text: vector_key(self._settings, text, is_local=is_local) for text in texts}
-        found = {text: vector for text, key in keys.items() if (vector := self._look(key))}
+        known = {text: cached_vector(self._cache, key) for text, key in keys.items()}
+        found = {text: vector for text, vector in known.items() if vector}
         missing = [text for text in keys if text not in found]
         if missing and self._cache.mode == "replay":
             raise self._miss(keys[missing[0]], len(missing))
@@ -75,9 +76,6 @@ class CachedEmbeddings:
             answer = await self._backend.embed(texts)
             self._ledger.count(answer.usage)
         return answer.vectors
-
-    def _look(self, key: Key) -> Vector | None:
-        return cached_vector(self._cache, key) if self._cache.reads else None
 
     def _keep(self, key: Key, vector: Vector) -> None:
         if self._cache.writes:
@@ -237,7 +235,7 @@ class _Batches:
 
 def cached_vector(cache: Cache, key: Key) -> Vector | None:
     """Return the vector in the cache, None without one."""
-    return _from_entry(cache.get("vector", key.sha256))
+    return _from_entry(cache.get("vector", key.sha256)) if cache.reads else None
 
 
 def _to_entry(vector: Vector) -> dict[str, Any]:

@@ -30,9 +30,9 @@ from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.importing.written_files import (
     Call,
     Code,
-    check_prompt,
     identifier,
     module_text,
+    prompt_pieces,
 )
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.recognise import is_promptfoo
@@ -260,7 +260,7 @@ def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict
     """Return a function of the module beside the scenario as the target."""
     if prompt.system is not None:
         raise NotTakenError("messages of a chat are not passed to a function")
-    check_prompt(prompt.user)
+    prompt_pieces(prompt.user)  # raises for one that cannot be taken
     taken = {call.name for call in tests.calls}
     own = identifier(name)
     own = own if own not in taken else f"{own}_{len(taken) + 1}"

@@ -13,6 +13,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported, NotTakenError
 from pytest_rageval.importing.templates import Piece, env_name, pieces
 from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
+from pytest_rageval.text.json_value import change_texts
 
 _COMMENTS = {
     "dataset": "A row is a test: its asserts are under answer_checks and must_satisfy.",
@@ -155,8 +156,8 @@ def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str
             name=call.name,
             file=call.code.file,
             function=call.code.function,
-            config=_literal(json.loads(json.dumps(call.code.config, default=str))),
-            prompt=_prompt(call.prompt),
+            config=change_texts(json.loads(json.dumps(call.code.config, default=str)), _literal),
+            prompt=prompt_pieces(call.prompt),
         )
         for call in calls
     ]
@@ -174,21 +175,15 @@ class _Expression(str):
         return str(self)
 
 
-def _literal(value: Any) -> Any:
-    """Return a value of JSON that ``repr`` writes with the environment's variables read."""
-    if isinstance(value, dict):
-        return {key: _literal(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_literal(part) for part in value]
-    if not isinstance(value, str) or "{{" not in value:
-        return value
+def _literal(text: str) -> Any:
+    """Return what ``repr`` writes as a text with the environment's variables read."""
     try:
-        found = list(pieces(value))
+        found = list(pieces(text))
     except NotTakenError:
-        return value
+        return text
     names = [env_name(piece) for piece in found]
     if not any(names):
-        return value
+        return text
     return _Expression(
         " + ".join(
             f"os.environ[{name!r}]" if name else repr(_shown(piece))
@@ -201,16 +196,12 @@ def _shown(piece: Piece) -> str:
     return piece if isinstance(piece, str) else f"{{{{{'.'.join(piece)}}}}}"
 
 
-def _prompt(text: str) -> list[str | tuple[str, ...]]:
+def prompt_pieces(text: str) -> list[str | tuple[str, ...]]:
+    """Return the parts of a prompt; NotTakenError for one that the written module cannot fill."""
     found = list(pieces(text))
     if any(not isinstance(piece, str) and len(piece) > 1 for piece in found):
         raise NotTakenError("its prompt shows parts of variables")
     return found
-
-
-def check_prompt(text: str) -> None:
-    """Raise NotTakenError for a prompt that the written module cannot fill in."""
-    _prompt(text)
 
 
 def identifier(text: str) -> str:

@@ -108,7 +108,7 @@ class HitOptions(RankingOptions):
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info with the fields that this kind of comparison needs."""
-        info, texts = super().adapt(info), _CONTEXTS
+        info = super().adapt(info)
         texts = _DOCUMENTS if self.match == "doc_name" else _CONTEXTS
         if self.on == "ids" or self.filled:
             return replace(info, needs=_IDS)

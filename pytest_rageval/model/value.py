@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, make_dataclass
 from datetime import timedelta
 from functools import cache
@@ -216,6 +216,15 @@ def value_text(value: Any) -> str:
 
 
 _LARGEST_WHOLE: Final = 2.0**63
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value of JSON, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(part)
 
 
 def json_plain(value: Any) -> Any:

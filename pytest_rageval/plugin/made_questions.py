@@ -19,7 +19,7 @@ from pytest_rageval.errors import RagevalError, did_you_mean, shorten
 from pytest_rageval.first_scenario.scenario_text import FUNCTION, shell_word, target_text
 from pytest_rageval.import_path import module_in
 from pytest_rageval.plugin.exit_status import misused
-from pytest_rageval.plugin.from_data import FirstFiles, check_service, path_from, write_new
+from pytest_rageval.plugin.from_data import FirstFiles, check_service, write_new
 from pytest_rageval.plugin.making import (
     LISTED,
     CheckingJudge,
@@ -217,13 +217,13 @@ class _Making:
         rows = [*known.rows, *found.rows]
         is_written = (asked.folder / TARGET).exists()
         if rows:
-            lines += write_new(asked.first, self._new_files(rows))
+            lines += write_new(asked, self._new_files(rows))
         say_lines([*lines, *self._next(rows, is_written=is_written)])
         return pytest.ExitCode.OK if rows else pytest.ExitCode.TESTS_FAILED
 
     def _new_files(self, rows: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
         """Return what is written once: the scenario, its target, and a workflow if asked for."""
-        folder, first = self.asked.folder, self.asked.first
+        folder, workflow = self.asked.folder, self.asked.workflow
         target = f"{module_in(folder, TARGET.removesuffix('.py'))}:{FUNCTION}"
         unanswerable = any(row.get("answerable") is False for row in rows)
         is_here = folder.resolve() == self.asked.here.resolve()
@@ -237,8 +237,8 @@ class _Making:
         module = target_text(TARGET, SCENARIO, ("contexts", "answer"))
         files = {folder / SCENARIO: scenario, folder / TARGET: module}
         files = {path: text for path, text in files.items() if not path.exists()}
-        if first.workflow is not None:
-            files[first.workflow] = first.workflow_text(asks=True)
+        if workflow is not None:
+            files[workflow] = self.asked.workflow_text(asks=True)
         return files
 
     def _next(self, rows: Sequence[Mapping[str, Any]], *, is_written: bool) -> Iterator[str]:
@@ -273,35 +273,22 @@ _HOW: Final = "pytest --rag-init --rag-from=docs/ --rag-questions=50 --rag-judge
 
 
 @dataclass(frozen=True)
-class AskedQuestions:
-    """What the command line asks for; documents and folder are seen from ``here``."""
+class AskedQuestions(FirstFiles):
+    """What the command line asks for; its ``data`` are the file of the questions."""
 
-    here: Path
-    folder: Path
     documents: Path
     count: int
     seed: int
     shares: Mapping[QuestionType, float]
     writer: ClientSettings
     judge: CheckingJudge
-    service: str | None
-    """Of CI, for which a workflow is written."""
     has_nuggets: bool = False
     """Whether each question gets a list of what an answer has to say."""
-
-    def shown(self, path: Path) -> str:
-        """Return a path as the user would type it."""
-        return path_from(path, self.here)
-
-    @property
-    def first(self) -> FirstFiles:
-        """The files that are written once."""
-        return FirstFiles(self.here, self.folder, self.folder / QUESTIONS, self.service)
 
     @property
     def own_files(self) -> list[Path]:
         """The files that are written, which are no documents."""
-        lists = nuggets_beside(self.folder / QUESTIONS)
+        lists = nuggets_beside(self.data)
         names = (QUESTIONS, REJECTED, SCENARIO, TARGET, lists.name)
         return [self.folder / name for name in names]
 
@@ -322,13 +309,14 @@ def asked_of(config: pytest.Config, run: RunSettings) -> AskedQuestions:
     return AskedQuestions(
         here,
         folder,
+        folder / QUESTIONS,
+        service,
         documents,
         count,
         seed,
         shares,
         writer,
         judge,
-        service,
         has_nuggets=bool(config.getoption("rag_nuggets")),
     )
 

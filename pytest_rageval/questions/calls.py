@@ -117,7 +117,7 @@ class _CachedChat:
         accept: Accept | None = None,
     ) -> Reply:
         key = chat_key(self.settings, messages, schema, current_purpose())
-        kept = cached_reply(self._cache, key, accept) if self._cache.reads else None
+        kept = cached_reply(self._cache, key, accept)
         if kept is None:
             raise NotAskedError(self.settings.shown)
         self.answered[current_purpose().sample] += 1

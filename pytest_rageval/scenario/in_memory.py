@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
+from pytest_rageval.import_path import path_of
 from pytest_rageval.scenario.overrides import Override, key_name, set_override
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import expanded_short_form
@@ -84,8 +85,7 @@ def _as_metric(value: object, where: str) -> str:
     """Return what to write for a function that is given as a metric, or ""."""
     if where.partition(".")[0] != "metrics" or not callable(value):
         return ""
-    holder: Any = value if hasattr(value, "__qualname__") else type(value)
-    path = f"{holder.__module__}:{holder.__qualname__}"
+    path = path_of(value)
     if "<" in path:  # a lambda, or a function within another one
         return "; define it with a name in a module, and write {'use': 'module:name'}"
     return f"; write {{'use': {path!r}}}"

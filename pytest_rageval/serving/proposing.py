@@ -41,7 +41,9 @@ def proposed(
     try:
         found = propose(data, folder, given, target, name)
     except UndecidedError as error:
-        columns = [] if error.table is None or error.mapped is None else _columns(error)
+        columns = []
+        if error.table is not None and error.mapped is not None:
+            columns = list(_listed(error.table, error.mapped))
         choices = [{"case": one.case, "keys": one.keys} for one in error.choices]
         question = {"text": error.said, "choices": choices or _encodings(error.said)}
         return {"columns": columns, "question": question, "scenario": None, "problem": None}
@@ -62,12 +64,6 @@ def _encodings(message: str) -> list[dict[str, Any]]:
     if found is None:
         return []
     return [{"case": f"Read as {found[1].upper()}", "keys": {"encoding": found[1]}}]
-
-
-def _columns(error: UndecidedError) -> list[dict[str, Any]]:
-    assert error.table is not None
-    assert error.mapped is not None
-    return list(_listed(error.table, error.mapped))
 
 
 def _listed(table: Table, mapped: Mapped) -> Iterator[dict[str, Any]]:

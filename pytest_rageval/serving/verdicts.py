@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import convert
 
-from pytest_rageval.model import Count, GateOutcome, GateResult, Value, VariantPair
+from pytest_rageval.model import GateOutcome, GateResult, Ranking
 from pytest_rageval.reports.write_run import RANKING
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.codec import as_json, from_json
@@ -50,12 +50,22 @@ def joint_verdict(verdicts: Sequence[Verdict | None]) -> Verdict | None:
     return first if not others and first in ("passed", "unjudged") else "partial"
 
 
-def run_verdict(status: int | None, saved: Sequence[Verdict | None]) -> Verdict:
+def run_verdict(
+    status: int | None,
+    saved: Iterable[Verdict | None],
+    gates: Iterable[Mapping[str, Any]] = (),
+    *,
+    is_part: bool = False,
+) -> Verdict:
     """Return the verdict of a run from pytest's exit ``status``, and from what it saved.
 
-    ``saved`` has the verdict of each scenario, variant and gate ``best`` that came to its end, None
-    where nothing could be saved; ``status`` is None if pytest could not be started.
+    ``saved`` has the verdict of each scenario and variant that came to its end, None where nothing
+    could be saved; ``gates`` are those that compare variants. ``is_part``: a variant is missing
+    that was to run. ``status`` is None if pytest could not be started.
     """
+    saved = list(saved)
+    saved += ["partial"] if saved and is_part else []
+    saved += [gate_verdict(gate["outcome"]) for gate in gates]
     if "failed" in saved or (status == 1 and saved):
         return "failed"
     if status == 5:
@@ -106,40 +116,16 @@ def _is_shared(name: str, found: Sequence[Mapping[str, Any]]) -> bool:
     return all(name in one and one[name] == found[0][name] for one in found)
 
 
-class _Variant(Value, frozen=True):
-    mean: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n: Count
-    letters: str
-
-
-class _Contest(Value, frozen=True):
-    """What the page and the tools show of ``variants.json``."""
-
-    metric: str
-    alpha: float
-    common: Count
-    total: Count
-    complete: bool
-    undecided: str
-    remarks: list[str]
-    variants: dict[str, _Variant]
-    pairs: list[VariantPair]
-    gate: GateResult | None
-
-
 def contest_of(ranking: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ranking as ``variants.json`` has it, with what the page and the tools show of it.
 
     Variants are a list, best first; ``gate`` is None where nothing asks for ``best``. Raises
     ValueError for a file of another kind.
     """
-    found: dict[str, Any] = as_json(convert(ranking, _Contest))
-    return {
-        **found,
-        "variants": [{"name": name, **one} for name, one in found["variants"].items()],
-    }
+    by_name = convert(ranking.get("variants"), dict[str, dict[str, Any]])
+    variants = [{**one, "name": name} for name, one in by_name.items()]
+    found: dict[str, Any] = as_json(convert({**ranking, "variants": variants}, Ranking))
+    return {**found, "gate": as_json(convert(ranking.get("gate"), GateResult | None))}
 
 
 def read_contest(folder: Path) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import Sample
+from pytest_rageval.model.value import texts_in
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, OF_ANSWERS
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.text.json_value import change_texts
@@ -85,14 +86,8 @@ class _Filling:
 
 def places(value: Any) -> Iterator[re.Match[str]]:
     """Yield the places in all texts of a value of JSON."""
-    if isinstance(value, Mapping):
-        for part in value.values():
-            yield from places(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from places(part)
-    elif isinstance(value, str):
-        yield from _PLACE.finditer(value)
+    for text in texts_in(value):
+        yield from _PLACE.finditer(text)
 
 
 def outline(text: str, variables: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_rageval import compute_weighted_score, weighted_metric_means
 from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.run.transport import Message, decode, encode
+from pytest_rageval.plugin.run.transport import Message
 from pytest_rageval.results.layout import sample_dict
 from pytest_rageval.stats.intervals import t_cdf, t_quantile
 from pytest_rageval.stats.summary import summarize, summarize_scenario, weighted_interval
@@ -208,7 +208,7 @@ infos = st.builds(
 @given(result=results)
 def test_a_result_survives_the_way_from_a_worker(result: SampleResult) -> None:
     """E2: by way of JSON types."""
-    received = decode(encode(Message("s.rageval.yaml", result))).result
+    received = from_json(to_json(Message("s.rageval.yaml", result)), Message).result
     assert sample_dict(received) == json.loads(json.dumps(sample_dict(result), default=dict))
 
 

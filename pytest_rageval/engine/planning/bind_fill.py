@@ -14,6 +14,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.filling import FilledMetric, Filling, usual_grades
 from pytest_rageval.metrics.holes import POOLED
 from pytest_rageval.model import FILLED, Case, Sample
+from pytest_rageval.model.value import texts_in
 from pytest_rageval.scenario.answer_specs import FillSpec
 
 if TYPE_CHECKING:
@@ -95,15 +96,7 @@ def _models_under_test(tree: Mapping[str, Any]) -> set[str]:
     variants = tree.get("variants")
     laid_over = variants.values() if isinstance(variants, Mapping) else ()
     targets = [one.get("target") for one in (tree, *laid_over) if isinstance(one, Mapping)]
-    return set(_leaves(targets))
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _leaves(part)
+    return set(texts_in(targets))
 
 
 def _grades(binding: Binding, spec: FillSpec, samples: Sequence[Sample]) -> Sequence[int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
 
 from pytest_rageval.engine.planning.bind_baselines import compared_runs
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.model.value import texts_in
 from pytest_rageval.run_paths import RunPaths, is_path, is_same_file, of_variant
 
 
@@ -35,16 +36,8 @@ def _read(binding: Binding) -> Iterator[Path]:
 
 
 def texts_of(value: object) -> Iterator[str]:
-    """Yield the texts in a tree that may be the names of files."""
-    if isinstance(value, str) and value.isprintable():
-        yield value
-    parts: Iterable[object] = ()
-    if isinstance(value, dict):
-        parts = value.values()
-    elif isinstance(value, list):
-        parts = value
-    for part in parts:
-        yield from texts_of(part)
+    """Return the texts in a tree that may be the names of files."""
+    return filter(str.isprintable, texts_in(value))
 
 
 def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pytest_rageval.clients.accounting import current_purpose
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema, Vector
-from pytest_rageval.clients.cache import Cache, Key, chat_key, vector_key
+from pytest_rageval.clients.cache import Cache, chat_key, vector_key
 from pytest_rageval.clients.chat import cached_calls, cached_reply, question_kind
 from pytest_rageval.clients.embed import cached_vector
 from pytest_rageval.clients.errors import NotAskedError
@@ -157,9 +157,8 @@ class CountingJudge:
         schema: ReplySchema | None = None,
         accept: Accept | None = None,
     ) -> Reply:
-        cache = self._known.cache
         key = chat_key(self._use.settings, messages, schema, current_purpose())
-        kept = cached_reply(cache, key, accept) if cache.reads else None
+        kept = cached_reply(self._known.cache, key, accept)
         if kept is not None:
             self._use.cached += 1
             return kept
@@ -260,7 +259,7 @@ class CountingEmbedding:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         keys = {text: vector_key(self._use.settings, text, is_local=False) for text in texts}
-        found = {text: self._kept(key) for text, key in keys.items()}
+        found = {text: cached_vector(self._known.cache, key) for text, key in keys.items()}
         vectors = [vector for text in texts if (vector := found[text]) is not None]
         missing = [text for text, vector in found.items() if vector is None]
         fresh = [text for text in missing if not self._known.is_asked(keys[text].sha256)]
@@ -269,6 +268,3 @@ class CountingEmbedding:
         self._use.cached += not fresh
         made_up = array("f", [1.0] * (len(vectors[0]) if vectors else 2))
         return [found[text] or made_up for text in texts]
-
-    def _kept(self, key: Key) -> Vector | None:
-        return cached_vector(self._known.cache, key) if self._known.cache.reads else None

@@ -26,7 +26,7 @@ from pytest_rageval.engine.verdict.decide import (
 from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult, Value
 from pytest_rageval.plugin.run.last_failed import deselected_best
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.failures import ScenarioLines, gate_text, message_text, placed
+from pytest_rageval.plugin.show.failures import ScenarioLines, failure_at, gate_text, message_text
 from pytest_rageval.plugin.show.next_steps import BRIEF
 from pytest_rageval.plugin.show.pytest_reports import report_to_allure, without_allure
 from pytest_rageval.plugin.show.terminal import terminal_width, write_lines
@@ -210,16 +210,8 @@ def _reports(
 
 
 def _failure(whole: _Whole, gate: GateResult, text: str) -> Any:
-    """Return pytest's representation of a failed gate: without a traceback, at the scenario's line.
-
-    The heading and the node id name the gate. Not a plain text, because older versions of pytest do
-    not quote one in their short summary.
-    """
-    try:
-        pytest.fail(text, pytrace=False)
-    except pytest.fail.Exception:
-        shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
-        return placed(shown, whole.path, whole.line(gate.name), printable(gate.message))
+    """Return a failed gate at its line of the scenario; heading and node id name it."""
+    return failure_at(text, whole.path, whole.line(gate.name), printable(gate.message))
 
 
 CONTESTS = pytest.StashKey[Sequence[VariantComparison]]()

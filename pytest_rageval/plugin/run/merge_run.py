@@ -21,7 +21,7 @@ from pytest_rageval.plugin.options import touching
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, is_of_a_part, outcome_of, without_own
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.failures import placed, unjudged_text
+from pytest_rageval.plugin.show.failures import failure_at, unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Report, ReportFacts, Shard, ShardError
@@ -353,8 +353,4 @@ def _failed(
     nodeid: str, location: tuple[str, int | None, str], when: Any, text: str, path: Path
 ) -> pytest.TestReport:
     """Return the report of a failure with this text, at the file ``path``."""
-    try:
-        pytest.fail(text, pytrace=False)
-    except pytest.fail.Exception:
-        shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
-    return pytest.TestReport(nodeid, location, {}, "failed", placed(shown, path, 1), when)
+    return pytest.TestReport(nodeid, location, {}, "failed", failure_at(text, path, 1), when)

@@ -243,14 +243,14 @@ class RagevalSession:
         if self._is_worker:
             selection = self._selection if self._unsent else ""
             message = transport.Message(item.plan.info.nodeid, result, self._unsent, selection)
-            setattr(report, transport.ATTRIBUTE, transport.encode(message))
+            setattr(report, transport.ATTRIBUTE, to_json(message))
             self._unsent = []
         else:
             self.record(item.plan.info.nodeid, report, result)
         item.result = None
 
     def _receive(self, report: pytest.TestReport) -> None:
-        message = transport.decode(getattr(report, transport.ATTRIBUTE))
+        message = from_json(getattr(report, transport.ATTRIBUTE), transport.Message)
         delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report until the end
         if message.scenarios:
             self._selection = message.selection

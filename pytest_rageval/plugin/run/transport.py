@@ -9,7 +9,6 @@ import pytest
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, Value
-from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import one_line
 
 
@@ -56,16 +55,6 @@ class Message(Value, frozen=True):
     result: SampleResult
     scenarios: Sequence[ScenarioInfo] = ()
     selection: str = ""
-
-
-def encode(message: Message) -> str:
-    """Return the message as text."""
-    return to_json(message)
-
-
-def decode(text: str) -> Message:
-    """Return the message from the text made by ``encode``."""
-    return from_json(text, Message)
 
 
 NOT_KEPT: Final[Mapping[str, Any]] = {"sections": [], "user_properties": [], "keywords": {}}

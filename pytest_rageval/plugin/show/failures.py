@@ -8,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.gates.unscored import gates_of
@@ -77,6 +79,18 @@ class ScenarioLines:
         for path in self._lines:
             if path[:-1] == parent and isinstance(path[-1], str):
                 yield path[-1]
+
+
+def failure_at(text: str, path: Path, line: int, message: str = "") -> Any:
+    """Return pytest's representation of a failure with this text, without a traceback.
+
+    Not a plain text, because older versions of pytest do not quote one in their short summary.
+    """
+    try:
+        pytest.fail(text, pytrace=False)
+    except pytest.fail.Exception:
+        shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
+    return placed(shown, path, line, message)
 
 
 def placed(failure: Any, path: Path, line: int, message: str = "") -> Any:

@@ -45,11 +45,8 @@ def read_documents(folder: Path, skip: Collection[Path] = ()) -> Documents:
             left_out.append(LeftOut(name, result.unread))
         too_short += result.too_short
         read[kind] += _collect(pieces, name, result.pieces)
-    return Documents([*_passages(pieces)], _by_name(left_out), dict(+read), too_short)
-
-
-def _by_name(left_out: Iterable[LeftOut]) -> list[LeftOut]:
-    return sorted(left_out, key=lambda file: file.name)
+    left_out.sort(key=lambda file: file.name)
+    return Documents([*_passages(pieces)], left_out, dict(+read), too_short)
 
 
 def _files(folder: Path) -> FoundFiles:

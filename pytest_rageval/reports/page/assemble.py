@@ -167,9 +167,9 @@ def in_one_scope(scripts: Iterable[str]) -> str:
     return f'(() => {{\n"use strict";\n{joined}}})();\n'
 
 
-def asset(name: str) -> str:
-    """Return the text of a file in the folder ``assets``."""
-    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")
+def asset(name: str, package: str = __package__) -> str:
+    """Return the text of a file in the folder ``assets`` of a package, by default of this one."""
+    return resources.files(package).joinpath("assets", name).read_text("utf-8")
 
 
 def _policy(style: str, script: str) -> str:

@@ -38,7 +38,6 @@ from pytest_rageval.serving.saved_runs import read_run
 from pytest_rageval.serving.verdicts import (
     Verdict,
     contest_of,
-    gate_verdict,
     point_verdict,
     run_verdict,
 )
@@ -127,15 +126,9 @@ class DescribedRun:
         self._gate = next((contest["gate"] for contest in contests), None)
         ranking = next((contest["ranking"] for contest in contests), None)
         self._contest = None if ranking is None else contest_of({**ranking, "gate": self._gate})
-        self.verdict = run_verdict(ended.status, list(self._verdicts()))
-
-    def _verdicts(self) -> list[Verdict | None]:
-        found = [part.verdict for part in self._parts.values()]
-        if found and self._lost:
-            found.append("partial")
-        if self._gate is not None:
-            found.append(gate_verdict(self._gate["outcome"]))
-        return found
+        verdicts = [part.verdict for part in self._parts.values()]
+        gates = [] if self._gate is None else [self._gate]
+        self.verdict = run_verdict(ended.status, verdicts, gates, is_part=bool(self._lost))
 
     def __call__(self, width: int) -> dict[str, Any]:
         """Return the answer with texts of ``width`` characters."""
@@ -234,8 +227,11 @@ class _Part:
             "compared": compared_of(run.view),
             **worst_of(run.view, width),
             "cost_usd": significant(usage.get("cost_usd")),
-            "files": [self._shown(folder / "results.json")]
-            + ([self._shown(page)] if page.is_file() else []),
+            "files": [
+                self._project.paths.shown(path)
+                for path in (folder / "results.json", page)
+                if path.is_file()
+            ],
         }
 
     def short(self, width: int, worst: int) -> dict[str, Any]:
@@ -260,9 +256,6 @@ class _Part:
             "more_failed": samples.get("more_failed"),
             "cost_usd": found["cost_usd"],
         }
-
-    def _shown(self, path: Path) -> str:
-        return self._project.paths.shown(path)
 
     def remarks(self) -> list[str]:
         """Return what is odd about a run."""

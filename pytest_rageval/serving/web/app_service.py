@@ -25,7 +25,7 @@ from pytest_rageval.serving.web.first_scenarios import (
     refuse_taken,
     write_scenario,
 )
-from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns, Widen
+from pytest_rageval.serving.web.live_runs import Event, Job, LiveRuns, Widen
 from pytest_rageval.serving.web.refusals import Refused
 from pytest_rageval.serving.web.run_store import (
     RunStore,
@@ -234,10 +234,6 @@ class AppService:
             raise Refused(400, "a name with a null character cannot be given to a run")
         job = Job(entry.id, command, self.project.folder, variants)
         return job, lambda event: self._told(event, entry)
-
-    def run(self, run: str) -> LiveRun:
-        """Return a run of this server; refuses an unknown one."""
-        return self.runs.find(run)
 
     async def check(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return what the loader says of changes."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.serving.children import Child, started
-from pytest_rageval.serving.verdicts import gate_verdict, run_verdict
+from pytest_rageval.serving.verdicts import run_verdict
 from pytest_rageval.serving.web.refusals import Refused
 
 _KEPT = 20
@@ -151,11 +151,8 @@ def verdict_of(status: int | None, events: Sequence[Event], variants: Collection
     points = [event.get("point") for event in results]
     saved = [point and point["verdict"] for point in points]
     lost = set(variants) - {event.get("variant") for event in results}
-    if saved and lost:
-        saved.append("partial")
     gates = [event.get("gate") for event in events if event["event"] == "contest"]
-    saved += [gate_verdict(gate["outcome"]) for gate in gates if gate is not None]
-    verdict = run_verdict(status, saved)
+    verdict = run_verdict(status, saved, filter(None, gates), is_part=bool(lost))
     return "error" if verdict == "empty" else verdict
 
 

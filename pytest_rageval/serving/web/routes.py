@@ -6,8 +6,7 @@ import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from functools import cache, partial
 from typing import Any, Final
 
 from aiohttp import web
@@ -197,7 +196,7 @@ async def _compare(service: AppService, request: web.Request) -> dict[str, Any]:
 
 async def _events(service: AppService, request: web.Request) -> web.StreamResponse:
     """Send the events of a run as they come, with a beat while there are none."""
-    run = service.run(request.match_info["run"])
+    run = service.runs.find(request.match_info["run"])
     after = _number(request.headers.get("Last-Event-ID", "0"), "Last-Event-ID")
     answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await answer.prepare(request)
@@ -268,14 +267,11 @@ SCRIPTS: Final = (
 @cache
 def page_files() -> Mapping[str, tuple[str, bytes]]:
     """Return the files that are served, by name: media type and content."""
-    script = assemble.in_one_scope([*map(assemble.asset, SHARED), *map(_asset_text, SCRIPTS)])
-    style = assemble.asset("report.css") + _asset_text("app.css")
+    own = partial(assemble.asset, package=__package__)
+    script = assemble.in_one_scope([*map(assemble.asset, SHARED), *map(own, SCRIPTS)])
+    style = assemble.asset("report.css") + own("app.css")
     return {
-        "app.html": ("text/html", _asset_text("app.html").encode()),
+        "app.html": ("text/html", own("app.html").encode()),
         "app.css": ("text/css", style.encode()),
         "app.js": ("text/javascript", script.encode()),
     }
-
-
-def _asset_text(name: str) -> str:
-    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")

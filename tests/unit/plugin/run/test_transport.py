@@ -11,11 +11,13 @@ import execnet
 from decided_result import decided
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.plugin.run.transport import Message, decode, encode
+from pytest_rageval.plugin.run.transport import Message
+from pytest_rageval.text.codec import from_json, to_json
 
 
 def received(result: SampleResult) -> SampleResult:
-    return decode(execnet.loads(execnet.dumps(encode(Message("qa", result))))).result
+    sent = execnet.dumps(to_json(Message("qa", result)))
+    return from_json(execnet.loads(sent), Message).result
 
 
 def _same(result: SampleResult, other: SampleResult, name: str) -> bool:
@@ -72,7 +74,8 @@ def test_what_json_does_not_know_arrives_as_a_mapping_or_as_its_text() -> None:
 def test_the_scenarios_arrive_with_the_first_result() -> None:
     """With their gates and the runs that they are compared with: the controller reads no file."""
     info = decided({"f1": [1.0, 0.5]}, {"f1": 0.5}, before={"f1": [0.5, 0.5]}).info
-    (found,) = decode(encode(Message("qa", SampleResult("a", 0), [info]))).scenarios
+    sent = to_json(Message("qa", SampleResult("a", 0), [info]))
+    (found,) = from_json(sent, Message).scenarios
     assert found == info
     assert dict(found.gates) == {"f1": 0.5}
     assert found.baselines["main"].scores["f1"] == {"s0": 0.5, "s1": 0.5}
