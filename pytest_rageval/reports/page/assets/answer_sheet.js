@@ -37,11 +37,9 @@ function noAndYes(sheet) {
   ];
 }
 
-function answersHead({ description, question, metric }) {
+function answersHead({ description: about, question, metric }) {
   return [
-    description && description !== question
-      ? el("p", { class: "description", dir: "auto" }, description)
-      : null,
+    description(about === question ? "" : about),
     definitions([[say("metric"), given(metric)]], { class: "facts" }),
   ];
 }

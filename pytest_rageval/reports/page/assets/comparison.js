@@ -157,10 +157,8 @@ function comparisonWord(run, found) {
 function comparisonVerdict(run, found, said = say) {
   const word = comparisonWord(run, found);
   if (word === "better" || word === "worse") {
-    const mark = found.diff > 0 ? "▲" : "▼";
-    const sign = el("span", { class: "sign", "aria-hidden": "true" }, mark);
     const kind = word === "better" ? "good" : "bad";
-    return el("span", { class: `badge ${kind}` }, sign, " ", said(word));
+    return badgeWith(kind, found.diff > 0 ? "▲" : "▼", said(word));
   }
   const shows =
     word === "no_difference" && found.smallest_detectable !== null

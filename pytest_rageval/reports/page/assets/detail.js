@@ -144,16 +144,7 @@ function detailScores({ run, state }, at, remarks) {
         "td",
         {},
         threshold ? thresholdText(threshold) : "",
-        missed.map(({ ends }) => [
-          " ",
-          el(
-            "span",
-            { class: "badge bad" },
-            el("span", { class: "sign", "aria-hidden": "true" }, "✕"),
-            " ",
-            say(ends ? "missed" : "refused"),
-          ),
-        ]),
+        missed.map(({ ends }) => [" ", badge("bad", {}, ends ? "missed" : "refused")]),
       ),
       el(
         "td",
@@ -163,7 +154,7 @@ function detailScores({ run, state }, at, remarks) {
             "span",
             { class: remark.kind === "error" ? "badge error" : "note" },
             remark.kind === "error"
-              ? [el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), " ", say("error_text")]
+              ? [signOf("⚠"), " ", say("error_text")]
               : say("reason"),
           ),
           longText(run, remark.text),

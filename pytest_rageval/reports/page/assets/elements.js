@@ -121,10 +121,23 @@ const SIGNS = {
   stopped: "■",
 };
 
+/** A sign is not read out: a word beside it says the same. */
+function signOf(mark) {
+  return el("span", { class: "sign", "aria-hidden": "true" }, mark);
+}
+
 /** A word with a sign and a colour: for a band or an outcome. */
 function badge(kind, attributes, word = kind) {
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[kind]);
-  return el("span", { class: `badge ${kind}`, ...attributes }, sign, " ", say(word));
+  return badgeWith(kind, SIGNS[kind], say(word), attributes);
+}
+
+function badgeWith(kind, mark, words, attributes) {
+  return el("span", { class: `badge ${kind}`, ...attributes }, signOf(mark), " ", words);
+}
+
+/** What somebody wrote about a scenario, null for nothing. */
+function description(text) {
+  return text ? el("p", { class: "description", dir: "auto" }, text) : null;
 }
 
 /** How a sample ended; where nothing could fail it, the band of its score in place of "passed". */
@@ -165,7 +178,7 @@ function scoreWithSign(score, band) {
     { class: `score ${band}` },
     fixed(score),
     " ",
-    el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[band]),
+    signOf(SIGNS[band]),
     el("span", { class: "unseen" }, ` ${say(band)}`),
   );
 }

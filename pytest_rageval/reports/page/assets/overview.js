@@ -8,9 +8,7 @@ function header(app) {
     { class: "top" },
     toolBar(app),
     el("h1", {}, given(scenario.name)),
-    scenario.description
-      ? el("p", { class: "description", dir: "auto" }, scenario.description)
-      : null,
+    description(scenario.description),
     value
       ? el("p", { class: "note" }, sayGiven("labelled", { name: say("overridden"), value }))
       : null,
@@ -90,17 +88,13 @@ function differingFromPython(run) {
 
 /** How many of the samples have no score of a metric because something failed. */
 function failedOf(run, target) {
-  if (target === WEIGHTED) return run.data.as_run[WEIGHTED].failed;
   return run.data.as_run[target].failed;
 }
 
-function contents(app) {
-  const link = (id) => el("li", {}, el("a", { href: `#${id}` }, say(id)));
-  return el(
-    "nav",
-    { class: "contents", "aria-label": say("sections") },
-    el("ul", {}, app.sections.map(link)),
-  );
+/** Links to the sections; `click` may lead there in place of the address. */
+function contents(ids, click) {
+  const link = (id) => el("li", {}, el("a", { href: `#${id}`, click }, say(id)));
+  return el("nav", { class: "contents", "aria-label": say("sections") }, el("ul", {}, ids.map(link)));
 }
 
 function overview(app) {
@@ -136,7 +130,7 @@ function verdictLine(verdict, before = verdict.outcome) {
     el(
       "strong",
       {},
-      el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[verdict.outcome]),
+      signOf(SIGNS[verdict.outcome]),
       say(`verdict_${verdict.outcome}`),
     ),
     verdict.isAsRun ? asRunMark() : null,
@@ -150,7 +144,7 @@ function verdictLine(verdict, before = verdict.outcome) {
 /** The verdict of the gate that compares variants. */
 function bestVerdict(outcome, message, isAsRun = false) {
   const shown = outcome === "skipped" ? "partial" : outcome;
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]);
+  const sign = signOf(SIGNS[shown]);
   return el(
     "p",
     { class: `verdict best ${shown}${isAsRun ? " stale" : ""}` },

@@ -7,9 +7,7 @@ const REVIEWS = {
     "id,question,reference,evidence,doc_name,section_path,question_type,verdict,reviewer,note,digest",
   keysOf: ({ levels }) => levels.map((verdict) => VERDICT_KEYS[verdict]),
   moreKeys: () => [],
-  head: ({ description }) => [
-    description ? el("p", { class: "description", dir: "auto" }, description) : null,
-  ],
+  head: (sheet) => [description(sheet.description)],
   hint: () => say("review_hint"),
   notices: () => [],
   asked: () => say("review_asked"),

@@ -51,6 +51,17 @@ const HOLE_WORDS = [
   [/(\d+) holes? without a text/, "没有文本的 $1 个"],
 ];
 
+/** How steady a judge is, from pytest_rageval/stats/stability.py. */
+const STEADY_WORDS = [
+  [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
+  [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
+  [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],
+  [/how sure this is, is not known: /g, "无法得知此结论有多可靠："],
+  [/(?:, )?(\d+) of (\d+) judged samples lack a second score/g, "，$2 个经裁判评分的样本中有 $1 个缺少第二个分数"],
+  [/(?<=：)，(?=\d+ 个经裁判)/g, ""],
+  [/the judge scored no sample/g, "裁判没有给任何样本评分"],
+];
+
 /** The English of pytest_rageval/gates, engine/verdict/decide.py and stats/paired*.py; `$1` are figures. */
 const RUN_WORDS = [
   ...MADE_WORDS,
@@ -230,13 +241,7 @@ const RUN_WORDS = [
   [/, (?=(?:\d+ of )?\d+ labelled answer)/g, "，"],
   [/(\d+) of (\d+) labelled answers?/g, "$2 个已标注回答中的 $1 个"],
   [/(\d+) labelled answers?/g, "$1 个已标注回答"],
-  [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
-  [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
-  [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],
-  [/how sure this is, is not known: /g, "无法得知此结论有多可靠："],
-  [/(?:, )?(\d+) of (\d+) judged samples lack a second score/g, "，$2 个经裁判评分的样本中有 $1 个缺少第二个分数"],
-  [/(?<=：)，(?=\d+ 个经裁判)/g, ""],
-  [/the judge scored no sample/g, "裁判没有给任何样本评分"],
+  ...STEADY_WORDS,
   [/^cannot be decided: /, "无法判定："],
   [/, max_flip allows ([\d.]+) %/g, "，max_flip 允许 $1%"],
   [/; ask more repeats or more rows/g, "；请增加重复次数或数据行"],
@@ -366,13 +371,7 @@ const MISSING_WORDS = [
   [/: the judge is not tested, control rows were not asked: /, "：裁判未经检验，没有询问对照行："],
   [/: this judge does not tell (.+?) \(control rows: good (.+?), bad (.+?)\): do not trust (?:this figure|these figures)$/, (_, apart, good, bad) => `：此裁判${APART[apart] ?? `无法区分：${apart}`}（对照行：好的 ${good}，坏的 ${bad}）：请勿相信此数值`],
   [/: answers have (\S+) words in the mean \(of Chinese, characters\); one that says more finds more nuggets$/, "：回答平均 $1 个词（中文按字）；说得越多，含有的要点越多"],
-  [/a second run would differ in less than 1 %/g, "再运行一次，结论不同的可能性不到 1%"],
-  [/a second run would differ in ([\d.e+-]+) %/g, "再运行一次，结论不同的可能性为 $1%"],
-  [/no flip seen in (\d+) repeats of (\d+) samples?/g, "$2 个样本各重复 $1 次，判定均未改变"],
-  [/how sure this is, is not known: /g, "无法得知此结论有多可靠："],
-  [/(?:, )?(\d+) of (\d+) judged samples lack a second score/g, "，$2 个经裁判评分的样本中有 $1 个缺少第二个分数"],
-  [/(?<=：)，(?=\d+ 个经裁判)/g, ""],
-  [/the judge scored no sample/g, "裁判没有给任何样本评分"],
+  ...STEADY_WORDS,
   [/^(\d+) of (\d+) rows (?:is|are) invalid and in no figure$/, "$2 行中有 $1 行无效，不计入任何统计"],
   [/^(\d+) of (\d+) samples (?:is|are) skipped and in no figure$/, "$2 个样本中有 $1 个被跳过，不计入任何统计"],
   [
@@ -413,10 +412,15 @@ const APART = {
   "good rows from bad ones": "分不清好的行和坏的行",
 };
 
+/** A text of Python in the language of the page, by pairs of English and Chinese. */
+function saidBy(words, text) {
+  if (language === "en") return text;
+  return words.reduce((said, [english, chinese]) => said.replace(english, chinese), text);
+}
+
 /** What is missing in the figures, in the language of the page. */
 function missingSaid(text) {
-  if (language === "en") return text;
-  return MISSING_WORDS.reduce((said, [english, chinese]) => said.replace(english, chinese), text);
+  return saidBy(MISSING_WORDS, text);
 }
 
 const LACKING =
@@ -459,15 +463,13 @@ const CAUSE_WORDS = [
 
 /** Why an answer has its cause, in the language of the page; null where only English has words. */
 function causeSaid(text) {
-  if (language === "en") return text;
-  const said = CAUSE_WORDS.reduce((so, [english, chinese]) => so.replace(english, chinese), text);
-  return said === text ? null : said;
+  const said = saidBy(CAUSE_WORDS, text);
+  return said === text && language !== "en" ? null : said;
 }
 
 /** What the run said, in the language of the page; unknown texts stay as they are. */
 function runSaid(text) {
-  if (language === "en") return text;
-  return RUN_WORDS.reduce((said, [english, chinese]) => said.replace(english, chinese), text);
+  return saidBy(RUN_WORDS, text);
 }
 
 /** A gate's message with its sign in words: `0.6100 < 0.7000` is "0.6100 is below 0.7000". */

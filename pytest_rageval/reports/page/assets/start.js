@@ -113,7 +113,7 @@ function drawPage(app) {
   app.dialog = el("dialog", { "aria-labelledby": "detail-title" });
   document
     .getElementById("page")
-    .replaceChildren(header(app), contents(app), main, app.bar, app.dialog);
+    .replaceChildren(header(app), contents(app.sections), main, app.bar, app.dialog);
   updatePanel(app);
 }
 

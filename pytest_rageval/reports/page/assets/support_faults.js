@@ -148,7 +148,7 @@ function faultList(run, at, found, most) {
 function faultItem(run, at, found, row) {
   const { statement, fault: { level, words, columns, places } } = row;
   const kind = { partial: "warn", failed: "error" }[level] ?? "bad";
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, LEVEL_SIGNS[level]);
+  const sign = signOf(LEVEL_SIGNS[level]);
   const importance = importanceOf(statement);
   const place = [say(`one_${statement.of}`, statement), importance ? [say("comma"), importance] : null];
   const head = el(

@@ -110,7 +110,7 @@ function levelCell(row, source, column) {
 }
 
 function levelSaid(level) {
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, LEVEL_SIGNS[level]);
+  const sign = signOf(LEVEL_SIGNS[level]);
   return el("span", { class: `level-words ${level}` }, sign, " ", say(`level_${level}`));
 }
 

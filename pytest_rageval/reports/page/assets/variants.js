@@ -299,7 +299,7 @@ function docMeansRow(app, { doc, means, best, spread, n }) {
 }
 
 function bestMean(mean) {
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, "▲ ");
+  const sign = signOf("▲ ");
   return [sign, el("b", {}, fixed(mean)), el("span", { class: "unseen" }, ` ${say("best_here")}`)];
 }
 

@@ -10,7 +10,7 @@ function variantsHeader(app) {
     { class: "top" },
     toolBar(app),
     el("h1", {}, given(data.title)),
-    data.description ? el("p", { class: "description", dir: "auto" }, data.description) : null,
+    description(data.description),
     breaksPart(app),
     definitions(
       [

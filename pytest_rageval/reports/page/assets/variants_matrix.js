@@ -124,8 +124,7 @@ function outcomeBadge(state, place) {
   const outcome = state.outcomes[place];
   if (outcome !== "passed" || isJudged(state.run)) return badge(outcome);
   if (!hasFailedOrIsLow(state, place)) return null;
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS.bad);
-  return el("span", { class: "badge bad" }, sign, " ", say("low"));
+  return badge("bad", {}, "low");
 }
 
 function cellClass({ columns, shown }, { state, ...column }, place) {

@@ -147,7 +147,7 @@ function drawVariants(app) {
     .getElementById("page")
     .replaceChildren(
       variantsHeader(app),
-      contents(app),
+      contents(app.sections),
       el("main", { id: "main", tabindex: "-1" }, drawn),
       app.bar,
     );

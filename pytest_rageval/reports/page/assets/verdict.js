@@ -31,7 +31,7 @@ function failures(app) {
 }
 
 function failure(kind, said) {
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[kind]);
+  const sign = signOf(SIGNS[kind]);
   return el("li", { class: kind }, sign, el("span", {}, said));
 }
 

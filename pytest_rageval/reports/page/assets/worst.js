@@ -309,8 +309,7 @@ function peoplesBadge({ run, worst: { target } }, at) {
   if (unit === undefined || canFail(run)) return null;
   const [good, warn] = run.data.scenario.bands;
   const band = unit >= good ? "good" : unit >= warn ? "warn" : "bad";
-  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[band]);
-  return el("span", { class: `badge ${band}` }, sign, " ", say("people"), say("colon"), say(band));
+  return badgeWith(band, SIGNS[band], [say("people"), say("colon"), say(band)]);
 }
 
 /** Whether the answer refuses, where the run looked for that. */

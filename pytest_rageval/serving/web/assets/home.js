@@ -93,8 +93,8 @@ function scenarioItem(app, one) {
 function standing(app, { id, problem, unfinished, last, variants, verdict, overridden = [] }) {
   if (app.running?.scenario === id) return el("span", { class: "badge", id: "running-now" }, runningWords(app));
   if (app.waiting.includes(id)) return el("span", { class: "note" }, say("is_waiting"));
-  if (problem) return mark("bad", "✕", say("broken"));
-  if (unfinished) return mark("bad", "⚠", say(`verdict_${unfinished.verdict}`));
+  if (problem) return badge("bad", {}, "broken");
+  if (unfinished) return badgeWith("bad", "⚠", say(`verdict_${unfinished.verdict}`));
   if (variants.length) {
     const ran = verdict === null ? el("span", { class: "note" }, say("not_run")) : badge(verdict);
     const count = el("span", { class: "note" }, say("n_variants", { n: variants.length }));
@@ -117,11 +117,6 @@ function whyFailed({ last }) {
     el("li", {}, given(name), " ", el("span", { class: "note" }, given(runSaid(message)))),
   );
   return el("ul", { class: "why" }, words, more > 0 ? el("li", { class: "note" }, say("n_more", { n: more })) : null);
-}
-
-function mark(kind, sign, word) {
-  const shown = el("span", { class: "sign", "aria-hidden": "true" }, sign);
-  return el("span", { class: `badge ${kind}` }, shown, " ", word);
 }
 
 function pointStanding(point) {

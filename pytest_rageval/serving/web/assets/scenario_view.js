@@ -55,9 +55,7 @@ function scenarioHead(app) {
     { id: "head" },
     el("a", { href: "#", class: "back" }, `‹ ${say("all_scenarios")}`),
     el("h1", { id: "chosen", tabindex: "-1" }, given(entry.name)),
-    outline?.description
-      ? el("p", { class: "description", dir: "auto" }, outline.description)
-      : null,
+    description(outline?.description),
     definitions(facts, { class: "facts" }),
     detail === null && !app.readProblem
       ? el("p", { class: "loading", role: "status" }, say("reading"))
@@ -67,21 +65,17 @@ function scenarioHead(app) {
     ),
     madeNotice(app),
     problemList(app),
-    contentsOf(["run", ...(outline ? ["weights", "bounds"] : []), "history", "comparison"]),
+    contents(["run", ...(outline ? ["weights", "bounds"] : []), "history", "comparison"], goToPart),
   );
 }
 
-/** Links to the parts of the page; the address keeps the scenario. */
-function contentsOf(ids) {
-  const go = (event) => {
-    event.preventDefault();
-    const title = document.getElementById(`${event.currentTarget.hash.slice(1)}-title`);
-    title.tabIndex = -1;
-    title.focus({ preventScroll: true });
-    title.scrollIntoView();
-  };
-  const link = (id) => el("li", {}, el("a", { href: `#${id}`, click: go }, say(id)));
-  return el("nav", { class: "contents", "aria-label": say("sections") }, el("ul", {}, ids.map(link)));
+/** Leads to a part of the page; the address keeps the scenario. */
+function goToPart(event) {
+  event.preventDefault();
+  const title = document.getElementById(`${event.currentTarget.hash.slice(1)}-title`);
+  title.tabIndex = -1;
+  title.focus({ preventScroll: true });
+  title.scrollIntoView();
 }
 
 function sampleWords({ samples, invalid }) {
