@@ -260,6 +260,23 @@ class MetricDefinition(Value, frozen=True):
         return self.info.aliases
 
 
+def defined(
+    names: str,
+    needs: str,
+    summary: str,
+    make: Callable[[str, Any], Metric | JudgedMetric],
+    options: type[NoOptions] = NoOptions,
+    **known: Any,
+) -> MetricDefinition:
+    """Return a metric: ``names`` are its own and its aliases, ``needs`` the fields, with blanks.
+
+    ``known`` is what else its MetricInfo says.
+    """
+    name, *aliases = names.split()
+    info = MetricInfo(name, frozenset(needs.split()), tuple(aliases), summary=summary, **known)
+    return MetricDefinition(info, make, options)
+
+
 def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:
     """Return the fields that the metric needs and the sample lacks, sorted.
 

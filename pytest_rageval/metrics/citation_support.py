@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeAlias
 from pydantic import Field
 
 from pytest_rageval.errors import listed, shorten
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.metrics.base import MetricDefinition, NoOptions, defined
 from pytest_rageval.metrics.citations import Sources
 from pytest_rageval.metrics.refusals import FAILED
 from pytest_rageval.metrics.support.metric import SupportMetric
@@ -295,17 +295,16 @@ def _definition(
     measure: Callable[..., Measure],
     summary: str,
 ) -> MetricDefinition:
-    info = MetricInfo(
+    return defined(
         name,
-        frozenset({"answer", "contexts"}),
+        "answer contexts",
+        summary,
+        lambda shown, chosen: SupportMetric(shown, measure(chosen)),
+        options,
         asks=frozenset({"judge"}),
         section="citations",
         empty_is_worst=True,
         of_table=True,
-        summary=summary,
-    )
-    return MetricDefinition(
-        info, lambda shown, chosen: SupportMetric(shown, measure(chosen)), options
     )
 
 

@@ -17,9 +17,8 @@ from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import (
     AnswerReading,
     MetricDefinition,
-    MetricInfo,
-    NoOptions,
     ScoringContext,
+    defined,
 )
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.stats.wording import counted
@@ -262,10 +261,14 @@ def _definition(
     summary: str,
     reads: frozenset[str] = frozenset(),
 ) -> MetricDefinition:
-    info = MetricInfo(
-        name, frozenset({"answer"}), section="citations", summary=summary, reads=reads
+    return defined(
+        name,
+        "answer",
+        summary,
+        lambda shown, _: CitationMetric(shown, count),
+        section="citations",
+        reads=reads,
     )
-    return MetricDefinition(info, lambda shown, _: CitationMetric(shown, count), NoOptions)
 
 
 _EXPECTED = frozenset({"reference_citations", "reference_ids", "doc_name"})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.metrics.base import MetricDefinition, defined
 from pytest_rageval.metrics.support import claim_reasons as reasons
 from pytest_rageval.metrics.support.claim_reasons import Claims
 from pytest_rageval.metrics.support.metric import SupportMetric
@@ -166,18 +166,18 @@ def _metric(
     lower_is_better: bool = False,
     is_neutral: bool = False,
 ) -> MetricDefinition:
-    info = MetricInfo(
+    measure = Measure(rule.origins, rule.wants, rule.score)
+    return defined(
         name,
-        frozenset(needs.split()),
+        needs,
+        summary,
+        lambda shown, _: SupportMetric(shown, measure),
         asks=frozenset({"judge"}),
         higher_is_better=not lower_is_better,
         is_neutral=is_neutral,
         empty_is_worst=True,
         of_table=True,
-        summary=summary,
     )
-    measure = Measure(rule.origins, rule.wants, rule.score)
-    return MetricDefinition(info, lambda shown, _: SupportMetric(shown, measure), NoOptions)
 
 
 METRICS = (

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from pytest_rageval.metrics.base import MAX_CUTOFF, MetricDefinition, MetricInfo, ScoringContext
+from pytest_rageval.metrics.base import MAX_CUTOFF, ScoringContext, defined
 from pytest_rageval.metrics.holes import hole_ranks, judged_share
 from pytest_rageval.metrics.ranking import MeasureOptions
 from pytest_rageval.model import Sample, Score
 
-_NEEDS = frozenset({"retrieved_ids", "reference_ids"})
+_NEEDS = "retrieved_ids reference_ids"
 
 
 class JudgedOptions(MeasureOptions):
@@ -96,18 +96,13 @@ def _not_judged(name: str) -> Score:
 
 
 METRICS = (
-    MetricDefinition(
-        MetricInfo("judged", _NEEDS, summary="the share of the results that is judged"),
-        JudgedMetric,
-        JudgedOptions,
+    defined(
+        "judged", _NEEDS, "the share of the results that is judged", JudgedMetric, JudgedOptions
     ),
-    MetricDefinition(
-        MetricInfo(
-            "rbp",
-            _NEEDS,
-            ("rank_biased_precision",),
-            summary="what a reader finds who goes on to the next result with probability p",
-        ),
+    defined(
+        "rbp rank_biased_precision",
+        _NEEDS,
+        "what a reader finds who goes on to the next result with probability p",
         RankBiasedPrecision,
         RbpOptions,
     ),

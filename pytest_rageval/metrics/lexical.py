@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
+from pytest_rageval.metrics.base import MetricDefinition, NoOptions, ScoringContext, defined
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.tokenize import PreparedText, require_tokenizer
 
@@ -20,7 +20,7 @@ Tokenizer = Literal["auto", "word", "char", "jieba"]
 TOKENIZER: Final = "auto: char where the sample has Chinese, Japanese or Korean script, else word"
 Compare = Callable[[PreparedText, Sequence[PreparedText], str], float]
 
-NEEDS = frozenset({"answer", "references"})
+NEEDS: Final = "answer references"
 
 
 class LexicalOptions(NoOptions):
@@ -158,49 +158,45 @@ class StringMetric:
 
 
 def lexical_metric(
-    name: str,
-    compare: Compare,
-    *aliases: str,
-    options: type[LexicalOptions] = LexicalOptions,
+    names: str,
     summary: str,
+    compare: Compare,
+    options: type[LexicalOptions] = LexicalOptions,
 ) -> MetricDefinition:
     """Return a metric that compares normalised texts and their tokens."""
-    return MetricDefinition(
-        MetricInfo(name, NEEDS, aliases, summary=summary),
-        lambda shown, chosen: LexicalMetric(shown, chosen, compare),
-        options,
-    )
+
+    def make(shown: str, chosen: LexicalOptions) -> LexicalMetric:
+        return LexicalMetric(shown, chosen, compare)
+
+    return defined(names, NEEDS, summary, make, options)
+
+
+def string_metric(
+    names: str, summary: str, compare: Callable[[str, Sequence[str]], float]
+) -> MetricDefinition:
+    """Return a metric that compares texts as they are."""
+    return defined(names, NEEDS, summary, lambda shown, _: StringMetric(shown, compare))
 
 
 METRICS = (
+    lexical_metric("em exact_match", "1 if the answer equals a reference, else 0", exact_match),
     lexical_metric(
-        "em", exact_match, "exact_match", summary="1 if the answer equals a reference, else 0"
+        "acc accuracy", "1 if a reference is a part of the answer (art of start), else 0", contains
     ),
     lexical_metric(
-        "acc",
-        contains,
-        "accuracy",
-        summary="1 if a reference is a part of the answer (art of start), else 0",
-    ),
-    lexical_metric(
-        "coverem",
+        "coverem cover_exact_match",
+        "1 if all tokens of a reference are in the answer, in any order, else 0",
         covers,
-        "cover_exact_match",
-        summary="1 if all tokens of a reference are in the answer, in any order, else 0",
     ),
     lexical_metric(
-        "f1",
+        "f1 token_f1",
+        "tokens in common: the harmonic mean of precision and recall",
         token_f1,
-        "token_f1",
-        summary="tokens in common: the harmonic mean of precision and recall",
     ),
-    MetricDefinition(
-        MetricInfo(
-            "stringem",
-            NEEDS,
-            ("string_em", "str_em"),
-            summary="the share of references, or groups of them, that are met",
-        ),
+    defined(
+        "stringem string_em str_em",
+        NEEDS,
+        "the share of references, or groups of them, that are met",
         StringEm,
         LexicalOptions,
     ),

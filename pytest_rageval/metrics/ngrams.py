@@ -12,13 +12,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import (
-    NEEDS,
     LexicalOptions,
     Normalizer,
-    StringMetric,
     lexical_metric,
+    string_metric,
 )
 from pytest_rageval.text.tokenize import PreparedText
 
@@ -92,20 +90,14 @@ def _best_chrf(answer: str, references: Sequence[str]) -> float:
 
 METRICS = (
     lexical_metric(
-        "bleu",
+        "bleu bleu_score BleuScore",
+        "n-grams of the answer that a reference has",
         _best_bleu,
-        "bleu_score",
-        "BleuScore",
-        options=BleuOptions,
-        summary="n-grams of the answer that a reference has",
+        BleuOptions,
     ),
-    MetricDefinition(
-        MetricInfo(
-            "chrf",
-            NEEDS,
-            ("chrf_score", "CHRFScore", "chrf2"),
-            summary="n-grams of characters in common, for every script",
-        ),
-        lambda shown, _: StringMetric(shown, _best_chrf),
+    string_metric(
+        "chrf chrf_score CHRFScore chrf2",
+        "n-grams of characters in common, for every script",
+        _best_chrf,
     ),
 )

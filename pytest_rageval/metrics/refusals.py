@@ -15,9 +15,9 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import (
     AnswerKind,
     MetricDefinition,
-    MetricInfo,
     NoOptions,
     ScoringContext,
+    defined,
 )
 from pytest_rageval.metrics.lexical import contains, prepare
 from pytest_rageval.model import Sample, Score
@@ -174,15 +174,15 @@ def _definition(
     *,
     summary: str,
 ) -> MetricDefinition:
-    info = MetricInfo(
+    return defined(
         name,
-        frozenset({"answer", "answerable"}),
+        "answer answerable",
+        summary,
+        lambda shown, _: RefusalMetric(shown, decide),
         of_row=frozenset({"answerable"}),
         higher_is_better=higher_is_better,
         section="refusals",
-        summary=summary,
     )
-    return MetricDefinition(info, lambda shown, _: RefusalMetric(shown, decide))
 
 
 METRICS = (
@@ -198,16 +198,14 @@ METRICS = (
         _missed_refusal,
         summary="1 if a question without an answer in the documents is answered",
     ),
-    MetricDefinition(
-        MetricInfo(
-            "crag_score",
-            frozenset({"answer"}),
-            range=(-1.0, 1.0),
-            section="refusals",
-            comes_last=True,
-            summary="1 if right, 0 if refused, -1 if wrong or empty",
-        ),
+    defined(
+        "crag_score",
+        "answer",
+        "1 if right, 0 if refused, -1 if wrong or empty",
         CragScore,
         CragOptions,
+        range=(-1.0, 1.0),
+        section="refusals",
+        comes_last=True,
     ),
 )

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_rageval import extras
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.metrics.base import NoOptions, defined
 from pytest_rageval.metrics.lexical import NEEDS, Compare, StringMetric, lexical_metric
 from pytest_rageval.text.tokenize import PreparedText, has_cjk, split_characters
 
@@ -102,29 +102,17 @@ def _backend(module: str) -> ModuleType:
 
 
 METRICS = (
+    lexical_metric("rouge-1 rouge1 rouge_1", "unigrams in common, words stemmed", _rouge("rouge1")),
     lexical_metric(
-        "rouge-1",
-        _rouge("rouge1"),
-        "rouge1",
-        "rouge_1",
-        summary="unigrams in common, words stemmed",
+        "rouge-2 rouge2 rouge_2", "bigrams in common; 0 for texts of one token", _rouge("rouge2")
     ),
     lexical_metric(
-        "rouge-2",
-        _rouge("rouge2"),
-        "rouge2",
-        "rouge_2",
-        summary="bigrams in common; 0 for texts of one token",
+        "rouge-l rougeL rouge_l", "longest common subsequence of tokens", _rouge("rougeL")
     ),
-    lexical_metric(
-        "rouge-l",
-        _rouge("rougeL"),
-        "rougeL",
-        "rouge_l",
-        summary="longest common subsequence of tokens",
-    ),
-    MetricDefinition(
-        MetricInfo("rouge_score", NEEDS, ("RougeScore",), summary="ROUGE as ragas computes it"),
+    defined(
+        "rouge_score RougeScore",
+        NEEDS,
+        "ROUGE as ragas computes it",
         _as_in_ragas,
         RougeScoreOptions,
     ),

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import (
-    MetricDefinition,
-    MetricInfo,
     Models,
     NoOptions,
     declared,
+    defined,
 )
 from pytest_rageval.model import Sample, Score
 
@@ -132,34 +131,29 @@ class ContextSimilarity:
         return max(known) if self._against == "max" else math.fsum(known) / len(known)
 
 
+_COSINE: Final[Mapping[str, Any]] = {
+    "range": COSINE_RANGE,
+    "as_is": True,
+    "margin": COSINE_MARGIN,
+    "asks": frozenset({"embedding"}),
+}
+
 METRICS = (
-    MetricDefinition(
-        MetricInfo(
-            "semantic_similarity",
-            needs=frozenset({"answer", "references"}),
-            aliases=("SemanticSimilarity", "answer_similarity", "AnswerSimilarity"),
-            range=COSINE_RANGE,
-            as_is=True,
-            margin=COSINE_MARGIN,
-            asks=frozenset({"embedding"}),
-            empty_is_worst=True,
-            summary="cosine of answer and reference",
-        ),
+    defined(
+        "semantic_similarity SemanticSimilarity answer_similarity AnswerSimilarity",
+        "answer references",
+        "cosine of answer and reference",
         SemanticSimilarity,
         SemanticOptions,
+        empty_is_worst=True,
+        **_COSINE,
     ),
-    MetricDefinition(
-        MetricInfo(
-            "context_similarity",
-            needs=frozenset({"contexts", "reference_contexts"}),
-            aliases=("RetrieverSimilarityMetric", "retriever_similarity"),
-            range=COSINE_RANGE,
-            as_is=True,
-            margin=COSINE_MARGIN,
-            asks=frozenset({"embedding"}),
-            summary="mean cosine of retrieved and expected contexts",
-        ),
+    defined(
+        "context_similarity RetrieverSimilarityMetric retriever_similarity",
+        "contexts reference_contexts",
+        "mean cosine of retrieved and expected contexts",
         ContextSimilarity,
         ContextOptions,
+        **_COSINE,
     ),
 )

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
-from pytest_rageval.metrics.lexical import NEEDS, StringMetric
+from pytest_rageval.metrics.base import NoOptions, ScoringContext, defined
+from pytest_rageval.metrics.lexical import NEEDS, StringMetric, string_metric
 from pytest_rageval.model import Sample, Score
 
 Measure = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
@@ -137,33 +137,20 @@ SIMILARITIES: dict[Measure, Callable[[str, str], float]] = {
 }
 
 _OF_ANSWERS = (
-    MetricDefinition(
-        MetricInfo(
-            "string_similarity",
-            NEEDS,
-            ("non_llm_string_similarity", "NonLLMStringSimilarity"),
-            summary="how few characters to change",
-        ),
+    defined(
+        "string_similarity non_llm_string_similarity NonLLMStringSimilarity",
+        NEEDS,
+        "how few characters to change",
         string_similarity,
         DistanceOptions,
     ),
-    MetricDefinition(
-        MetricInfo(
-            "string_presence",
-            NEEDS,
-            ("string_present", "StringPresence"),
-            summary="1 if a reference is a part of the answer to the letter, else 0",
-        ),
-        lambda shown, _: StringMetric(shown, contained),
+    string_metric(
+        "string_presence string_present StringPresence",
+        "1 if a reference is a part of the answer to the letter, else 0",
+        contained,
     ),
-    MetricDefinition(
-        MetricInfo(
-            "string_equality",
-            NEEDS,
-            ("ExactMatch",),
-            summary="1 if the answer is a reference to the letter, else 0",
-        ),
-        lambda shown, _: StringMetric(shown, equal),
+    string_metric(
+        "string_equality ExactMatch", "1 if the answer is a reference to the letter, else 0", equal
     ),
 )
 
@@ -264,37 +251,27 @@ class QuotedSpans:
         return re.sub(r"\s+", " ", text).strip().lower() if self._options.casefold else text
 
 
-_NEEDS = frozenset({"contexts", "reference_contexts"})
-
 METRICS = (
     *_OF_ANSWERS,
-    MetricDefinition(
-        MetricInfo(
-            "non_llm_context_precision",
-            _NEEDS,
-            ("non_llm_context_precision_with_reference", "NonLLMContextPrecisionWithReference"),
-            summary="average precision of the contexts that are like an expected one",
-        ),
+    defined(
+        "non_llm_context_precision non_llm_context_precision_with_reference"
+        " NonLLMContextPrecisionWithReference",
+        "contexts reference_contexts",
+        "average precision of the contexts that are like an expected one",
         partial(OverlapMetric, measure=precision),
         OverlapOptions,
     ),
-    MetricDefinition(
-        MetricInfo(
-            "non_llm_context_recall",
-            _NEEDS,
-            ("NonLLMContextRecall",),
-            summary="the share of the expected contexts that a retrieved one is like",
-        ),
+    defined(
+        "non_llm_context_recall NonLLMContextRecall",
+        "contexts reference_contexts",
+        "the share of the expected contexts that a retrieved one is like",
         partial(OverlapMetric, measure=recall),
         OverlapOptions,
     ),
-    MetricDefinition(
-        MetricInfo(
-            "quoted_spans_alignment",
-            needs=frozenset({"answer", "contexts"}),
-            aliases=("QuotedSpansAlignment", "quoted_spans"),
-            summary="the share of the answer's quotations that the contexts hold",
-        ),
+    defined(
+        "quoted_spans_alignment QuotedSpansAlignment quoted_spans",
+        "answer contexts",
+        "the share of the answer's quotations that the contexts hold",
         QuotedSpans,
         QuotationOptions,
     ),
