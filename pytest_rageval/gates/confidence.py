@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,6 +14,7 @@ from pydantic import Field
 
 from pytest_rageval.gates.base import (
     UNIT,
+    BoundedGate,
     Gate,
     GateKind,
     Location,
@@ -45,23 +45,15 @@ _FIELD: Final = "dataset: {key_map: {confidence: <column>}}"
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidenceGate(Gate):
+class ConfidenceGate(BoundedGate):
     """Bounds a figure of the samples in order of their confidence.
 
     It is the mean of the most confident share ``coverage``; without one, the area under the curve
     of risk over coverage.
     """
 
-    name: str
-    target: str
-    bound: Bound
     column: MetricColumn
     coverage: float | None = None
-
-    @property
-    def targets(self) -> Iterable[str]:
-        """The metric that it is about."""
-        return (self.target,)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored, or more samples lack a confidence than may."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.datasets.reviews import PATTERN
 from pytest_rageval.first_scenario.scenario_text import shell_word
 from pytest_rageval.questions.rows import QUESTIONS
 from pytest_rageval.scenario.yaml.tree import pair_text
 
 SCENARIO: Final = "questions.rageval.yaml"
 TARGET: Final = "questions_target.py"
-REVIEWS: Final = "questions-review*.csv"
 
 _TEXT: Final = """\
 # What is measured, on which questions, and what is good enough.
@@ -86,7 +86,7 @@ def scenario_text(
         name=pair_text("name", name),
         command=shell_word(SCENARIO),
         questions=QUESTIONS,
-        reviews=REVIEWS,
+        reviews=PATTERN,
         target_file=TARGET,
         target=pair_text("target", target),
         refusal_means=_MEANS if has_unanswerable else "",

@@ -10,11 +10,10 @@ from typing import Any, Final, TypeVar, overload
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, Role
-from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
+from pytest_rageval.metrics.custom.signature import ROLES, CustomMetricError, Signature
 from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 
 _ATTRIBUTE = "__rageval_metric__"
-_ROLES = ("judge", "embedding")
 _LISTS = (tuple, list, set, frozenset)
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "name": (str,),
@@ -148,8 +147,8 @@ def _asks(declared: Collection[Role] | None, signature: Signature, shown: str) -
             f"{shown} takes 'models' but does not declare which: write asks: [judge], "
             "or take a parameter 'judge' or 'embedding' instead"
         )
-    for role in sorted(asks - set(_ROLES)):
-        raise CustomMetricError(f"{shown}: asks: {unknown_name('model', role, _ROLES)}")
+    for role in sorted(asks - set(ROLES)):
+        raise CustomMetricError(f"{shown}: asks: {unknown_name('model', role, ROLES)}")
     if asks and not signature.is_async:
         raise CustomMetricError(f"{shown}: asks: only an async function can ask models")
     return asks

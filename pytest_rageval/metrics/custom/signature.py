@@ -29,6 +29,7 @@ from pytest_rageval.scenario.fields import FIELD_OF
 Given = Literal["models", "judge", "embedding", "context"]
 """What a parameter receives, besides the sample and its fields, by its name or annotation."""
 
+ROLES: Final[tuple[Role, ...]] = ("judge", "embedding")
 SAMPLE: Final = "sample"
 FIELDS: Final = tuple(
     field.name for field in fields(Sample) if field.name not in ("index", "row", "skip", "xfail")
@@ -44,7 +45,6 @@ _BY_ANNOTATION: Final[Mapping[str, Given]] = {
     "EmbeddingClient": "embedding",
     "ScoringContext": "context",
 }
-_ROLES: Final[tuple[Role, ...]] = ("judge", "embedding")
 _EMPTY: Final = inspect.Parameter.empty
 _REST: Final = inspect.Parameter.VAR_KEYWORD
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -147,7 +147,7 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
         what = _of_sample(parameter, names)
         if given is not None:
             gives[parameter.name] = given
-            if given in _ROLES and parameter.default is None:
+            if given in ROLES and parameter.default is None:
                 may_ask |= asked or frozenset()
             else:
                 roles = None if roles is None or asked is None else roles | asked
@@ -341,8 +341,8 @@ def _received(
             by_name["models"] = "models"
         given = by_name.get(parameter.name) if is_fillable else None
     if given == "models":
-        return given, frozenset(role for role in _ROLES if role in marks) or None
-    return given, frozenset(role for role in _ROLES if role == given)
+        return given, frozenset(role for role in ROLES if role in marks) or None
+    return given, frozenset(role for role in ROLES if role == given)
 
 
 def _type_name(annotation: object) -> str:

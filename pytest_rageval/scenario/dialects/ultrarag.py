@@ -18,8 +18,8 @@ _BENCHMARK_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
 _ANSWER_METRICS = ("acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l")
 _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run_old_path")
 _DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "queries_path", "missing_queries")
-_IR_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
-_DEFAULT_KS = (1, 5, 10, 20, 50, 100)
+OF_RUNS = ("mrr", "map", "recall", "ndcg", "precision")
+KS = (1, 5, 10, 20, 50, 100)
 # Measures of the whole ranking: they get none of UltraRAG's cutoffs.
 _WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref", "infap", "rbp")
 
@@ -174,8 +174,8 @@ def translate_retrieval(tree: YamlTree) -> None:
 
 def _translate_metrics(tree: YamlTree) -> None:
     """Append to ``metrics`` what ``ir_metrics`` and ``ks`` name; null means all of UltraRAG's."""
-    names = _listed(tree, "ir_metrics", _IR_METRICS if "ir_metrics" in tree.data else ())
-    ks = _listed(tree, "ks", _DEFAULT_KS)
+    names = _listed(tree, "ir_metrics", OF_RUNS if "ir_metrics" in tree.data else ())
+    ks = _listed(tree, "ks", KS)
     if "ks" in tree.data and "ir_metrics" not in tree.data:
         message = "ks: needs 'ir_metrics', to which it gives cutoffs"
         tree.problem(("ks",), message)

@@ -19,13 +19,12 @@ from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.metrics.base import MAX_CUTOFF
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.scenario.dialects.ultrarag import KS, OF_RUNS
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.serving.mcp.stdio import Reply, Report, Tool, serve_tools, tell
 from pytest_rageval.serving.mcp.ultrarag_figures import (
-    KS,
     N_RESAMPLES,
     OF_ANSWERS,
-    OF_RUNS,
     Figures,
     compare_runs,
     score_answers,

@@ -15,11 +15,10 @@ from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.dialects.ultrarag import KS, OF_RUNS
 from pytest_rageval.stats.wording import counted
 
 OF_ANSWERS: Final = ("acc", "em", "stringem", "coverem", "f1", "rouge-1", "rouge-2", "rouge-l")
-OF_RUNS: Final = ("mrr", "map", "recall", "ndcg", "precision")
-KS: Final = (1, 5, 10, 20, 50, 100)
 N_RESAMPLES: Final = 10_000
 
 _WHOLE: Final = ("map", "mrr")
