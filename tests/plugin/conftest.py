@@ -181,6 +181,12 @@ class Project:
         path.write_bytes(text.encode("utf-8"))
         return path
 
+    def tested_by(self, *lines: str, of: str = "qa.rageval.yaml", given: str = "rageval") -> None:
+        """Write ``test_bot.py``: a test function over a scenario, with the arguments ``given``."""
+        body = "".join(f"    {line}\n" for line in lines)
+        marker = f"@pytest.mark.rag_scenario({of!r})"
+        self.file("test_bot.py", f"import pytest\n\n{marker}\ndef test_bot({given}):\n{body}")
+
     def conftest(self, text: str) -> None:
         """Write ``conftest.py``."""
         self.pytester.makeconftest(text)

@@ -112,25 +112,6 @@ def test_the_surest_answers_have_to_be_right(
 
 
 @pytest.mark.full
-def test_workers_give_the_same_figures(project: Project, workers: Run) -> None:
-    """Scores and confidences travel: the figures are those of one process."""
-    project.conftest(CONFIDENT)
-    project.rows(rows())
-    gates = (
-        "em: {selective: {coverage: 1, min: 0.9}, aurc: 0.01}, latency_s: {quantile: {0.95: 1.9}}"
-    )
-    project.scenario(SCENARIO.partition("gates:")[0] + f"gates: {{{gates}}}\n")
-    assert workers().ret == 0
-    found = {gate["name"]: gate["observed"] for gate in project.results()["gates"]}
-    assert found == {
-        "em.selective": 0.9,
-        "em.aurc": pytest.approx((1 / 19 + 2 / 20) / 20),
-        "latency_s.quantile.0.95": 1.9,
-        "unscored": 0.0,
-    }
-
-
-@pytest.mark.full
 def test_what_a_target_took_is_gated_and_a_kept_answer_took_nothing(
     project: Project, run: Run
 ) -> None:

@@ -73,28 +73,6 @@ def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, plain: R
     assert project.results()["comparison"]["baseline"] == "main"
 
 
-@pytest.mark.full
-def test_a_run_with_failures_is_saved_on_purpose_only(project: Project) -> None:
-    """[E15, G4] Else the next one would be compared with it, and look good."""
-    project.scenario(SCENARIO + "    thresholds: {f1: 0.9}\n")
-    project.rows(rows(GOOD, BAD))
-    project.pytest("--rag-save", "main").assert_outcomes(passed=1, failed=1)
-    assert not (project.path / MAIN).exists()
-    project.pytest("--rag-save-failed", "main").assert_outcomes(passed=1, failed=1)
-    assert (project.path / MAIN).exists()
-
-
-@pytest.mark.parametrize("args", [("-k", "r0"), ("-x",), ("qa.rageval.yaml::r1",)])
-def test_a_partial_run_is_not_saved(project: Project, run: Run, args: tuple[str, ...]) -> None:
-    """[E4, E15] It says so, and leaves the old baseline alone."""
-    project.scenario(SCENARIO + "    thresholds: {f1: 0.9}\n")
-    project.rows(rows(BAD, *[GOOD] * 40))
-    project.file(MAIN, "old")
-    result = run("--rag-save", "main", *args)
-    result.stdout.fnmatch_lines(["baseline main NOT saved: * of 41 samples ran"])
-    assert (project.path / MAIN).read_text("utf-8") == "old"
-
-
 def test_two_scenarios_are_saved_each_in_its_place(project: Project, plain: Run) -> None:
     """[E15] One name for both."""
     project.rows(rows(GOOD))
@@ -103,27 +81,6 @@ def test_two_scenarios_are_saved_each_in_its_place(project: Project, plain: Run)
     plain("--rag-save", "main")
     assert (project.path / MAIN).exists()
     assert (project.path / MAIN.replace("/qa/", "/other/")).exists()
-
-
-def test_two_scenarios_are_not_saved_to_one_path(project: Project, plain: Run) -> None:
-    """[E15] The first one is; the second one says why it is not."""
-    project.rows(rows(GOOD))
-    project.scenario(SCENARIO)
-    project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
-    result = plain("--rag-save", "all.json")
-    kept = json.loads((project.path / "all.json").read_text("utf-8"))["scenario"]["name"]
-    result.stdout.fnmatch_lines([f"baseline all.json NOT saved: all.json holds the run of {kept}"])
-    assert result.outlines.count("baseline all.json saved") == 1
-
-
-def test_a_baseline_that_cannot_be_written_is_said(project: Project, plain: Run) -> None:
-    """[E15] And does not take the run's own files along."""
-    project.scenario(SCENARIO)
-    project.rows(rows(GOOD))
-    project.file("file", "")
-    result = plain("--rag-save", "file/main.json")
-    result.stdout.fnmatch_lines(["baseline * NOT saved: *"])
-    assert len(project.folders()) == 1
 
 
 @pytest.mark.full
@@ -206,17 +163,6 @@ def test_the_verdict_is_a_word(saved: Project) -> None:
 
 
 @pytest.mark.full
-def test_too_few_samples_are_said_to_be_too_few(project: Project) -> None:
-    """[D6] Two samples could never be significant."""
-    project.scenario(SCENARIO)
-    project.rows(rows(GOOD, GOOD))
-    project.pytest("--rag-save", "main")
-    project.rows(rows(BAD, BAD))
-    result = project.pytest("--rag-compare", "main")
-    result.stdout.fnmatch_lines(["f1: 2 pairs cannot reach p < 0.05, whatever the scores; 6 can"])
-
-
-@pytest.mark.full
 def test_equal_runs_have_no_difference(saved: Project, plain: Run) -> None:
     """[D6] All ties: p is 1, and that is no finding."""
     result = plain("--rag-compare", "main")
@@ -250,14 +196,6 @@ def test_a_partial_run_is_compared_with_its_own_samples(saved: Project, run: Run
 
 
 @pytest.mark.full
-def test_a_run_is_compared_with_a_file(saved: Project, plain: Run) -> None:
-    """[E15] Any results.json will do."""
-    folder = saved.folder()
-    plain("--rag-compare", f".rageval/qa/{folder.name}/results.json").assert_outcomes(passed=8)
-    assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 8
-
-
-@pytest.mark.full
 def test_a_path_is_relative_to_where_it_was_typed(
     saved: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,35 +221,6 @@ def test_a_path_that_looks_like_a_name_is_a_path_all_the_same(saved: Project) ->
         [f"baseline {outside} saved"]
     )
     assert outside.exists()
-
-
-@pytest.mark.full
-def test_compare_in_the_scenario_is_the_same(saved: Project, plain: Run) -> None:
-    """[E15] With its own test."""
-    saved.scenario(SCENARIO + "    compare: {baseline: main, metrics: [f1], alpha: 0.1}\n")
-    plain().assert_outcomes(passed=8)
-    comparison = saved.results()["comparison"]
-    assert list(comparison["metrics"]) == ["f1"]
-    assert comparison["alpha"] == 0.1
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("compare", ["compare: main", "compare: {baseline: main}"])
-def test_parts_of_a_comparison_can_be_set(saved: Project, compare: str) -> None:
-    """[A14] In its short form, too."""
-    pytest.importorskip("scipy")
-    saved.scenario(SCENARIO + f"    {compare}\n")
-    saved.rows(rows(HALF, *[GOOD] * 7))
-    saved.pytest("--rag-set", "compare.test=t").assert_outcomes(passed=8)
-    assert saved.results()["comparison"]["test"] == "t"
-
-
-@pytest.mark.full
-def test_the_command_line_names_another_run(saved: Project) -> None:
-    """[A14] And keeps how the scenario compares."""
-    saved.scenario(SCENARIO + "    compare: {baseline: nope, alpha: 0.2}\n")
-    saved.pytest("--rag-compare", "main").assert_outcomes(passed=8)
-    assert saved.results()["comparison"]["alpha"] == 0.2
 
 
 @pytest.mark.full
@@ -361,76 +270,6 @@ def test_an_unknown_name_lists_the_known_ones(saved: Project, run: Run) -> None:
 
 
 @pytest.mark.full
-def test_before_anything_was_saved_the_way_is_said(project: Project, plain: Run) -> None:
-    """[E15]"""
-    project.scenario(SCENARIO)
-    project.rows(rows(GOOD))
-    text = refused(project, plain, "--rag-compare", "main")
-    assert "None is saved yet: save it with --rag-save main" in text
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            '{"schema": 2, "samples": []}',
-            "was written by a newer version (schema 2; this one reads 1)",
-        ),
-        ('{"schema": 1}', "missing required field `scenario`"),
-        ('{"schema": 1, "samples": [1]}', "at `$.samples[0]`"),
-        ("[]", "cannot be read as a results.json of pytest-rageval: Expected `object`"),
-        ("", "cannot be read"),
-        ('{"schema": 1, "samples": [{"id"', "cannot be read"),
-    ],
-)
-def test_a_file_that_is_no_saved_run_is_refused(saved: Project, content: str, message: str) -> None:
-    """[E12, E15] Newer, damaged, or something else."""
-    saved.file(MAIN, content)
-    assert message in refused(saved, saved.pytest, "--rag-compare", "main")  # type: ignore[arg-type]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("scenario", "data", "message"),
-    [
-        (SCENARIO.replace("[f1", "[{f1: {normalizer: squad}}"), rows(GOOD), "f1 was f1 v1 ("),
-        (SCENARIO, rows(GOOD, question="Why?"), "1 of 1 shared samples have another question"),
-        (SCENARIO, rows(GOOD, references=["no"]), "1 of 1 shared samples have other references"),
-        (SCENARIO, rows(GOOD, id="else"), "it has no sample in common with this data set"),
-        (SCENARIO.replace("[f1, em]", "[acc]"), rows(GOOD), "none of this scenario's metrics"),
-    ],
-    ids=["metric", "question", "references", "nothing in common", "no metric"],
-)
-def test_a_run_that_means_something_else_is_refused(
-    saved: Project, plain: Run, scenario: str, data: list[dict[str, Any]], message: str
-) -> None:
-    """[D6, E15] Other metrics, other data."""
-    saved.scenario(scenario)
-    saved.rows(data)
-    assert message in refused(saved, plain, "--rag-compare", "main")
-
-
-@pytest.mark.full
-def test_told_to_it_is_compared_anyway(saved: Project, plain: Run) -> None:
-    """[D6] With a warning."""
-    saved.rows(rows(*[GOOD] * 8, question="Why?"))
-    result = plain("--rag-compare", "main", "--rag-set", "compare.anyway=true", "-W", "default")
-    assert result.parseoutcomes()["passed"] == 8
-    result.stdout.fnmatch_lines(["*8 of 8 shared samples have another question*compared anyway"])
-
-
-@pytest.mark.full
-def test_a_metric_that_was_not_saved_is_refused(saved: Project, plain: Run) -> None:
-    """[D6] In whichever way it is asked for."""
-    saved.scenario(SCENARIO.replace("[f1, em]", "[f1, acc]"))
-    text = refused(saved, plain, "--rag-compare", "main", "--rag-compare-fail", "acc:0.1")
-    assert "has no acc" in text
-    text = refused(saved, plain, "--rag-compare", "main", "--rag-set", "compare.metrics=[acc]")
-    assert "has no acc" in text
-
-
-@pytest.mark.full
 def test_one_scenario_of_two_that_cannot_be_compared_ends_the_run(
     saved: Project, workers: Run
 ) -> None:
@@ -462,34 +301,6 @@ def test_a_significant_fall_fails_the_run(saved: Project, run: Run) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("option", "outcome"),
-    [
-        # Three of eight fell by 1/2: 0.1875 in the mean, p 0.25.
-        ("f1:0.1", "passed"),
-        ("f1:0.1:significant", "passed"),
-        ("f1:0.1:any", "failed"),
-        ("f1:0.2:any", "passed"),
-        ("f1:18%:any", "failed"),
-        ("f1:19%:any", "passed"),
-        ("f1:0.2:non_inferior", "failed"),
-        ("f1:0.9:non_inferior", "passed"),
-        ("weighted_score:0.28:any", "failed"),
-        ("weighted_score:0.29:any", "passed"),
-        ("token_f1:0.1:any", "failed"),
-    ],
-)
-def test_a_fall_that_is_too_much(saved: Project, option: str, outcome: str) -> None:
-    """[E5] In every form of the option."""
-    saved.rows(rows(*[HALF] * 3, *[GOOD] * 5))
-    result = saved.pytest("--rag-compare", "main", "--rag-compare-fail", option)
-    expected = pytest.ExitCode.OK if outcome == "passed" else pytest.ExitCode.TESTS_FAILED
-    assert result.ret == expected
-    gates = saved.gates()
-    assert [gates[name] for name in gates if name.startswith("compare_fail.")] == [outcome]
-
-
-@pytest.mark.full
 def test_several_falls_are_several_gates(saved: Project, plain: Run) -> None:
     """[E5] Repeatable."""
     saved.rows(rows(*[HALF] * 8))
@@ -500,137 +311,6 @@ def test_several_falls_are_several_gates(saved: Project, plain: Run) -> None:
         "compare_fail.em": "passed",
         "unscored": "passed",
     }
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("option", ["f1", "f1:much", ":0.1", "f1:nan"])
-def test_a_fall_that_cannot_be_read_is_wrong_use(saved: Project, option: str) -> None:
-    """[E12]"""
-    result = saved.pytest("--rag-compare", "main", "--rag-compare-fail", option)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: --rag-compare-fail {option}: expected METRIC:DROP*"])
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("f11:0.1", "*--rag-compare-fail f11:0.1: *unknown metric 'f11'. Did you mean 'f1'?*"),
-        ("f1:-0.1", "*--rag-compare-fail f1:-0.1: *max_drop: expected a number >= 0*"),
-        ("f1:0.1:worse", "*--rag-compare-fail f1:0.1:worse: *mode: expected 'significant'*"),
-    ],
-)
-def test_a_fall_that_no_scenario_knows_names_its_option(
-    saved: Project, option: str, message: str
-) -> None:
-    """[A14, E12]"""
-    result = saved.pytest("--rag-compare", "main", "--rag-compare-fail", option)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([message])
-    assert "Traceback" not in result.stdout.str()
-
-
-@pytest.mark.full
-def test_a_fall_without_a_run_to_compare_with_is_refused(saved: Project) -> None:
-    """[E12]"""
-    result = saved.pytest("--rag-compare-fail", "f1:0.1")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*needs a run to compare with*--rag-compare NAME*"])
-
-
-@pytest.mark.full
-def test_a_gate_of_the_scenario(saved: Project, run: Run) -> None:
-    """[E5] no_regression: em fell, f1 did as well; both are named."""
-    saved.scenario(
-        SCENARIO
-        + "    gates: {no_regression: {baseline: main, metrics: [f1, em], max_drop: 0.02}}\n"
-    )
-    saved.rows(rows(*[HALF] * 8))
-    result = run()
-    result.assert_outcomes(passed=8 + 1, failed=1)
-    (gate, _) = saved.results()["gates"]
-    assert (gate["name"], gate["outcome"]) == ("no_regression", "failed")
-    assert gate["observed"] == -1.0
-    assert gate["bound"] == -0.02
-    assert gate["message"].startswith("f1: worse, A 0.5000, B 1.0000 (main)")
-    assert "; em: worse, A 0.0000, B 1.0000 (main)" in gate["message"]
-
-
-@pytest.mark.full
-def test_a_gate_that_cannot_know_fails_and_says_how_to_pass(project: Project, plain: Run) -> None:
-    """[G2] Five samples that all fell from 1 to 0; three rows are gone from a data set of five."""
-    project.scenario(SCENARIO)
-    project.rows(rows(*[GOOD] * 5))
-    project.pytest("--rag-save", "main")
-    gate = "    gates: {no_regression: {baseline: main%s}}\n"
-    for answers, reason in ((5, "5 pairs cannot reach p < 0.05"), (2, "only 2 of the 5 samples")):
-        project.rows(rows(*[BAD] * answers))
-        project.scenario(SCENARIO + gate % "")
-        assert plain().ret == pytest.ExitCode.TESTS_FAILED
-        message = project.results()["gates"][0]["message"]
-        assert f"cannot be decided: {reason}" in message
-        assert "; to let it pass: 'undecided: pass'" in message
-        project.scenario(SCENARIO + gate % ", undecided: pass")
-        assert plain().ret == pytest.ExitCode.OK
-
-
-@pytest.mark.full
-def test_slices_must_not_fall_either(project: Project, run: Run) -> None:
-    """[E5] Two documents: one better by as much as the other is worse."""
-    project.scenario(
-        SCENARIO + "    gates: {by: {doc_name: {no_regression: {baseline: main, mode: any}}}}\n"
-    )
-
-    def data(first: str, second: str) -> list[dict[str, Any]]:
-        return [
-            {**row, "doc_name": "一.pdf" if at < 4 else "b::2.pdf"}
-            for at, row in enumerate(rows(*[first] * 4, *[second] * 4))
-        ]
-
-    project.rows(data(GOOD, HALF))
-    project.pytest("--rag-save", "main", "-W", "ignore")
-    project.rows(data(HALF, GOOD))
-    run()
-    gate = project.results()["gates"][0]
-    assert gate["name"] == "by.doc_name.no_regression"
-    assert gate["outcome"] == "failed"
-    assert gate["message"].startswith(
-        "1 of 2 values of doc_name: 一.pdf: weighted_score: "
-        "fell by 0.7500, more than max_drop 0.0000 (mode any), "
-    )
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("args", [("-k", "r1 or r2"), ("--deselect", "qa.rageval.yaml::r0")])
-def test_a_partial_run_leaves_the_gate_undecided(
-    saved: Project, run: Run, args: tuple[str, ...]
-) -> None:
-    """[E4] Though all that ran is worse."""
-    saved.rows(rows(*[HALF] * 8))
-    result = run("--rag-compare", "main", "--rag-compare-fail", "f1:0:any", *args)
-    assert result.ret == pytest.ExitCode.OK
-    assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
-
-
-@pytest.mark.full
-def test_stopping_early_leaves_the_gate_undecided(saved: Project) -> None:
-    """[E4] With -x."""
-    saved.rows(rows(*[HALF] * 8))
-    saved.pytest("--rag-compare", "main", "--rag-compare-fail", "f1:0:any", "-x",
-                 "--rag-threshold=f1=0.9")  # fmt: skip
-    assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
-
-
-@pytest.mark.full
-def test_a_metric_that_is_compared_and_unscored_is_an_error(project: Project, plain: Run) -> None:
-    """[A20, E5] Neither a pass nor a 0."""
-    project.with_broken_metrics()
-    project.scenario("name: qa\nmetrics: [raises, f1]\ndataset: qa.jsonl\n")
-    project.rows(rows(GOOD, GOOD))
-    project.pytest("--rag-save", "main")
-    project.rows(rows(GOOD, "raise"))
-    result = plain("--rag-compare", "main", "--rag-compare-fail", "raises:0.5")
-    assert result.parseoutcomes()["errors"] == 1
 
 
 # The least mean of all
@@ -665,18 +345,6 @@ def test_it_stands_beside_the_scenarios_own_gates(project: Project) -> None:
     assert project.results()["scenario"]["overridden"] == ["gates.fail_under"]
 
 
-@pytest.mark.parametrize("least", ["80", "1.01", "-0.1", "x", "nan"])
-def test_a_least_mean_that_cannot_be_is_wrong_use(project: Project, least: str) -> None:
-    """[E12] Also 80, which other tools would take for per cent."""
-    project.scenario(SCENARIO)
-    project.rows(rows(HALF))
-    result = project.pytest("--rag-fail-under", least)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        [f"ERROR: --rag-fail-under {least}: expected a number from 0 to 1*"]
-    )
-
-
 # The environment, the outputs
 
 
@@ -698,42 +366,6 @@ def test_the_environment_stands_in_for_the_options(
         "unscored": "passed",
     }
     assert (saved.path / MAIN.replace("main", "next")).exists()
-
-
-@pytest.mark.full
-def test_workers_give_the_same_comparison(saved: Project, workers: Run) -> None:
-    """[E2] To the last byte, also where the test is sampled."""
-    answers = [f"{'yes it is' if at % 3 else 'no'} {'word ' * (at % 5)}" for at in range(60)]
-    saved.rows([{**row, "doc_name": f"d{at % 3}"} for at, row in enumerate(rows(*answers))])
-    saved.scenario(
-        SCENARIO
-        + """
-    doc_weights: {d0: 0.1, d1: 0.2, d2: 3.3}
-    gates: {no_regression: {baseline: first, metrics: [f1, em], test: bootstrap}}
-    """
-    )
-    saved.pytest("--rag-save", "first", "-p", "no:xdist", "-W", "ignore")
-    changed = [answer + (" more" if at % 2 else "") for at, answer in enumerate(answers)]
-    saved.rows([{**row, "doc_name": f"d{at % 3}"} for at, row in enumerate(rows(*changed))])
-    options = ("--rag-compare", "first", "--rag-set", "compare.n_resamples=500")
-    first = saved.pytest(*options, "-p", "no:xdist")
-    second = workers(*options)
-    assert saved.without_run(-2) == saved.without_run(-1)
-    assert first.ret == second.ret
-    assert first.parseoutcomes() == second.parseoutcomes()
-    assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 60
-    table = [line for line in first.outlines if line.startswith(("f1 ", "em ", "A this run"))]
-    assert table == [line for line in second.outlines if line.startswith(("f1 ", "em ", "A this"))]
-
-
-@pytest.mark.full
-def test_the_comparison_is_in_the_summary_file(saved: Project) -> None:
-    """[E15]"""
-    saved.rows(rows(*[HALF] * 8))
-    saved.pytest("--rag-compare", "main")
-    text = (saved.folders()[-1] / "summary.md").read_text("utf-8")
-    assert "## Compared with main" in text
-    assert "| f1 | 0.5000 | 1.0000 | -0.5000 |" in text
 
 
 @pytest.mark.full

@@ -95,11 +95,3 @@ def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject) -> None:
     own.loop_back().assert_outcomes(passed=1)
     assert own.project.results()["samples"][0]["scores"] == {"relevancy": 0.5}
     assert own.asked == ["relevancy: <answer>\n0.5\n</answer>"]
-
-
-@pytest.mark.full
-def test_without_a_judge_it_is_a_collection_error(own: JudgedProject) -> None:
-    own.scenario(["0.5"], metrics=[TONE], judge=False)
-    result = own.pytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*metric 'tone' asks a model: name it under 'judge'*"])

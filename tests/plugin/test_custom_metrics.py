@@ -68,22 +68,6 @@ def test_scores_errors_and_gates_are_those_of_any_metric(own: Project, run: Run)
 
 
 @pytest.mark.full
-def test_a_thresholded_one_that_raises_is_an_error_of_the_case(own: Project) -> None:
-    scenario = SCENARIO.replace("{polite: 0.4}", "0.4")
-    own.scenario(scenario + "    thresholds: {polite: 0.5}\n")
-    result = own.pytest()
-    result.assert_outcomes(passed=3, failed=1, errors=1)
-    result.stdout.fnmatch_lines(["*polite unscored: ValueError: nobody is polite*"])
-
-
-@pytest.mark.full
-def test_equal_runs_write_equal_results(own: Project, plain: Run, run: Run) -> None:
-    plain()
-    run()
-    assert own.without_run(0) == own.without_run(1)
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
 def test_the_ini_value_pythonpath_is_on_the_path_in_every_mode(own: Project, mode: str) -> None:
     (own.path / "qa_metrics.py").unlink()
@@ -126,17 +110,6 @@ def test_nothing_is_put_on_the_path_for_scenarios_that_import_nothing(project: P
     before = list(sys.path)
     project.pytest().assert_outcomes(passed=1)
     assert [entry for entry in sys.path if entry not in before] == []
-
-
-@pytest.mark.full
-def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, plain: Run) -> None:
-    own.file("qa_metrics.py", METRICS.replace("def politeness", "def polite"))
-    result = plain()
-    result.stdout.fnmatch_lines(
-        ["*:4: metrics*: 'qa_metrics' (*qa_metrics.py) has no attribute 'politeness'. Did you*"]
-    )
-    result.stdout.no_fnmatch_line("*Traceback*")
-    result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
 @pytest.mark.full

@@ -86,19 +86,6 @@ def test_the_rows_are_those_of_db_gpt(request_file: Project, run: Run) -> None:
     }
 
 
-@pytest.mark.full
-def test_the_rows_are_the_same_with_workers(request_file: Project, run: Run) -> None:
-    """[B9, E2] But for what they cost."""
-    arguments = ("--rag-scenario=recall.json", "-W", "default", "--rag-report=dbgpt")
-    request_file.pytest(*arguments)
-    plain = rows(request_file)
-    run(*arguments)
-    spread = rows(request_file)
-    for row in [*plain, *spread]:
-        del row["prediction_cost"]
-    assert plain == spread
-
-
 OWN = """
 from pytest_rageval.metrics.dbgpt import EvaluationResult, RetrieverEvaluationMetric
 

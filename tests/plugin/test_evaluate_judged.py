@@ -54,10 +54,3 @@ def test_judged_samples_count_as_progress(judged: JudgedProject) -> None:
     assert told[0] == (0, 3)
     assert told[-1] == (3, 3)
     assert sorted(set(told)) == told
-
-
-def test_overrides_reach_the_judge(judged: JudgedProject) -> None:
-    """[A14, B11]"""
-    path = judged.scenario(["0.9", "0.2"])
-    evaluate(path, {"judge": {"model": "another"}, "dataset": {"limit": 1}})
-    assert [seen.body["model"] for seen in judged.server.chats] == ["another"]

@@ -86,28 +86,6 @@ def test_invalid_rows_may_be_skipped_or_expected(invalid: Project, mode: str) ->
     assert len(invalid.table("invalid.csv")) == 3
 
 
-@pytest.mark.full
-def test_data_without_any_valid_row_is_no_data(project: Project) -> None:
-    """[A19, E12] Whatever ``on_invalid`` says: it would be green without testing anything."""
-    (project.path / "qa.jsonl").write_text("\n".join(LINES[1:3]), "utf-8")
-    project.scenario(SCENARIO.replace("MODE", "xfail"))
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*qa.jsonl: none of 2 rows is valid*"])
-
-
-@pytest.mark.full
-def test_an_odd_reason_reaches_the_report(project: Project, run: Run) -> None:
-    """[A19, E2] A lone surrogate in what stood there."""
-    (project.path / "qa.jsonl").write_text(
-        f'{LINES[0]}\n{{"id": "odd", "answer": ["\\ud800"], "references": ["a"]}}\n', "utf-8"
-    )
-    project.scenario(SCENARIO.replace("MODE", "fail"))
-    result = run()
-    result.assert_outcomes(passed=2, errors=1, failed=1)
-    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
-
-
 # Nine good rows of a document, and one whose answer was lost.
 GOOD = [
     {"id": f"a{at}", "answer": "x", "references": ["x"], "doc_name": "a.pdf", "lang": "de"}

@@ -85,17 +85,6 @@ def test_samples_are_judged_beside_cases_of_other_kinds(judged: JudgedProject) -
 
 
 @pytest.mark.full
-def test_judged_and_lexical_metrics_share_a_sample(judged: JudgedProject) -> None:
-    """[A6, E8] Weights 3 and 1: (3 x 0.5 + 1)/4."""
-    row = {"answer": "0.5", "references": ["0.5"]}
-    judged.scenario([row], metrics=["graded", "em"], metric_weights={"graded": 3, "em": 1})
-    judged.pytest().assert_outcomes(passed=1)
-    (sample,) = judged.project.results()["samples"]
-    assert sample["scores"] == {"graded": 0.5, "em": 1.0}
-    assert sample["weighted_score"] == 0.625
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("args", "asked"),
     [
@@ -155,16 +144,6 @@ def pytest_collection_modifyitems(items):
     judged.scenario(["0.0", "0.1", "0.2", "0.3"], gates={"unscored": 0.5})
     judged.pytest().assert_outcomes(passed=2, skipped=1 + 1, xfailed=1)  # the gate is undecided
     assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.3"]
-
-
-def test_a_metric_without_its_fields_is_not_asked(judged: JudgedProject) -> None:
-    """[A20] The second row has no references."""
-    rows = [{"answer": "0.1", "references": ["x"]}, {"answer": "0.2"}]
-    judged.scenario(rows, metrics=["graded", "referred"])
-    judged.pytest().assert_outcomes(passed=2)
-    assert sorted(judged.asked) == ["graded: 0.1", "graded: 0.2", "referred: 0.1"]
-    _, second = judged.project.results()["samples"]
-    assert second["scores"] == {"graded": 0.2, "referred": None}
 
 
 @pytest.mark.full

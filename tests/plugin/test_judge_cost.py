@@ -41,42 +41,6 @@ def test_the_cost_is_told_in_the_summary_and_the_files(judged: JudgedProject) ->
     )
 
 
-def test_without_a_price_the_cost_is_unknown_not_zero(judged: JudgedProject) -> None:
-    """[E10]"""
-    judged.scenario(ANSWERS)
-    judged.pytest().stdout.fnmatch_lines(["models: 10 calls*40 tokens, no price given"])
-    assert judged.usage["cost_usd"] is None
-
-
-@pytest.mark.full
-def test_each_scenario_has_its_own_usage(judged: JudgedProject) -> None:
-    """[E10] Two calls of 3 + 1 tokens, and one of these besides a text to embed and its question.
-
-    The terminal has the sum. A scenario that asks nobody has none beside those that do.
-    """
-    price = {"price": {"input": 1_000_000, "output": 0}}
-    server = {"model": "e", "base_url": judged.server.base_url, "price": 1_000_000}
-    judged.scenario(["0.10", "0.11"], file="one", judge=price)
-    row = {"answer": "0.12", "question": "is it so?"}
-    judged.scenario(
-        [row], file="two", metrics=["graded", "embedded"], judge=price, embedding=server
-    )
-    lexical = {"answer": "x", "references": ["x"]}
-    judged.scenario([lexical], file="three", metrics=["em"], judge=False)
-    result = judged.loop_back()
-    result.assert_outcomes(passed=4)
-    one, two, three = (
-        judged.project.results(name)["run"]["usage"] for name in ("one", "two", "three")
-    )
-    counted = {"calls": 2, "cached": 0, "prompt_tokens": 6, "completion_tokens": 2}
-    assert one == {**counted, "cost_usd": 6.0}
-    # "0.12" and "is it so?" are 1 and 2 tokens to embed.
-    counted = {"calls": 2, "cached": 0, "prompt_tokens": 3 + 3, "completion_tokens": 1}
-    assert two == {**counted, "cost_usd": 6.0}
-    assert three is None
-    result.stdout.fnmatch_lines(["models: 4 calls, 0 answers*, 15 tokens, 12.0000 USD"])
-
-
 def test_what_two_scenarios_share_is_a_call_of_the_first(judged: JudgedProject) -> None:
     """[E10] The second one waits for the same call, and has its answer for nothing."""
     judged.server.options.latency_s = 0.2
@@ -94,15 +58,6 @@ def test_a_run_that_asks_nobody_has_no_usage(judged: JudgedProject) -> None:
     result = judged.pytest()
     assert judged.project.results()["run"]["usage"] is None
     assert "models:" not in result.stdout.str()
-
-
-def test_answers_that_could_not_be_used_are_paid_for_all_the_same(judged: JudgedProject) -> None:
-    """[E10] One call and one that is asked again; a status 500 costs nothing."""
-    answers = ["0.10", "once prose|0.10", "once 500:0.01|0.10"]
-    judged.scenario(answers, judge={"reasks": 1, "retries": 1})
-    judged.pytest().assert_outcomes(passed=3)
-    assert judged.usage["calls"] == 4
-    assert len(judged.asked) == 5
 
 
 @pytest.mark.full
@@ -132,35 +87,6 @@ def test_the_budget_stops_the_asking(judged: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_a_budget_that_is_large_enough_changes_nothing(judged: JudgedProject) -> None:
-    """[E10] 30 USD for ten calls of 3."""
-    judged.scenario(ANSWERS, gates={"graded": 0.1}, judge={"price": DOLLAR_A_TOKEN})
-    judged.pytest("--rag-budget", "1000").assert_outcomes(passed=10 + 2)
-    assert judged.usage["cost_usd"] == 30.0
-
-
-@pytest.mark.full
-def test_answers_from_the_cache_are_within_any_budget(judged: JudgedProject) -> None:
-    """[E10] The run that ran out of money goes on, with more of it, where it stopped."""
-    judged.scenario(ANSWERS, judge={"price": DOLLAR_A_TOKEN, "concurrency": 1})
-    judged.pytest("--rag-budget", "10")
-    judged.pytest("--rag-budget", "100").assert_outcomes(passed=10)
-    assert len(judged.asked) == 10
-    judged.server.forget()
-    judged.pytest("--rag-budget", "0").assert_outcomes(passed=10)
-    assert judged.asked == []
-    assert judged.usage["cost_usd"] in (0.0, None)
-
-
-@pytest.mark.full
-def test_a_budget_of_nothing_asks_nothing(judged: JudgedProject) -> None:
-    """[E10]"""
-    judged.scenario(["0.10"], judge={"price": DOLLAR_A_TOKEN})
-    judged.pytest("--rag-budget", "0").assert_outcomes(errors=1, failed=1)
-    assert judged.asked == []
-
-
-@pytest.mark.full
 def test_the_budget_is_one_for_all_scenarios_of_a_run(judged: JudgedProject) -> None:
     """[E10] Two scenarios of ten samples, 3 USD a call, 40 to spend."""
     for name in ("one", "two"):
@@ -173,24 +99,6 @@ def test_the_budget_is_one_for_all_scenarios_of_a_run(judged: JudgedProject) -> 
     assert len(judged.asked) == 13
     assert judged.project.results("one")["counts"]["error"] == 0
     assert judged.project.results("two")["counts"]["error"] == 7
-
-
-def test_a_budget_without_a_price_is_refused_with_its_line(judged: JudgedProject) -> None:
-    """[E10] Nothing is asked by a run that could not be stopped."""
-    judged.scenario(["0.5"])
-    result = judged.pytest("--rag-budget", "1")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["qa.rageval.yaml:*judge.price: needed for a budget*"])
-    assert judged.asked == []
-
-
-@pytest.mark.parametrize("text", ["free", "-1", "nan", "inf"])
-def test_a_budget_that_is_no_amount_is_wrong_use(judged: JudgedProject, text: str) -> None:
-    """[E10] Exit status 4."""
-    judged.scenario(["0.5"])
-    result = judged.pytest(f"--rag-budget={text}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--rag-budget {text}: expected US dollars*"])
 
 
 AT_A_TERMINAL = """

@@ -104,65 +104,6 @@ def test_errors_are_in_the_table_of_scores_too(judged: JudgedProject) -> None:
     assert row["outcome"] == "error"
 
 
-def test_without_a_metric_that_failed_there_is_no_weighted_score(judged: JudgedProject) -> None:
-    """[A20, G1] That of em alone, 1, would be better than the sample is known to be."""
-    row = {"answer": "400|0.5", "references": ["400|0.5"]}
-    judged.scenario([row], metrics=["graded", "em"])
-    judged.pytest().assert_outcomes(errors=1, failed=1)
-    (sample,) = judged.project.results()["samples"]
-    assert sample["scores"] == {"graded": None, "em": 1.0}
-    assert sample["weighted_score"] is None
-    assert "HTTP 400" in sample["errors"]["graded"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("asked", [{"thresholds": {"graded": 0.1}}, {"gates": {"graded": 0.1}}])
-def test_a_metric_that_failed_and_is_asked_about_is_an_error(
-    judged: JudgedProject, asked: dict[str, dict[str, float]]
-) -> None:
-    """[A20] By a threshold or a gate, though the other metric has a score."""
-    row = {"answer": "400|0.5", "references": ["400|0.5"]}
-    judged.scenario([row], metrics=["graded", "em"], **asked)
-    judged.pytest()
-    assert judged.project.outcomes() == {"s0": "error"}
-
-
-@pytest.mark.full
-def test_a_metric_that_is_broken_shows_its_exception(judged: JudgedProject) -> None:
-    """[A20] In one line; what the judge answered before is paid and kept."""
-    judged.scenario(["0.5"], metrics=["broken"])
-    judged.pytest().assert_outcomes(errors=1, failed=1)
-    assert judged.errors == {"s0": "RuntimeError: the metric is broken (conftest.py:46)"}
-
-
-def test_a_metric_that_finds_nothing_to_judge_is_unscored(judged: JudgedProject) -> None:
-    """[A20] Not a zero; the reason is in the text of the case."""
-    judged.scenario(["0.5"], metrics=["silent"])
-    result = judged.pytest()
-    result.assert_outcomes(errors=1, failed=1)
-    result.stdout.fnmatch_lines(["ERROR *silent unscored: no claims in the answer*"])
-    assert judged.project.results()["samples"][0]["scores"] == {"silent": None}
-
-
-def test_a_score_out_of_range_is_an_error(judged: JudgedProject) -> None:
-    """[A20] A judge that says 5 where 1 is the most."""
-    judged.scenario(["5", "0.5"])
-    judged.pytest().assert_outcomes(passed=1, errors=1, failed=1)
-    assert judged.errors == {"s0": "5.0 is outside the range 0..1"}
-
-
-@pytest.mark.full
-def test_unscored_samples_are_limited_by_their_gate(judged: JudgedProject) -> None:
-    """[A20] Of four samples one, 0.25, is without a score: allowed, or not."""
-    for limit, outcome in ((0.25, "passed"), (0.2, "failed")):
-        judged.scenario(["0.5", "0.5", "400|0.5", "0.5"], gates={"unscored": limit})
-        result = judged.pytest()
-        assert judged.project.gates() == {"unscored": outcome}
-        # The case itself is an ERROR either way.
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        assert result.parseoutcomes()["errors"] == 1
-
-
 def test_a_run_in_which_nothing_was_scored_is_never_green(judged: JudgedProject) -> None:
     """[A20] The server is gone; a gate that allows all samples to be unscored is no way out."""
     judged.server.options.fault_rates = {"400": 1.0}

@@ -51,13 +51,6 @@ def test_the_summary_says_how_many_verdicts_would_flip(judged: JudgedProject) ->
     result.stdout.fnmatch_lines(["2 repeats: 1 of 3 samples pass in some and fail in others"])
 
 
-def test_a_judge_that_is_steady_flips_nothing(judged: JudgedProject) -> None:
-    """[C6]"""
-    judged.scenario(["0.9", "0.2"], thresholds={"graded": 0.5}, judge={"repeats": 2})
-    result = judged.pytest()
-    result.stdout.fnmatch_lines(["2 repeats: 0 of 2 samples pass in some and fail in others"])
-
-
 @pytest.mark.full
 def test_repeats_that_are_not_in_the_cache_are_errors_in_replay(judged: JudgedProject) -> None:
     """[C6, E9] Kept was one of three for each sample: a mean of that one is another figure."""
@@ -77,24 +70,6 @@ def test_a_budget_that_ends_among_the_repeats_turns_no_gate_green(judged: Judged
     assert len(judged.asked) == 3
     assert list(judged.project.outcomes().values()) == ["passed", "error"]
     assert set(judged.project.gates().values()) == {"failed"}
-
-
-def test_without_repeats_nothing_is_said_of_them(judged: JudgedProject) -> None:
-    """[C6]"""
-    judged.scenario(["0.9", "0.2"], thresholds={"graded": 0.5})
-    assert "2 samples pass" not in judged.pytest().stdout.str()
-    assert "repeats" not in judged.project.results()["samples"][0]["details"]["graded"]
-
-
-def test_metrics_that_ask_nobody_are_scored_once(judged: JudgedProject) -> None:
-    """[C6] em beside it; both count in the flips: em misses its threshold either way."""
-    row = {"answer": "0.9", "references": ["x"]}
-    judged.scenario([row], metrics=["graded", "em"], thresholds={"em": 0.5}, judge={"repeats": 3})
-    result = judged.pytest()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["3 repeats: 0 of 1 samples*"])
-    (sample,) = judged.project.results()["samples"]
-    assert "em" not in sample["details"]
 
 
 @pytest.mark.full
@@ -119,15 +94,3 @@ def test_the_repeats_come_back_in_their_order(judged: JudgedProject) -> None:
     judged.pytest("--rag-cache=replay")
     first, second = judged.project.folders()
     assert judged.without_run(first) == judged.without_run(second)
-
-
-def test_a_repeat_that_fails_is_left_out_and_told(judged: JudgedProject) -> None:
-    """[C6, A20] Of two repeats one gets a reply that is no number: the other one is the score."""
-    _says(judged, {"a": ["no number", "0.8"]})
-    judged.scenario(["a"], judge={"repeats": 2, "reasks": 0, "concurrency": 1})
-    judged.pytest().assert_outcomes(passed=1)
-    (sample,) = judged.project.results()["samples"]
-    assert sample["scores"]["graded"] == 0.8
-    assert sample["details"]["graded"]["repeats"]["values"] == [None, 0.8]
-    assert sample["errors"]["graded"].startswith("1 of 2 repeats scored: judge 'm'")
-    assert sample["reasons"]["graded"] == "graded 0.8"

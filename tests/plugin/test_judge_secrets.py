@@ -161,17 +161,6 @@ METRIC_REGISTRY.add(
 
 
 @pytest.mark.full
-def test_a_mistake_in_a_scenario_shows_no_secret(keyed: JudgedProject) -> None:
-    """[E10, E12] tests/unit/engine/planning/test_bind_models.py has more of them."""
-    url = f"http://user:{TOKEN}@127.0.0.1/v1"
-    keyed.scenario(["0.5"], judge={"base_url": url, "headers": f"X-Literal: {HEADER}"})
-    result = keyed.pytest("-vv", "--junitxml=junit.xml")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["qa.rageval.yaml:*judge.headers: *"])
-    assert _leaks(keyed, result) == []
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(
     "option",
     [

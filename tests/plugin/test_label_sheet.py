@@ -71,11 +71,7 @@ def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
     project.file("a.rageval.yaml", SCENARIO.format("one"))
     project.file("b.rageval.yaml", SCENARIO.format("two"))
     project.file("bot.yaml", SCENARIO.format("bot"))
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.rag_scenario('bot.yaml')\n"
-        "def test_bot(rageval):\n    rageval.check('x')\n",
-    )
+    project.tested_by("rageval.check('x')", of="bot.yaml")
     project.pytest("a.rageval.yaml", "test_bot.py")
     base = project.path / ".rageval"
     result = project.pytest("--rag-label=1")

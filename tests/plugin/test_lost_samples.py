@@ -109,15 +109,6 @@ def test_ctrl_c_writes_the_files_and_passes_no_gate(project: Project, workers: R
 
 
 @pytest.mark.full
-def test_ctrl_c_in_the_third_case_keeps_the_two_before(project: Project) -> None:
-    """[E4] In one process it is known which."""
-    project.conftest(INTERRUPT)
-    project.scenario(FIVE)
-    project.pytest()
-    assert project.outcomes() == {"a": "passed", "b": "passed"}
-
-
-@pytest.mark.full
 def test_ctrl_c_while_a_metric_scores_passes_no_gate(project: Project) -> None:
     """[E4] It is no error of the metric's; the two samples before are on record, in whole files."""
     project.with_broken_metrics()
@@ -145,17 +136,6 @@ def test_ctrl_c_before_any_case_writes_nothing(project: Project) -> None:
     result = project.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert project.wrote_nothing
-
-
-@pytest.mark.full
-def test_pytest_exit_passes_no_gate(project: Project) -> None:
-    """[E4] ``pytest.exit`` in the third case."""
-    project.conftest(INTERRUPT.replace("raise KeyboardInterrupt", "pytest.exit('enough')"))
-    project.scenario(FIVE)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "passed" not in project.gates().values()
-    assert project.outcomes() == {"a": "passed", "b": "passed"}
 
 
 @pytest.mark.full

@@ -27,14 +27,3 @@ def test_two_files_of_one_name_are_refused_with_both_places(
     result.stdout.fnmatch_lines(
         ["*two.rageval.yaml: name: 'qa' is also the name of one.rageval.yaml: *"]
     )
-
-
-def test_the_same_file_twice_is_one(project: Project) -> None:
-    """[G11] A test function over a scenario that runs by itself, too."""
-    project.scenario(SCENARIO.format("qa"))
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
-        "def test_bot(rageval):\n    rageval.check('x')\n",
-    )
-    project.pytest().assert_outcomes(passed=2)

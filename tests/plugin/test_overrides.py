@@ -66,13 +66,3 @@ def test_an_override_that_cannot_be_read_is_wrong_use(
     result.stderr.fnmatch_lines(["ERROR: --rag-threshold 0.5:*"])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
     assert project.wrote_nothing
-
-
-@pytest.mark.full
-def test_an_override_that_the_scenario_cannot_use_is_a_collection_error(project: Project) -> None:
-    """[A14, E12] As a mistake of the scenario would be, with the option for its place."""
-    project.scenario(BASE)
-    result = project.pytest("--rag-gate=pas_rate=0.5")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*--rag-gate pas_rate=0.5: *Did you mean 'pass_rate'?*"])
-    assert "Traceback" not in result.stdout.str()

@@ -61,25 +61,6 @@ def test_a_selection_skips_the_gates_with_workers_too(project: Project, run: Run
     assert project.gates() == UNDECIDED
 
 
-def test_the_figures_so_far_are_shown(project: Project) -> None:
-    """[E4] Of alpha and beta: (1 + 0)/2."""
-    result = project.pytest("-k", "alpha or beta")
-    result.stdout.fnmatch_lines(
-        [
-            "partial run: 2 of 4 samples",
-            "gate em.mean *skipped *2 of 4 samples ran*0.5000*",
-        ]
-    )
-
-
-@pytest.mark.full
-def test_lf_skips_the_gates(project: Project, run: Run) -> None:
-    """[E4] Only beta ran, and failed again."""
-    project.pytest().assert_outcomes(passed=3 + 3, failed=1)
-    run("--lf").assert_outcomes(failed=1, skipped=3)
-    assert project.gates() == UNDECIDED
-
-
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1", "--exitfirst"])
 def test_stopping_at_the_first_failure_skips_the_gates(project: Project, option: str) -> None:
     """[E4] alpha passed and beta failed, the others did not run."""
@@ -139,12 +120,6 @@ def test_a_hook_that_ends_the_run_does_not_make_it_green(
         """
     )
     assert project.pytest(*args).ret == status
-
-
-def test_strict_is_an_ini_value_too(project: Project) -> None:
-    """[E4] ``rageval_strict``."""
-    project.pytester.makeini("[pytest]\nrageval_strict = true")
-    assert project.pytest("-k", "alpha").ret == pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.mark.full

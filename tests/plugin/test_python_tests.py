@@ -92,16 +92,7 @@ def test_workers_give_the_same(bot: Project, workers: Run) -> None:
 
 def test_a_sample_that_is_never_checked_is_unscored(bot: Project, run: Run) -> None:
     """[E4] A test that forgets to check passes; the gates do not."""
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rag_sample):
-            assert rag_sample.question.startswith("say")
-        """,
-    )
+    bot.tested_by('assert rag_sample.question.startswith("say")', given="rag_sample")
     result = run("test_bot.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert (
@@ -113,16 +104,8 @@ def test_a_sample_that_is_never_checked_is_unscored(bot: Project, run: Run) -> N
 
 def test_a_test_may_fail_by_itself(bot: Project) -> None:
     """Its own assertion is shown as pytest shows it, and the sample has no score."""
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rag_sample, rageval):
-            assert rag_sample.id != "a"
-            rageval.check("Paris")
-        """,
+    bot.tested_by(
+        'assert rag_sample.id != "a"', 'rageval.check("Paris")', given="rag_sample, rageval"
     )
     result = bot.pytest("test_bot.py")
     assert "AssertionError" in result.stdout.str()
@@ -220,16 +203,7 @@ def test_what_can_be_checked(
     dataset:
       - {id: a, answer: Paris, references: [Paris], contexts: [from the data]}
     """)
-    python_file(
-        project,
-        f"""
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rageval):
-            {call}
-        """,
-    )
+    project.tested_by(call)
     project.pytest("test_bot.py")
     (sample,) = project.results()["samples"]
     assert sample["scores"] == scores
@@ -237,17 +211,10 @@ def test_what_can_be_checked(
 
 
 def test_check_returns_the_result(bot: Project) -> None:
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rageval):
-            result = rageval.check("in Paris")
-            assert result.scores == {"em": 0.0, "acc": 1.0}
-            assert result.weighted_score == 0.75
-        """,
+    bot.tested_by(
+        'result = rageval.check("in Paris")',
+        'assert result.scores == {"em": 0.0, "acc": 1.0}',
+        "assert result.weighted_score == 0.75",
     )
     bot.pytest("test_bot.py", "--rag-gate=em=0").assert_outcomes(passed=6)
 
@@ -266,16 +233,7 @@ def test_check_returns_the_result(bot: Project) -> None:
     ],
 )
 def test_wrong_use_of_check_fails_the_test(bot: Project, call: str, said: str) -> None:
-    python_file(
-        bot,
-        f"""
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rageval):
-            {call}
-        """,
-    )
+    bot.tested_by(call)
     if call.startswith("rageval.check();"):
         bot.scenario(SCENARIO.replace("question:", "answer: Paris, question:"))
     result = bot.pytest("test_bot.py", "-k", "a]")
@@ -310,16 +268,7 @@ def test_marks_tags_and_invalid_rows(project: Project, run: Run) -> None:
       - {id: c, question: q, references: [Paris], tags: [smoke]}
       - {id: d, question: q}
     """)
-    python_file(
-        project,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rageval):
-            rageval.check("Paris")
-        """,
-    )
+    project.tested_by('rageval.check("Paris")')
     run("test_bot.py")
     assert project.outcomes() == {"a": "skipped", "b": "xfailed", "c": "passed", "d": "error"}
     run("test_bot.py", "-m", "smoke")
@@ -498,15 +447,8 @@ def test_what_was_retrieved_is_scored_and_not_what_the_data_hold(
           - {{id: b, question: d2 d1, reference_ids: [d1]{recorded}}}
           - {{id: c, question: d2 d3, reference_ids: [d1]{recorded}}}
     """)
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rag_sample, rageval):
-            rageval.check(retrieved_ids=rag_sample.question.split())
-        """,
+    bot.tested_by(
+        "rageval.check(retrieved_ids=rag_sample.question.split())", given="rag_sample, rageval"
     )
     run("test_bot.py").assert_outcomes(passed=3)
     scores = [sample["scores"] for sample in bot.results()["samples"]]
@@ -646,17 +588,11 @@ def test_what_is_no_answer_is_an_error_and_never_the_answer_of_the_data(
 def test_a_test_that_is_skipped_has_no_error(bot: Project, run: Run) -> None:
     """As a row of a scenario file: by its row, by a marker, or by the test itself."""
     bot.scenario(SCENARIO.replace("{id: a,", "{id: a, skip: not yet,"))
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rag_sample, rageval):
-            if rag_sample.id == "b":
-                pytest.skip("not today")
-            rageval.check("Paris")
-        """,
+    bot.tested_by(
+        'if rag_sample.id == "b":',
+        '    pytest.skip("not today")',
+        'rageval.check("Paris")',
+        given="rag_sample, rageval",
     )
     run("test_bot.py")
     assert bot.outcomes() == {"a": "skipped", "b": "skipped", "c::[1]": "passed"}
@@ -801,10 +737,8 @@ def test_a_sample_that_was_scored_is_in_the_figures_though_the_test_skips(
         "name: qa\nmetrics: [em]\ngates: {em: 0.9}\n"
         "dataset: [{id: a, answer: x, references: [x]}, {id: b, answer: y, references: [x]}]\n",
     )
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.rag_scenario('eval.yaml')\ndef test_bot(rageval):\n"
-        "    if rageval.check().weighted_score < 0.5:\n        pytest.skip('low')\n",
+    project.tested_by(
+        "if rageval.check().weighted_score < 0.5:", "    pytest.skip('low')", of="eval.yaml"
     )
     result = project.pytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -818,11 +752,11 @@ def test_a_sample_that_is_never_checked_is_no_missing_metric(project: Project) -
         "name: qa\nmetrics: [em]\ngates: {unscored: {em: 0.9}}\n"
         "dataset: [{id: a, answer: x, references: [x]}, {id: b, answer: y, references: [x]}]\n",
     )
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.rag_scenario('eval.yaml')\n"
-        "def test_bot(rageval, rag_sample):\n"
-        "    if rag_sample.id == 'a':\n        rageval.check()\n",
+    project.tested_by(
+        "if rag_sample.id == 'a':",
+        "    rageval.check()",
+        of="eval.yaml",
+        given="rageval, rag_sample",
     )
     result = project.pytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -835,12 +769,10 @@ def test_what_a_test_does_not_give_is_not_taken_from_the_row(project: Project, r
     row = {"id": "a", "answer": "x", "references": ["x"]}
     ids = {"retrieved_ids": ["d1"], "reference_ids": {"d1": 1}}
     project.rows([{**row, **ids}], "bot.jsonl")
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n"
-        "@pytest.mark.rag_scenario('bot.yaml')\n"
-        "def test_bot(rag_sample, rageval):\n"
-        "    rageval.check(answer='x', contexts=['another text'])\n",
+    project.tested_by(
+        "rageval.check(answer='x', contexts=['another text'])",
+        of="bot.yaml",
+        given="rag_sample, rageval",
     )
     result = run("test_bot.py")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -853,11 +785,5 @@ def test_of_what_the_data_hold_a_metric_may_not_apply(project: Project, run: Run
     row = {"answer": "x", "references": ["x"]}
     ids = {"retrieved_ids": ["d1"], "reference_ids": {"d1": 1}}
     project.rows([{"id": "a", **row, **ids}, {"id": "b", **row}], "bot.jsonl")
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n"
-        "@pytest.mark.rag_scenario('bot.yaml')\n"
-        "def test_bot(rag_sample, rageval):\n"
-        "    rageval.check()\n",
-    )
+    project.tested_by("rageval.check()", of="bot.yaml", given="rag_sample, rageval")
     run("test_bot.py").assert_outcomes(passed=2)

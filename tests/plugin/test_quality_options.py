@@ -56,11 +56,7 @@ def test_what_is_set_for_all_runs_is_no_question(
 def test_a_test_function_over_a_scenario_is_one(project: Project) -> None:
     """[G5] Its gates judge."""
     project.file("eval.yaml", "name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.rag_scenario('eval.yaml')\n"
-        "def test_bot(rageval):\n    rageval.check('x')\n",
-    )
+    project.tested_by("rageval.check('x')", of="eval.yaml")
     assert project.pytest("--rag-fail-under=0.5").ret == pytest.ExitCode.OK
 
 

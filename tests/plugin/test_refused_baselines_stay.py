@@ -207,12 +207,7 @@ def test_each_variant_has_its_own_baseline(project: Project, run: Run) -> None:
 @pytest.mark.full
 def test_a_test_function_over_a_scenario_replaces_no_refused_baseline(project: Project) -> None:
     project.file("eval.yaml", "name: qa\nmetrics: [em]\ndataset: qa.jsonl\ncompare: main\n")
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n"
-        "@pytest.mark.rag_scenario('eval.yaml')\n"
-        "def test_bot(rageval):\n    rageval.check(rageval.sample.metadata['said'])\n",
-    )
+    project.tested_by("rageval.check(rageval.sample.metadata['said'])", of="eval.yaml")
     said = [{**one, "said": one.pop("answer")} for one in rows()]
     project.rows(said)
     assert project.pytest("--rag-save=main", "test_bot.py").ret == pytest.ExitCode.OK

@@ -89,14 +89,6 @@ def test_the_ini_file_asks_for_reports_too(reporting: Project) -> None:
     assert "report.html" not in names
 
 
-def test_an_unknown_report_is_wrong_use(reporting: Project) -> None:
-    """[E12] With the nearest of what users type, before anything is run."""
-    result = reporting.pytest("--rag-report=postcrad")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--rag-report: unknown report 'postcrad'. *mean 'postcard'?*"])
-    assert reporting.wrote_nothing
-
-
 @pytest.mark.full
 def test_what_others_read_is_the_same_with_workers(
     project: Project, monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -65,28 +64,6 @@ def test_a_gitignore_of_the_user_is_kept(project: Project) -> None:
     assert (project.path / ".rageval" / ".gitignore").read_text("utf-8") == "# mine\n"
 
 
-def test_metadata_describes_the_run(project: Project) -> None:
-    """[A12] For tools that list runs; the other files are of the same run."""
-    project.scenario(ONE)
-    project.pytest()
-    metadata = json.loads((project.folder() / "metadata.json").read_text("utf-8"))
-    expected = {
-        "run_id": project.folder().name,
-        "scenario_name": "qa",
-        "description": "one question",
-        "scenario_path": "qa.rageval.yaml",
-        "complete": True,
-        "valid_samples": 1,
-        "invalid_samples": 0,
-        "overridden": [],
-    }
-    assert {key: metadata[key] for key in expected} == expected
-    assert "| em | 1.0000 |" in (project.folder() / "summary.md").read_text("utf-8")
-    (row,) = project.table("scores.csv")
-    assert (row["sample_id"], row["level"], row["f1"]) == ("right", "easy", "1.0")
-    assert project.table("invalid.csv") == []
-
-
 @pytest.mark.full
 def test_the_snapshot_runs_as_the_scenario_did(project: Project) -> None:
     """[A12] Inline rows and defaults included; run again, it gives the same figures."""
@@ -121,38 +98,6 @@ def test_a_folder_that_cannot_be_written_is_said(project: Project) -> None:
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["run *not written*"])
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
-
-
-@pytest.mark.parametrize("name", ["../up:*", "双源CT" * 100])
-def test_any_name_makes_one_folder(project: Project, name: str) -> None:
-    """[A12] Directly under the output folder, never above or deeper."""
-    project.scenario(ONE.replace("name: qa", f"name: {json.dumps(name)}"))
-    result = project.pytest()
-    result.assert_outcomes(passed=1)
-    assert len(list((project.path / ".rageval").glob("*/2*/results.json"))) == 1
-
-
-@pytest.mark.full
-def test_save_path_gets_the_lists_and_averages(project: Project) -> None:
-    """[D8] em 1, 0, unscored: the average is over the scored ones, (1 + 0)/2."""
-    project.with_broken_metrics()
-    project.scenario(
-        """
-        name: qa
-        metrics: [em, raises]
-        save_path: out/result.json
-        dataset:
-          - {answer: Paris, references: [Paris]}
-          - {answer: raise, references: [Paris]}
-        """
-    )
-    project.pytest()
-    assert json.loads((project.path / "out" / "result.json").read_text("utf-8")) == {
-        "em": [1.0, 0.0],
-        "avg_em": 0.5,
-        "raises": [1.0, None],
-        "avg_raises": 1.0,
-    }
 
 
 @pytest.mark.full

@@ -286,13 +286,7 @@ def test_what_a_test_function_checks_can_be_saved(project: Project, run: Run) ->
     """[E6] Its scenario has no target; it asks whom it likes."""
     rows = [{"id": "a", "question": "Where?", "references": ["Paris"]}]
     project.file("qa.rageval.yaml", json.dumps({"name": "qa", "dataset": rows, "metrics": ["em"]}))
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n"
-        "@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
-        "def test_bot(rag_sample, rageval):\n"
-        "    rageval.check(answer='Paris', contexts=['c'])\n",
-    )
+    project.tested_by("rageval.check(answer='Paris', contexts=['c'])", given="rag_sample, rageval")
     run("test_bot.py", "--rag-save-answers=answers.jsonl").assert_outcomes(passed=1)
     (line,) = (project.path / "answers.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line) == {**rows[0], "answer": "Paris", "contexts": [{"text": "c"}]}

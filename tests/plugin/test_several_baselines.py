@@ -109,22 +109,6 @@ def test_a_slow_fall_is_red_against_the_pinned_run_alone(fallen: Project, run: R
 
 
 @pytest.mark.full
-def test_one_entry_keeps_its_gate_names(fallen: Project) -> None:
-    fallen.scenario(f"{PLAIN}    compare: [{PINNED}]\n{GATES}")
-    assert fallen.pytest().ret == pytest.ExitCode.TESTS_FAILED
-    assert fallen.gates() == {"no_regression": "failed", "unscored": "passed"}
-
-
-@pytest.mark.full
-def test_a_gate_may_name_the_one_that_it_is_for(fallen: Project) -> None:
-    gates = "    gates: {no_regression: {baseline: main, metrics: [em], max_drop: 0.02}}\n"
-    fallen.scenario(f"{PLAIN}    compare: [main, {PINNED}]\n{gates}")
-    assert fallen.pytest().ret == pytest.ExitCode.OK
-    assert fallen.gates() == {"no_regression": "passed", "unscored": "passed"}
-    assert len(fallen.results()["comparisons"]) == 2
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("way", ["typed", "variable", "addopts and typed"])
 def test_the_option_may_be_given_twice(
     fallen: Project, way: str, monkeypatch: pytest.MonkeyPatch
@@ -270,37 +254,6 @@ def test_a_pinned_run_beside_its_scenario_is_not_moved(project: Project) -> None
     assert not (project.path / "pinned").exists()
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [("{", "cannot be read"), ('{"schema": 99, "samples": []}', "newer version")],
-)
-def test_one_damaged_run_stops_all(fallen: Project, content: str, said: str) -> None:
-    """Whichever it is: a gate that silently lacks one of its runs would be green."""
-    fallen.file(RELEASE, content)
-    assert said in refused(fallen)
-    assert said in refused(fallen, "--rag-save=main")
-    assert said in refused(fallen, "--rag-compare=main")
-
-
-@pytest.mark.full
-def test_one_run_that_measured_something_else_stops_all(fallen: Project) -> None:
-    """The message has the place of its own entry."""
-    fallen.rows(rows(20, question="Which one?"))
-    text = refused(fallen)
-    assert text.count("1 of 40 shared samples have another question") >= 2
-    assert "compare[1].anyway: true" in text
-
-
-@pytest.mark.full
-def test_only_the_entry_that_allows_it_is_compared_anyway(fallen: Project) -> None:
-    fallen.rows(rows(20, question="Which one?"))
-    fallen.scenario(
-        f"{PLAIN}    compare: [main, {{baseline: release-1.4, looks: 50, anyway: true}}]\n{GATES}"
-    )
-    assert "baseline 'release-1.4'" not in refused(fallen)
-
-
 # Everything around a run
 
 
@@ -372,12 +325,7 @@ def test_evaluate_compares_with_both(fallen: Project, monkeypatch: pytest.Monkey
 @pytest.mark.full
 def test_a_test_function_is_compared_with_both(project: Project) -> None:
     """Its gates have the same names, and the pinned run stays."""
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n"
-        "@pytest.mark.rag_scenario('eval.yaml')\n"
-        "def test_bot(rageval):\n    rageval.check(rageval.sample.metadata['said'])\n",
-    )
+    project.tested_by("rageval.check(rageval.sample.metadata['said'])", of="eval.yaml")
 
     def said(wrong: int) -> None:
         project.rows([{**one, "said": one.pop("answer")} for one in rows(wrong)])
@@ -448,15 +396,6 @@ def test_a_run_of_version_0_1_0_can_be_pinned(fallen: Project) -> None:
     old = saved_file(samples, ["em"], definitions={"em": "em v1 (tokenizer=auto)"})
     fallen.file(RELEASE, json.dumps(old))
     same_verdict(fallen, fallen.pytest())
-
-
-@pytest.mark.full
-def test_the_history_names_both(fallen: Project) -> None:
-    """And how the gates of each ended; the runs before were compared with nothing."""
-    fallen.pytest()
-    result = fallen.pytest("--rag-history", "qa")
-    result.stdout.fnmatch_lines(["*main passed, release-1.4 (pinned) FAILED"])
-    assert result.stdout.str().count("(pinned)") == 1
 
 
 @pytest.mark.full

@@ -467,15 +467,6 @@ class TestIncomplete:
         found.stdout.fnmatch_lines(["*shard 2/2 is missing*"])
 
     @pytest.mark.full
-    def test_one_is_cut_off(self, ten: Project) -> None:
-        parts = run_shards(ten, ["1/2", "2/2"])
-        (path,) = shard_files(parts[1])
-        path.write_bytes(path.read_bytes()[:-1])
-        found = merge(ten, parts)
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
-        found.stdout.fnmatch_lines([f"*shard 2/2 is cut off ({path})*"])
-
-    @pytest.mark.full
     def test_one_stopped_at_its_first_failure(self, ten: Project) -> None:
         ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
         ten.rows([{"id": f"q{at}", "answer": "y", "references": ["x"]} for at in range(10)])

@@ -172,13 +172,6 @@ class TestOtherCases:
     """As many cases, and others: some would run twice, and some never."""
 
     @pytest.mark.full
-    def test_another_selection_is_refused(self, four: Project) -> None:
-        one = run_shards(four, ["1/2"], "-k", "q0 or q1")
-        found = merge(four, [*one, *run_shards(four, ["2/2"], "-k", "q2 or q3")])
-        assert found.ret == pytest.ExitCode.USAGE_ERROR
-        found.stderr.fnmatch_lines(["*another selection of cases*"])
-
-    @pytest.mark.full
     def test_a_hook_that_draws_is_refused(self, four: Project) -> None:
         four.conftest(
             """

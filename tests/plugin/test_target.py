@@ -187,18 +187,6 @@ def test_a_fault_over_http_is_the_error_of_its_sample_alone(
 
 
 @pytest.mark.full
-def test_what_fails_in_passing_is_asked_again(
-    project: Project, scenario: Scenario, app: FakeApp
-) -> None:
-    """[A21] Twice over HTTP, when the scenario does not say; a status 500 never."""
-    scenario(["once 503|Paris", "once 429:0.01|Paris", "once 500|Paris"], {"url": app.url()})
-    project.pytest().assert_outcomes(passed=2, errors=1, failed=1)
-    assert sorted(app.questions) == sorted(
-        ["once 503|Paris"] * 2 + ["once 429:0.01|Paris"] * 2 + ["once 500|Paris"]
-    )
-
-
-@pytest.mark.full
 def test_answers_contexts_and_latencies_are_in_the_results(
     project: Project, scenario: Scenario, run: Run
 ) -> None:
@@ -219,12 +207,6 @@ def test_answers_contexts_and_latencies_are_in_the_results(
     result.stdout.no_fnmatch_line("models: *")
     metadata = json.loads((project.folders()[-1] / "metadata.json").read_text("utf-8"))
     assert metadata["mode"] == "online"
-
-
-def test_an_offline_run_has_no_latencies_of_answers(project: Project, scenario: Scenario) -> None:
-    scenario(GOOD, None, dataset=[{"answer": "a", "references": ["a"]}])
-    project.pytest().assert_outcomes(passed=1)
-    assert project.results()["run"]["answer_latency_s"] is None
 
 
 @pytest.mark.full
@@ -309,14 +291,6 @@ def test_concurrency_of_target_and_judge_are_set_apart(
     project.pytest("--rag-target-concurrency=2", "--rag-concurrency=7")
     assert app.most_in_flight == 2
     assert project.results()["scenario"]["overridden"] == ["target.concurrency"]
-
-
-@pytest.mark.full
-def test_a_limit_is_for_the_questions(project: Project, scenario: Scenario) -> None:
-    """[A22]"""
-    scenario(GOOD)
-    project.pytest("--rag-limit=1").assert_outcomes(passed=1)
-    assert asked(project) == ["say Paris"]
 
 
 # Answers that are kept.
@@ -418,22 +392,6 @@ def test_one_question_is_asked_once(project: Project, scenario: Scenario, app: F
 
 
 @pytest.mark.full
-def test_another_version_or_row_is_asked_anew(
-    project: Project, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[E9] What the target may see is part of the key, and ``version`` what it cannot say."""
-    monkeypatch.setenv("GIT_SHA", "one")
-    target = {**KEPT[0], "version": "${GIT_SHA}"}
-    for questions in (["say Paris"], ["say Oslo"], ["say Paris"]):
-        scenario(questions, target)
-        project.pytest()
-    assert asked(project) == ["say Oslo", "say Paris"]
-    monkeypatch.setenv("GIT_SHA", "two")
-    project.pytest()
-    assert len(asked(project)) == 3
-
-
-@pytest.mark.full
 def test_replay_asks_nobody(project: Project, scenario: Scenario, run: Run, app: FakeApp) -> None:
     """[E9] R8: a miss is an ERROR; another sample's answer does not explain it."""
     scenario(["say Paris"], {"url": app.url(), "cache_answers": True})
@@ -445,29 +403,6 @@ def test_replay_asks_nobody(project: Project, scenario: Scenario, run: Run, app:
         "no answer in the cache (replay sends no requests); nothing was recorded for this sample"
         in (errors(project)["q1"])
     )
-
-
-@pytest.mark.full
-def test_replay_leaves_a_service_alone_that_keeps_no_answers(
-    project: Project, scenario: Scenario, app: FakeApp
-) -> None:
-    """[E9] A function of this process is asked: it is what the run tests."""
-    scenario(["say Paris"], {"url": app.url()})
-    project.pytest("--rag-cache=replay").assert_outcomes(errors=1, failed=1)
-    assert app.seen == []
-    assert "replay sends no requests, and this target keeps no answers" in errors(project)["q0"]
-    scenario(["say Paris"])
-    project.pytest("--rag-cache=replay").assert_outcomes(passed=1)
-
-
-@pytest.mark.full
-def test_a_folder_that_cannot_be_written_is_said(project: Project, scenario: Scenario) -> None:
-    """[E9] The answers are there all the same."""
-    project.file("taken", "")
-    scenario(["say Paris"], KEPT[0])
-    result = project.pytest("--rag-cache-dir=taken")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*replies are not kept: *taken*"])
 
 
 # A server that a fixture starts.
@@ -498,14 +433,6 @@ def test_a_fixture_starts_the_server(project: Project, scenario: Scenario, run: 
     run().assert_outcomes(passed=12)
     counts = (project.path / "seen.txt").read_text().split()
     assert sum(map(int, counts)) == 12
-
-
-def test_a_fixture_that_is_no_url_is_an_error(project: Project, scenario: Scenario) -> None:
-    project.conftest(SERVER)
-    scenario(["say Paris"], {"type": "http", "fixture": "odd_url"})
-    result = project.pytest()
-    assert result.parseoutcomes()["errors"] == 1
-    result.stdout.fnmatch_lines(["*the fixture's value is 3 (int), expected the URL of a server*"])
 
 
 # A model.
@@ -553,26 +480,6 @@ def test_answers_that_are_cut_off_are_counted(
     assert details[1:] == [{"model": "m-fake"}] * 2
 
 
-def test_a_profile_alone_is_a_target(
-    project: Project, scenario: Scenario, model: FakeOpenAI
-) -> None:
-    """[A16]"""
-    scenario(GOOD, "local", models={"local": {"model": "m", "base_url": model.base_url}})
-    project.pytest().assert_outcomes(passed=3)
-
-
-def test_a_budget_is_for_the_model_under_test_too(
-    project: Project, scenario: Scenario, model: FakeOpenAI
-) -> None:
-    """[E10]"""
-    target = {"type": "chat", "model": "m", "base_url": model.base_url, "price": 1e6}
-    scenario(GOOD, {**target, "concurrency": 1})
-    result = project.pytest("--rag-budget=1")
-    assert result.parseoutcomes()["errors"] == 3
-    assert model.chats == []
-    assert "the budget of 1 USD" in errors(project)["q0"]
-
-
 @pytest.mark.full
 def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
     project: Project, scenario: Scenario, model: FakeOpenAI
@@ -588,22 +495,6 @@ def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
     said = f"the budget is spent: {10 - answered} of 10 samples not asked for"
     assert all(said in gate["message"] for gate in project.results()["gates"])
     assert "not answered: budget: chat 'm': " in result.stdout.str()
-
-
-@pytest.mark.full
-def test_answers_of_a_model_are_kept_when_that_is_asked_for(
-    project: Project, scenario: Scenario, model: FakeOpenAI
-) -> None:
-    """[A16, E9] The cache of replies is a judge's; a model under test is asked again else."""
-    target = {"model": "m", "base_url": model.base_url}
-    scenario(["say Paris"], target)
-    project.pytest()
-    project.pytest()
-    assert len(model.chats) == 2
-    scenario(["say Paris"], {**target, "cache_answers": True})
-    project.pytest()
-    project.pytest("--rag-cache=replay").assert_outcomes(passed=1)
-    assert len(model.chats) == 3
 
 
 def test_citations_that_a_service_calls_so_are_read_where_the_data_have_them(

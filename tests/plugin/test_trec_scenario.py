@@ -53,17 +53,6 @@ def test_a_low_query_fails_with_what_was_found(trec: Project, plain: Run) -> Non
     assert "d8" in text, "what was retrieved is shown"
 
 
-def test_what_was_retrieved_is_on_record(trec: Project) -> None:
-    """[D4, D8] How much, and the beginning with its grades; None is not judged."""
-    trec.pytest()
-    details = [sample["details"]["retrieval"] for sample in trec.results()["samples"]]
-    assert details == [
-        {"retrieved": 1, "relevant": 1, "found": 1, "first": [["d1", 1]]},
-        {"retrieved": 2, "relevant": 1, "found": 1, "first": [["d9", 0], ["d2", 1]]},
-        {"retrieved": 1, "relevant": 1, "found": 0, "first": [["d8", None]]},
-    ]
-
-
 @pytest.mark.full
 def test_workers_give_the_same_results_json(project: Project, run: Run) -> None:
     """[D4, E2] 60 queries, graded, with ties, missing and unjudged ones, compared with a run."""
@@ -113,23 +102,6 @@ def test_workers_give_the_same_results_json(project: Project, run: Run) -> None:
     }
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("query", ["支持::一", "q[1]", "a/b", "2024-127266", "-k", "gate:map"])
-def test_any_query_id_is_a_case_that_can_be_selected(project: Project, query: str) -> None:
-    """[A2, D5] By the node id that pytest prints."""
-    project.scenario(SCENARIO)
-    project.file("qrels.txt", f"{query} 0 文档一 1\nother 0 d 1\n")
-    project.file("run.txt", f"{query} Q0 文档一 1 1 r\nother Q0 d 1 1 r\n")
-    result = project.pytest("--collect-only", "-q")
-    nodeid = next(
-        line
-        for line in result.outlines
-        if line.startswith("qa.rageval.yaml::") and "other" not in line
-    )
-    project.pytest(nodeid).assert_outcomes(passed=1)
-    assert list(project.outcomes()) == [query]
-
-
 def test_queries_without_results_score_zero_and_are_listed(trec: Project, run: Run) -> None:
     """[D5] As trec_eval -c: (1 + 0 + 0)/3."""
     trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
@@ -151,97 +123,12 @@ def test_a_query_with_nothing_but_spam_does_not_end_the_process(trec: Project) -
     assert [sample["scores"]["mrr"] for sample in trec.results()["samples"]] == [1, 0.5, 0, 0]
 
 
-def test_queries_without_results_may_be_skipped(trec: Project, plain: Run) -> None:
-    """[D5] 1/1; no gate is undecided for it."""
-    trec.scenario(SCENARIO + "    missing_queries: skip\n    gates: {mrr: 0.9}\n")
-    trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
-    result = plain("-rs")
-    result.assert_outcomes(passed=1 + 2, skipped=2)
-    assert "no results for this query in run.txt" in result.stdout.str()
-    assert trec.gates()["mrr.mean"] == "passed"
-
-
-def test_queries_without_results_may_be_errors(trec: Project, plain: Run) -> None:
-    """[D5, A19] And rows of invalid.csv."""
-    trec.scenario(SCENARIO + "    missing_queries: error\n")
-    trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
-    result = plain()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.parseoutcomes()["errors"] == 2
-    assert [row["sample_id"] for row in trec.table("invalid.csv")] == ["q2", "q3"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"qrels.txt": "q1 0 d1 high\n"}, "*qrels.txt:1: grade 'high' is not a whole number*"),
-        ({"run.txt": "x Q0 d 1 1 r\n"}, "*run.txt: no query of this run is judged in qrels.txt*"),
-        ({"run.txt": ""}, "*run.txt: empty*"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_refused(
-    trec: Project, files: dict[str, str], message: str
-) -> None:
-    """[D5, E12] At collection, with file and line, no traceback, exit status 2; nothing runs."""
-    for name, text in files.items():
-        trec.file(name, text)
-    result = trec.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([message])
-    assert "Traceback" not in result.stdout.str()
-    assert trec.wrote_nothing
-
-
-def test_the_limit_holds_for_queries(trec: Project, run: Run) -> None:
-    """[A22, D7] From the command line."""
-    run("--rag-limit", "2").assert_outcomes(passed=2)
-    assert list(trec.outcomes()) == ["q1", "q2"]
-
-
-def test_another_run_from_the_command_line(trec: Project, plain: Run) -> None:
-    """[A14] What a comparison of two systems needs; the file stays as it is."""
-    trec.file("better.txt", "q1 Q0 d1 1 1 r\nq2 Q0 d2 1 1 r\nq3 Q0 d3 1 1 r\n")
-    plain("--rag-set", "run_path=better.txt")
-    assert trec.results()["metrics"]["mrr"]["mean"] == 1.0
-    assert trec.results()["scenario"]["overridden"] == ["run_path"]
-
-
-def test_top_k_really_cuts(trec: Project) -> None:
-    """[B8] q2 finds its document at rank 2."""
-    trec.pytest("--rag-set", "top_k=1")
-    samples = trec.results()["samples"]
-    assert [sample["scores"]["mrr"] for sample in samples] == [1.0, 0.0, 0.0]
-    assert samples[1]["details"]["retrieval"]["retrieved"] == 1
-
-
 def test_a_selection_of_queries_scores_them_as_a_run_of_all(trec: Project, run: Run) -> None:
     """[E4] The batch is of all queries, whatever is asked for; the gate stays undecided."""
     trec.scenario(SCENARIO + "    gates: {mrr: 0.9}\n")
     result = run("-k", "q2")
     result.assert_outcomes(passed=1, skipped=2)
     assert [sample["scores"]["mrr"] for sample in trec.results()["samples"]] == [0.5]
-
-
-def test_files_in_other_folders_are_relative_to_the_scenario(project: Project) -> None:
-    """[A18] As all data files."""
-    project.file("runs/deep/qa.rageval.yaml", SCENARIO.replace("qrels.txt", "../qrels.txt"))
-    project.file("runs/qrels.txt", QRELS)
-    project.file("runs/deep/run.txt", RUN)
-    project.pytest().assert_outcomes(passed=3)
-
-
-def test_one_query_alone(trec: Project, plain: Run) -> None:
-    """[E5] It has a mean and no interval; the bound cannot be met."""
-    trec.scenario(SCENARIO + "    gates: {mrr: {mean: 0.5, lower_bound: 0.0}}\n")
-    trec.file("qrels.txt", "q1 0 d1 1\n")
-    plain()
-    assert trec.gates() == {
-        "mrr.mean": "passed",
-        "mrr.lower_bound": "failed",
-        "unscored": "passed",
-    }
-    assert trec.results()["metrics"]["mrr"]["ci_low"] is None
 
 
 def test_parameters_of_ultrarag_are_a_scenario(project: Project, plain: Run) -> None:

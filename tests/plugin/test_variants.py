@@ -230,18 +230,6 @@ def test_lost_samples_never_pass_in_silence(three: Project, run: Run) -> None:
 
 
 @pytest.mark.full
-def test_other_questions_under_the_same_ids_are_not_compared(three: Project, run: Run) -> None:
-    """Two files in another order, with ids by position: the scores are of other questions."""
-    rows = _rows(20)
-    rows[0]["question"], rows[1]["question"] = rows[1]["question"], rows[0]["question"]
-    three.rows(rows, "dense.jsonl")
-    three.scenario(BEST)
-    result = run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*gate best * FAILED *question*"])
-
-
-@pytest.mark.full
 def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> None:
     """``--rag-save`` writes one for each; a later fall is found in the variant that fell."""
     three.scenario(SCENARIO + "compare: {baseline: main}\n")
@@ -444,18 +432,6 @@ def test_test_functions_leave_the_gate_undecided(three: Project, plain: Run) -> 
         ["NOT DECIDED: 1 of 3 gates of qa::twin, *a test function runs one"]
     )
     assert plain("test_bot.py", "--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
-
-
-@pytest.mark.full
-def test_two_files_of_one_name_are_refused_whatever_their_variants(
-    three: Project, plain: Run
-) -> None:
-    """Both would write variants.json to the same folder."""
-    three.scenario(SCENARIO)
-    three.scenario(SCENARIO.replace("twin", "other").replace("bm25:", "first:"), "other")
-    result = plain()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*name: 'qa' is also the name of*"])
 
 
 @pytest.mark.full

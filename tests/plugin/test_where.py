@@ -55,11 +55,7 @@ def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
 @pytest.mark.full
 def test_a_test_function_runs_over_them_too(rows: Project, plain: Run) -> None:
     """The marker takes the same samples."""
-    rows.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
-        "def test_bot(rageval):\n    rageval.check('x')\n",
-    )
+    rows.tested_by("rageval.check('x')")
     result = plain("test_bot.py", "--rag-where", "topic=lake", "-v")
     assert [line.split()[0] for line in result.stdout.lines if " PASSED" in line] == [
         "test_bot.py::test_bot[a:b~2]",

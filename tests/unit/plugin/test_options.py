@@ -22,6 +22,8 @@ from pytest_rageval.plugin.settings import Settings, refuse_pairs
         ("--rag-merge=d --rag-label=3", "--rag-merge and --rag-label are two commands: "),
         ("--rag-serve --rag-mcp", "--rag-serve and --rag-mcp are two commands: run one after"),
         ("--rag-shard=1/2 --rag-keep=2 --rag-report=html", "--rag-report, --rag-keep: a shard is"),
+        ("--rag-shard=1/2 --rag-save=a --rag-save-answers=b", "--rag-save-answers: a shard is"),
+        ("--rag-shard=1/2 --rag-save-failed=a", "--rag-save-failed: a shard is a part of a run"),
         ("--rag-shard=1/2 --rag-merge=d", "--rag-shard 1/2: a merge runs no cases; leave it out"),
     ],
 )
