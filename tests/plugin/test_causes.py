@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,27 +63,3 @@ def test_low_answers_have_a_cause_wherever_they_are_shown(project: Project, run:
     shown.stdout.fnmatch_lines(["4 of 5 values of cause: generation: 0.0000 < 0.5000; *"])
     found = evaluate(path)
     assert {one.sample_id: one.cause or "" for one in found.samples} == CAUSES
-
-
-@pytest.mark.full
-def test_workers_find_the_same_causes(project: Project, plain: Run, workers: Run) -> None:
-    """E21: results.json is equal but for ``run``."""
-    project.scenario(SCENARIO)
-    project.rows(ROWS)
-    plain("-q")
-    workers("-q")
-    assert len(project.folders()) == 2
-    assert project.without_run(0) == project.without_run(1)
-
-
-@pytest.mark.full
-def test_without_diagnose_nothing_is_said_of_causes(project: Project, plain: Run) -> None:
-    """E21: and a column may be called so."""
-    project.scenario(SCENARIO.replace("diagnose: true", "description: d"))
-    project.rows([{**row, "cause": "mine"} for row in ROWS])
-    shown = plain("-q")
-    assert "low answers" not in shown.stdout.str()
-    assert "causes" not in project.results()
-    assert "cause" not in json.dumps([s.keys() for s in project.results()["samples"]], default=list)
-    assert {row["cause"] for row in project.table("scores.csv")} == {"mine"}
-    shown.stdout.fnmatch_lines(["1 of 1 values of cause: mine: 0.2000 < 0.5000"])

@@ -45,14 +45,6 @@ def test_ini_patterns_replace_the_default_ones(project: Project) -> None:
     assert _collected(result) == ["eval_bot.yaml::right", "third.scenario::right"]
 
 
-def test_a_file_named_as_argument_is_collected(project: Project) -> None:
-    """[A1] As for test files, an argument chooses one of several."""
-    project.scenario(ONE, "first")
-    project.scenario(ONE, "second")
-    result = project.pytest("--collect-only", "-q", "second.rageval.yaml")
-    assert _collected(result) == ["second.rageval.yaml::right"]
-
-
 def test_scenarios_run_beside_ordinary_tests(project: Project, run: Run) -> None:
     """[A1] One run, one total: a function and a case pass, a function fails."""
     project.scenario(ONE.replace("NAME", "qa"))

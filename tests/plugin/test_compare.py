@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saved_file import saved_file
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -188,14 +186,6 @@ def test_samples_of_one_side_are_listed(saved: Project, plain: Run) -> None:
 
 
 @pytest.mark.full
-def test_a_partial_run_is_compared_with_its_own_samples(saved: Project, run: Run) -> None:
-    """[E4] What was not asked for is not missing."""
-    result = run("--rag-compare", "main", "-k", "r1 or r2")
-    assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 2
-    assert "only in main" not in result.stdout.str()
-
-
-@pytest.mark.full
 def test_a_path_is_relative_to_where_it_was_typed(
     saved: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,26 +239,6 @@ def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, pla
 # What cannot be compared: exit status 4, nothing runs
 
 
-def refused(project: Project, run: Run, *args: str) -> str:
-    before = len(project.folders())
-    result = run(*args)
-    text = result.stdout.str() + result.stderr.str()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
-    assert "Traceback" not in text
-    assert "INTERNALERROR" not in text
-    assert len(project.folders()) == before
-    return text
-
-
-@pytest.mark.full
-def test_an_unknown_name_lists_the_known_ones(saved: Project, run: Run) -> None:
-    """[E15] With the option that it stands behind and the nearest one."""
-    saved.pytest("--rag-save", "nightly")
-    text = refused(saved, run, "--rag-compare", "mian")
-    assert "--rag-compare mian: no saved run 'mian'" in text
-    assert "Did you mean 'main'? Saved: main, nightly" in text
-
-
 @pytest.mark.full
 def test_one_scenario_of_two_that_cannot_be_compared_ends_the_run(
     saved: Project, workers: Run
@@ -298,19 +268,6 @@ def test_a_significant_fall_fails_the_run(saved: Project, run: Run) -> None:
         ]
     )
     assert saved.gates() == {"compare_fail.f1": "failed", "unscored": "passed"}
-
-
-@pytest.mark.full
-def test_several_falls_are_several_gates(saved: Project, plain: Run) -> None:
-    """[E5] Repeatable."""
-    saved.rows(rows(*[HALF] * 8))
-    options = ("--rag-compare-fail", "f1:0.1", "--rag-compare-fail=em:100%")
-    plain("--rag-compare", "main", *options)
-    assert saved.gates() == {
-        "compare_fail.f1": "failed",
-        "compare_fail.em": "passed",
-        "unscored": "passed",
-    }
 
 
 # The least mean of all
@@ -366,73 +323,3 @@ def test_the_environment_stands_in_for_the_options(
         "unscored": "passed",
     }
     assert (saved.path / MAIN.replace("main", "next")).exists()
-
-
-@pytest.mark.full
-def test_quiet_runs_are_compared_as_well(saved: Project) -> None:
-    """[E11] -q has the table, -qq has not; the gate decides in both."""
-    saved.rows(rows(*[HALF] * 8))
-    args = ("--rag-compare", "main", "--rag-compare-fail", "f1:0.1")
-    assert "A_mean" in saved.pytest("-q", *args).stdout.str()
-    result = saved.pytest("-qq", *args)
-    assert "A_mean" not in result.stdout.str()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
-@pytest.mark.full
-def test_a_run_without_comparisons_loads_no_numpy(project: Project) -> None:
-    """[E13] It takes longer than all else that a start of pytest does."""
-    project.scenario(SCENARIO)
-    project.rows(rows(GOOD))
-    project.conftest(
-        """
-        import sys
-
-        def pytest_unconfigure():
-            print("loaded:", sorted({"numpy", "scipy", "ir_measures"} & set(sys.modules)))
-        """
-    )
-    result = project.pytester.runpytest_subprocess("-p", "no:xdist")
-    result.stdout.fnmatch_lines(["loaded: []"])
-
-
-@pytest.mark.full
-def test_a_saved_run_of_an_earlier_version_is_compared_with(project: Project) -> None:
-    """[G1] It knows no ``failed``, and weighed a sample by the metrics that were left.
-
-    Ten samples had 0.8 and have 1; of the eleventh em had failed, and its pair is none.
-    """
-    samples = [
-        {
-            "id": f"s{at}",
-            "index": at,
-            "weighted_score": 0.8,
-            "outcome": "passed",
-            "question": "q?",
-            "answer": "blue",
-            "references": ["blue"],
-            "metadata": {},
-            "scores": {"f1": 0.8, "em": 0.8 if at < 10 else None},
-            "reasons": {},
-            "details": {},
-            "errors": {} if at < 10 else {"em": "TimeoutError: late"},
-        }
-        for at in range(11)
-    ]
-    definitions = {name: f"{name} v1 (tokenizer=auto)" for name in ("f1", "em")}
-    plain = saved_file(samples, ["f1", "em"], definitions=definitions)
-    project.file("old.json", json.dumps(plain))
-    project.scenario(
-        """
-        name: qa
-        metrics: [f1, em]
-        dataset: qa.jsonl
-        gates: {no_regression: {baseline: old.json, metrics: [f1, em, weighted_score]}}
-        """
-    )
-    row = {"question": "q?", "answer": "blue", "references": ["blue"]}
-    project.rows([{"id": f"s{at}", **row} for at in range(11)])
-    project.pytest("--rag-compare=old.json").assert_outcomes(passed=11 + 2)
-    found = project.results()["comparison"]["metrics"]
-    assert (found["f1"]["n"], found["em"]["n"], found["weighted_score"]["n"]) == (11, 10, 10)
-    assert found["weighted_score"]["diff"] == pytest.approx(0.2)

@@ -57,26 +57,3 @@ def test_the_chunks_of_a_rows_document_are_what_it_expects(chinese: Project, run
     assert scores(chinese, "mrr") == [1.0, 0.5, 0.0]
     assert scores(chinese, "recall") == [0.5, 1.0, 0.0]
     assert scores(chinese, "precision") == [0.5, 0.5, 0.0]
-
-
-@pytest.mark.full
-def test_a_miss_fails_and_shows_what_was_retrieved(chinese: Project, plain: Run) -> None:
-    """[B1, E1] No traceback."""
-    result = plain("--rag-threshold=hit_rate=1")
-    result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*hit_rate 0.0000 < 1.0000*"])
-    text = result.stdout.str()
-    assert "Traceback" not in text
-    assert "保修期为两年。" in text
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("surrogate", ["retrieved_ids", "reference_ids"])
-def test_no_id_ends_the_process(project: Project, surrogate: str) -> None:
-    """[D5, E1] Half a character of UTF-16, as JSON can spell it, and a null character."""
-    row = {"id": "a", "retrieved_ids": ["x", "a\0b"], "reference_ids": ["a\0b"]}
-    project.rows([{**row, surrogate: ["\ud800", "a\0b"]}])
-    project.scenario("name: qa\nmetrics: [mrr, ndcg]\ndataset: qa.jsonl\n")
-    result = project.pytester.runpytest_subprocess()
-    assert result.ret == pytest.ExitCode.OK
-    result.assert_outcomes(passed=1)

@@ -79,14 +79,6 @@ def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> None:
-    own.scenario(["500|0.5"], metrics=[TONE, {"use": "qa_metrics:counted"}])
-    own.pytest()
-    (sample,) = own.project.results()["samples"]
-    assert "500" in sample["errors"]["tone"]
-
-
-@pytest.mark.full
 def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject) -> None:
     own.scenario(
         [{"answer": "0.5", "question": "q"}],

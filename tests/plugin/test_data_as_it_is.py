@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,22 +28,3 @@ def test_columns_of_other_tools_are_read_and_keep_their_own_names(
         ]
     )
     assert run("--rag-where", "source=a.pdf").ret == pytest.ExitCode.OK
-
-
-def test_an_answer_that_the_second_file_lacks_is_an_error(project: Project, run: Run) -> None:
-    """W5: and all answers that are there are scored."""
-    gold = [{"id": name, "question": "q", "reference": "x"} for name in ("a", "b")]
-    project.rows(gold)
-    project.pytester.path.joinpath("given.json").write_text(
-        json.dumps({"answers": {"a": "x"}, "model": "m"}), encoding="utf-8"
-    )
-    project.scenario(
-        "name: qa\n"
-        "dataset: {path: qa.jsonl, key_map: {answer: value}}\n"
-        "answers: {path: given.json, rows_at: answers}\n"
-        "metrics: [em]\n"
-    )
-    result = run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert project.outcomes() == {"a": "passed", "b": "error"}
-    result.stdout.fnmatch_lines(["*given.json has no row with id 'b'*"])

@@ -118,14 +118,3 @@ def test_the_rows_of_a_retriever_metric_of_ones_own(
     first = request_file.results("recall")["samples"][0]
     assert len(first["details"]["retrieval"]["first_expected"]) == 3
     assert "expected" not in first
-
-
-@pytest.mark.full
-def test_a_request_without_predictions_says_what_to_do(request_file: Project) -> None:
-    """[A21, B12] As DB-GPT's documentation has it; the space would have to be asked."""
-    bare = [{"query": "AWEL?", "doc_name": "awel.md"}]
-    request_file.file("recall.json", json.dumps({**REQUEST, "datasets": bare}, indent=2))
-    result = request_file.pytest("--rag-scenario=recall.json")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*no row has a 'prediction', and the space*'target'*"])
-    result.stdout.no_fnmatch_line("*Traceback*")

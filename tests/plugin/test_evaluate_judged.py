@@ -45,12 +45,3 @@ def test_what_went_wrong_without_failing_anything_is_a_remark(judged: JudgedProj
     (remark,) = result.info.remarks
     assert remark.startswith("models: ")
     assert "kept" in remark
-
-
-def test_judged_samples_count_as_progress(judged: JudgedProject) -> None:
-    """[B11] From none to all, never backwards."""
-    told: list[tuple[int, int]] = []
-    evaluate(judged.scenario(["0.9", "0.2", "0.4"]), progress=lambda *at: told.append(at))
-    assert told[0] == (0, 3)
-    assert told[-1] == (3, 3)
-    assert sorted(set(told)) == told

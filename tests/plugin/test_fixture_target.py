@@ -247,13 +247,6 @@ def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
 
 
 @pytest.mark.full
-def test_the_option_can_name_the_fixture(app: Project) -> None:
-    """[A14] A scenario with an import path, and --rag-set."""
-    scenario(app, target="no_app:answer")
-    app.pytest("--rag-set", "target={fixture: fresh}").assert_outcomes(passed=7, failed=1)
-
-
-@pytest.mark.full
 def test_the_name_of_a_fixture_is_a_name(app: Project) -> None:
     scenario(app, target="{fixture: 'my app'}")
     result = app.pytest()

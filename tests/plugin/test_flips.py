@@ -76,15 +76,6 @@ def test_a_page_does_not_decide_it_again(flipping: JudgedProject) -> None:
     assert (gate["kind"], gate["remark"]) == ("mean", "a second run would differ in 16 %")
 
 
-@pytest.mark.full
-def test_a_run_that_may_stop_asks_every_sample(flipping: JudgedProject) -> None:
-    """The chance is known when all of them are there."""
-    scenario(flipping, {"min": 0.1, "max_flip": 0.2}, stop="decided")
-    flipping.pytest()
-    assert flipping.project.results()["samples"].__len__() == 10
-    assert Counter(flipping.project.outcomes().values())["skipped"] == 0
-
-
 def test_max_flip_is_refused_where_nothing_repeats(flipping: JudgedProject) -> None:
     """tests/unit/gates/test_max_flip.py has the other mistakes; here, only em weighs anything."""
     conftest = flipping.path / "conftest.py"

@@ -70,13 +70,6 @@ def test_a_slice_that_is_too_low_is_named(project: Project) -> None:
     assert project.gates()["by.doc_name.em.mean"] == "failed"
 
 
-def test_a_scenario_without_gates_reports_none(project: Project) -> None:
-    """[E3] Two cases, two tests."""
-    project.scenario(TWO.replace("gates: {em: GATE}", "description: no gates"))
-    project.pytest().assert_outcomes(passed=2)
-    assert project.gates() == {}
-
-
 def test_progress_ends_at_100_percent(project: Project, run: Run) -> None:
     """[E3] Gates are counted among the tests, so that no line shows more."""
     project.scenario(TWO.replace("GATE", "0.5"))

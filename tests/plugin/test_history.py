@@ -57,30 +57,6 @@ def test_every_run_is_added(scenario: Project, run: Run) -> None:
     }
 
 
-def test_a_history_that_cannot_be_kept_is_a_remark(scenario: Project, run: Run) -> None:
-    """The run is as green as it was, its files are there, and the file is left alone."""
-    path = scenario.path / ".rageval" / "history.csv"
-    path.parent.mkdir()
-    content = b"notes of mine\n" * 300
-    path.write_bytes(content)
-    result = run()
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(
-        ["gate em.mean *", "run  *", "this run is not in *history.csv: its first line *"]
-    )
-    assert scenario.results()["weighted_score"]["mean"] == 0.75
-    assert path.read_bytes() == content
-
-
-@pytest.mark.full
-def test_older_runs_that_are_removed_stay_in_the_file(scenario: Project) -> None:
-    """``--rag-keep`` shortens the list, not the chart."""
-    for _ in range(3):
-        scenario.pytest("--rag-keep=1")
-    assert len(kept(scenario)) == 3
-    scenario.pytest("--rag-history").stdout.fnmatch_lines(["qa: 1 run"])
-
-
 # --rag-history
 
 

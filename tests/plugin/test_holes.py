@@ -62,15 +62,6 @@ def test_holes_are_listed_to_be_judged(search: Project, run: Run) -> None:
     assert len(lines) == 1 + NUMBER // 2
 
 
-@pytest.mark.full
-def test_without_holes_nothing_is_written(search: Project, plain: Run) -> None:
-    search.file("run.txt", OLD)
-    text = plain().stdout.str()
-    assert not (search.folder() / "holes.tsv").exists()
-    assert "judgement" not in text
-    assert " judged" not in text
-
-
 REGRESSION = """
     compare: COMPARE
     gates: {no_regression: {baseline: NAME, metrics: [precision@2]}}

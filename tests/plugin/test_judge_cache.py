@@ -65,16 +65,6 @@ def test_a_second_run_asks_nobody(recorded: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_equal_questions_are_asked_once(judged: JudgedProject) -> None:
-    """[E9] Also while the first of them is still in flight."""
-    judged.server.options.latency_s = 0.02
-    judged.scenario(["0.5"] * 6)
-    judged.pytest().assert_outcomes(passed=6)
-    assert judged.asked == ["graded: 0.5"]
-    assert (judged.usage["calls"], judged.usage["cached"]) == (1, 5)
-
-
-@pytest.mark.full
 def test_refresh_asks_everything_anew_and_keeps_it(recorded: JudgedProject) -> None:
     """[E9] ``--rag-cache=refresh``: the judge has changed its mind by then."""
     recorded.server.options.answer = lambda body: "0.9"
@@ -85,18 +75,6 @@ def test_refresh_asks_everything_anew_and_keeps_it(recorded: JudgedProject) -> N
     recorded.pytest().assert_outcomes(passed=3)
     assert recorded.asked == []
     assert _scores(recorded) == [{"graded": 0.9, "fourfold": 0.9}] * 3
-
-
-@pytest.mark.full
-def test_replay_opens_no_socket(
-    recorded: JudgedProject, monkeypatch: pytest.MonkeyPatch, no_sockets: None
-) -> None:
-    """[E9] And needs no key, no package and no server."""
-    monkeypatch.delenv("JUDGE_KEY")
-    monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: module != "aiohttp")
-    recorded.pytest("--rag-cache=replay").assert_outcomes(passed=3)
-    assert recorded.asked == []
-    assert _scores(recorded)[1] == {"graded": 0.2, "fourfold": 0.2}
 
 
 SOCKETS = """
@@ -190,18 +168,3 @@ def test_a_cache_of_other_samples_is_no_obstacle(recorded: JudgedProject) -> Non
     recorded.scenario(["0.1", "0.7"], file="other")
     recorded.pytest("other.rageval.yaml").assert_outcomes(passed=2)
     assert recorded.asked == ["graded: 0.7"]
-
-
-@pytest.mark.full
-def test_vectors_are_kept_too(judged: JudgedProject) -> None:
-    """[E9] The second run asks neither for texts nor for vectors."""
-    rows = [{"answer": f"answer {at}", "question": f"question {at}"} for at in range(3)]
-    server = {"model": "e", "base_url": judged.server.base_url}
-    judged.scenario(rows, metrics=["embedded"], judge=False, embedding=server)
-    judged.pytest().assert_outcomes(passed=3)
-    assert judged.server.embeddings
-    judged.server.forget()
-    first = _scores(judged)
-    judged.pytest("--rag-cache=replay").assert_outcomes(passed=3)
-    assert judged.server.seen == []
-    assert _scores(judged) == first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,20 +25,6 @@ def _says(judged: JudgedProject, replies: Mapping[str, Sequence[str]]) -> None:
         return said[(turns[prompt] - 1) % len(said)]
 
     judged.server.options.answer = answer
-
-
-def test_repeats_give_mean_spread_and_every_value(judged: JudgedProject) -> None:
-    """[C6] 0.2, 0.4, 0.9 in whichever order: mean 0.5, spread √(0.26/2)."""
-    _says(judged, {"a": ["0.2", "0.4", "0.9"]})
-    judged.scenario(["a"], judge={"repeats": 3})
-    judged.pytest().assert_outcomes(passed=1)
-    (sample,) = judged.project.results()["samples"]
-    assert sample["scores"]["graded"] == pytest.approx(0.5)
-    details = sample["details"]["graded"]
-    assert sorted(details["repeats"]["values"]) == [0.2, 0.4, 0.9]
-    assert details["repeats"]["spread"] == pytest.approx(math.sqrt(0.13))
-    assert details["graded"] == "a"
-    assert judged.usage["calls"] == 3
 
 
 def test_the_summary_says_how_many_verdicts_would_flip(judged: JudgedProject) -> None:
@@ -83,14 +68,3 @@ def test_more_repeats_ask_only_for_the_new_ones(judged: JudgedProject) -> None:
     judged.scenario(["0.9"], judge={"repeats": 1})
     judged.pytest()
     assert len(judged.asked) == 5
-
-
-@pytest.mark.full
-def test_the_repeats_come_back_in_their_order(judged: JudgedProject) -> None:
-    """[C6, E9] From the cache as they were: the same files."""
-    _says(judged, {"a": ["0.2", "0.4", "0.9"]})
-    judged.scenario(["a"], judge={"repeats": 3})
-    judged.pytest()
-    judged.pytest("--rag-cache=replay")
-    first, second = judged.project.folders()
-    assert judged.without_run(first) == judged.without_run(second)

@@ -48,15 +48,6 @@ def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_a_run_without_calls_leaves_nothing_behind(judged: JudgedProject) -> None:
-    """[E8] Nothing is begun before it is needed."""
-    judged.scenario(["0.5"])
-    judged.pytest("--collect-only")
-    assert judged.server.connections == 0
-    assert not (judged.path / ".rageval").exists()
-
-
-@pytest.mark.full
 def test_stopping_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
     """[E8] Two calls in flight, a window of eight samples, 60 samples; the first one fails."""
     judged.server.options.latency_s = 0.01

@@ -77,16 +77,6 @@ def test_a_running_event_loop_is_no_obstacle(judged: JudgedProject) -> None:
     assert len(judged.asked) == 10
 
 
-def test_what_goes_wrong_is_an_error_of_its_sample(judged: JudgedProject) -> None:
-    """[A20] Skipped rows and invalid ones are not asked about."""
-    rows = [{"answer": "0.9"}, {"answer": "400|0.5"}, {"answer": "0.1", "skip": "x"}, {"x": 1}]
-    result = evaluate(judged.scenario(rows))
-    outcomes = [sample.outcome for sample in result.samples]
-    assert outcomes == ["passed", "error", "skipped", "error"]
-    assert "HTTP 400" in result.samples[1].errors["graded"]
-    assert len(judged.asked) == 2
-
-
 def test_replies_are_kept_where_the_caller_says(judged: JudgedProject) -> None:
     """[E9] Nowhere, or in a folder, from which the second time is served."""
     path = judged.scenario(["0.9", "0.2"])

@@ -90,15 +90,6 @@ def test_scores_are_found_without_their_replies(keeping: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_only_the_score_that_is_missing_is_made(keeping: JudgedProject) -> None:
-    keeping.pytest()
-    keeping.server.forget()
-    keeping.scenario([*ANSWERS, "0.4"], metrics=["keeping"])
-    keeping.pytest().assert_outcomes(passed=4)
-    assert keeping.asked == ["keeping: 0.4"]
-
-
-@pytest.mark.full
 def test_a_reply_that_changed_is_not_hidden_by_the_score_of_the_old_one(
     keeping: JudgedProject,
 ) -> None:
@@ -111,27 +102,6 @@ def test_a_reply_that_changed_is_not_hidden_by_the_score_of_the_old_one(
     assert keeping.asked == []
     scores = [sample["scores"]["keeping"] for sample in keeping.project.results()["samples"]]
     assert scores == [0.9] * 3
-
-
-@pytest.mark.full
-def test_replay_makes_from_replies_what_is_not_kept(keeping: JudgedProject) -> None:
-    keeping.pytest().assert_outcomes(passed=3)
-    for path in keeping.cache.glob("*.score.jsonl"):
-        path.unlink()
-    keeping.server.forget()
-    keeping.pytest("--rag-cache=replay").assert_outcomes(passed=3)
-    assert keeping.asked == []
-    first, second = keeping.project.folders()
-    assert keeping.without_run(first) == keeping.without_run(second)
-
-
-@pytest.mark.full
-def test_an_error_of_the_judge_is_asked_about_again(keeping: JudgedProject) -> None:
-    keeping.scenario(["0.1", "400|0.2"], metrics=["keeping"])
-    for _ in range(2):
-        keeping.pytest()
-        assert "s1" in keeping.errors
-    assert keeping.asked == ["keeping: 0.1", *["keeping: 400|0.2"] * 2]
 
 
 @pytest.mark.skipif(not installed("ragas"), reason="needs the extra ragas")

@@ -111,25 +111,6 @@ def test_labels_on_the_command_line_are_added(project: Any) -> None:
     assert project.results()["agreement"]["em"]["n"] == 20
 
 
-@pytest.mark.full
-def test_a_bad_label_ends_the_run_before_anything_is_scored(project: Any) -> None:
-    """F5: with every line."""
-    project.scenario(SCENARIO.replace("      no_regression", "      # no_regression"))
-    project.rows(rows(ANSWERS))
-    project.file("labels.csv", "id,annotator,label,digest\n")
-    file = labels(ANSWERS, SAID).replace("q3,", "q99,").replace("ann,1", "ann,7", 1)
-    project.file("other.csv", file)
-    run = project.pytest("--rag-labels=other.csv", "-q")
-    assert run.ret == pytest.ExitCode.INTERRUPTED
-    run.stdout.fnmatch_lines(
-        [
-            "other.csv:2: label '7' is no declared level (human.levels: 0, 1)",
-            "other.csv:5: no sample 'q99' in the data.*",
-        ]
-    )
-    assert project.wrote_nothing
-
-
 ONE_CLASS = """
     name: qa
     dataset: qa.jsonl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+    from tests.plugin.conftest import Project
 
 # em: 1, 1, 0, 0.
 FOUR = """
@@ -20,16 +20,6 @@ FOUR = """
         - {id: c, answer: Rome, references: [Paris]}
         - {id: d, answer: Rome, references: [Paris]}
 """
-
-
-def test_the_first_rows_are_a_complete_run(project: Project, run: Run) -> None:
-    """[A22] Two of four rows, both right: the gate em >= 1 is decided, and holds."""
-    project.scenario(FOUR.replace("LIMIT", "2"))
-    result = run()
-    result.assert_outcomes(passed=2 + 2)
-    assert project.outcomes() == {"a": "passed", "b": "passed"}
-    assert project.results()["counts"]["samples"] == 2
-    assert project.results()["complete"] is True
 
 
 def test_the_option_replaces_the_limit_of_the_file(project: Project) -> None:

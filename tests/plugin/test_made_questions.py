@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sharded import files, merge, run_shards
 
 from pytest_rageval import evaluate
 
@@ -71,19 +70,6 @@ def test_a_run_of_real_questions_says_nothing(project: Project, run: Run) -> Non
     rows(project, "....")
     run().stdout.no_fnmatch_line("*made*")
     assert "made" not in project.results()
-
-
-@pytest.mark.full
-def test_with_workers_and_in_shards_it_is_the_same(project: Project, workers: Run) -> None:
-    project.pytest("--rag-output=whole")
-    workers("--rag-output=spread").stdout.fnmatch_lines([SAID, APART])
-    parts = run_shards(project, ["1/2", "2/2"])
-    merge(project, parts, "--rag-output=merged").stdout.fnmatch_lines([SAID, APART])
-    whole = files(project.path / "whole")
-    assert whole == files(project.path / "merged")
-    results = {name: whole[name] for name in whole if name.endswith(("results.json", "summary.md"))}
-    spread = files(project.path / "spread")
-    assert results == {name: spread[name] for name in results}
 
 
 @pytest.mark.full

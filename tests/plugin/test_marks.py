@@ -100,11 +100,3 @@ def test_a_run_that_skips_all_rows_is_not_green(project: Project, run: Run) -> N
     result.assert_outcomes(skipped=2, failed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.gates() == {"unscored": "failed"}
-
-
-def test_a_broken_metric_on_an_expected_failure_is_xfailed(project: Project) -> None:
-    """[E7] An error is a way to fail too; without a score the gate on unscored ones is red."""
-    project.with_broken_metrics()
-    project.scenario(SCENARIO.replace("em", "raises"))
-    project.rows([_row("first"), _row("second", "raise", xfail="the judge is away")])
-    project.pytest().assert_outcomes(passed=1, xfailed=1, failed=1)

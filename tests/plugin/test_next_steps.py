@@ -75,22 +75,6 @@ def test_after_a_failed_gate_alone_the_page_helps(
     assert last_lines(part) == [HINT + "without -k and RAGEVAL_LIMIT"]
 
 
-def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
-    scenario: Project, plain: Run
-) -> None:
-    """[E22] Another file's error is not ours to comment."""
-    scenario.file("my bot.yaml", SCENARIO.replace("em", "emm"))
-    assert last_lines(plain("my bot.yaml")) == [HINT + "with --rag-dry-run"]
-    assert last_lines(plain("my bot.yaml", "--rag-dry-run")) == []
-    scenario.file("my bot.yaml", SCENARIO)
-    assert last_lines(plain("my bot.yaml", "--rag-where", "topik=a")) == []
-    scenario.rows([{"question": "is it?", "references": ["x"]}])
-    assert last_lines(plain("my bot.yaml")) == [HINT + "with --rag-set=target=MODULE:FUNCTION"]
-    scenario.file("test_other.py", "import nothing_of_this_name\n")
-    scenario.rows([{"id": "a", "answer": "x", "references": ["x"]}])
-    assert last_lines(plain("my bot.yaml", "test_other.py")) == []
-
-
 @pytest.mark.full
 def test_a_green_run_ends_as_before(scenario: Project, plain: Run) -> None:
     """[E22] A test beside the scenario that fails is no failure of the scenario."""

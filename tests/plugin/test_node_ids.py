@@ -45,20 +45,6 @@ def test_a_node_id_is_the_file_and_the_sample_id(project: Project) -> None:
     assert _node_ids(project) == [f"qa.rageval.yaml::{name}" for name in names]
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("qa.rageval.yaml::alpha", "qa.rageval.yaml::gamma"),
-        ("-k", "alpha or gamma"),
-        ("--deselect", "qa.rageval.yaml::beta"),
-    ],
-    ids=lambda args: args[0][:10],
-)
-def test_cases_are_selected_as_any_tests(three: Project, args: tuple[str, ...]) -> None:
-    """[A2] ``alpha`` and ``gamma`` of three, without ``beta``, which would fail."""
-    three.pytest(*args).assert_outcomes(passed=2, deselected=int(args[0].startswith("-")))
-
-
 @pytest.mark.full
 def test_lf_runs_what_failed(three: Project, run: Run) -> None:
     """[A2, E1] ``beta`` failed; with a better answer it passes, and then all three run again.

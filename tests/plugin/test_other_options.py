@@ -156,23 +156,3 @@ def test_stepwise_goes_on_at_the_case_that_failed(project: Project) -> None:
     result = project.pytest("--stepwise")
     result.assert_outcomes(passed=2, deselected=1, skipped=2)
     assert project.outcomes() == {"b": "passed", "c": "passed"}
-
-
-def test_a_case_that_runs_again_replaces_its_result(project: Project) -> None:
-    """[E4] A plugin that runs each item twice: still two samples, and all gates pass."""
-    project.with_broken_metrics(
-        """
-    def pytest_runtest_protocol(item, nextitem):
-        from _pytest.runner import runtestprotocol
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for turn in range(2):
-            runtestprotocol(item, nextitem=nextitem)
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        return True
-        """
-    )
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.OK
-    assert _scored(project) == ["a", "a", "b", "b"]
-    assert project.results()["counts"]["ran"] == 2
-    assert project.gates() == {"witness.mean": "passed", "unscored": "passed"}

@@ -123,32 +123,6 @@ def test_a_hook_that_ends_the_run_does_not_make_it_green(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("value", "status"), [("1", 1), ("0", 0), ("false", 0)])
-def test_the_environment_comes_before_the_ini_value(
-    project: Project, monkeypatch: pytest.MonkeyPatch, value: str, status: int
-) -> None:
-    """[E4] ``RAGEVAL_STRICT=0`` takes it back."""
-    project.pytester.makeini("[pytest]\nrageval_strict = true")
-    monkeypatch.setenv("RAGEVAL_STRICT", value)
-    assert project.pytest("-k", "alpha").ret == status
-
-
-@pytest.mark.full
-def test_strict_changes_nothing_in_a_complete_run(project: Project) -> None:
-    """[E4] Three cases and three gates pass, beta fails."""
-    project.pytest("--rag-strict").assert_outcomes(passed=6, failed=1)
-
-
-@pytest.mark.full
-def test_skipped_rows_make_no_run_partial(project: Project) -> None:
-    """[E4, E7] They are not expected to run: em (1 + 1 + 1)/3."""
-    project.scenario(FOUR.replace("id: b", "id: beta, skip: no answer yet"))
-    project.pytest().assert_outcomes(passed=3 + 3, skipped=1)
-    assert project.results()["complete"] is True
-    assert project.results()["metrics"]["em"]["mean"] == 1.0
-
-
-@pytest.mark.full
 def test_a_selection_of_another_scenario_leaves_this_one_alone(project: Project) -> None:
     """[E4] One scenario complete and decided, of the other one sample."""
     project.scenario(FOUR.replace("name: qa", "name: other").replace("Rome", "Paris"), "other")
@@ -157,15 +131,6 @@ def test_a_selection_of_another_scenario_leaves_this_one_alone(project: Project)
     )
     assert set(project.gates("other").values()) == {"passed"}
     assert project.gates() == UNDECIDED
-
-
-@pytest.mark.full
-def test_the_files_of_a_partial_run_say_so(project: Project) -> None:
-    """[A12, E4] Only what ran is in them."""
-    project.pytest("-k", "alpha or gamma")
-    assert project.outcomes() == {"alpha": "passed", "gamma": "passed"}
-    assert project.results()["counts"]["samples"] == 4
-    assert "partial run" in (project.folder() / "summary.md").read_text("utf-8")
 
 
 SPLITS = """

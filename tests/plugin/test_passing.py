@@ -83,17 +83,6 @@ def test_false_fails_the_case_without_a_threshold(project: Project, run: Run, na
 
 
 @pytest.mark.full
-def test_thresholds_decide_as_well(project: Project, run: Run, name: str) -> None:
-    """[F7] One that is missed is missed, whatever the metric says; one that is met saves none."""
-    scenario(project, name, f"thresholds: {{{name}: 0.6}}")
-    run().assert_outcomes(failed=3)
-    scenario(project, name, f"thresholds: {{{name}: 0.5}}\ngates: {{pass_rate: 0.7}}")
-    result = run()
-    result.assert_outcomes(passed=3, failed=2)  # unscored; bad, pass_rate
-    result.stdout.fnmatch_lines(["gate pass_rate *FAILED*0.6667 < 0.7000*"])
-
-
-@pytest.mark.full
 def test_a_tolerated_case_is_left_to_pass_rate(project: Project, plain: Run, name: str) -> None:
     """[F7]"""
     more = f"thresholds: {{{name}: 0.5}}\ntolerate: pass_rate\ngates: {{pass_rate: 0.6}}"

@@ -82,14 +82,6 @@ def test_results_are_those_of_the_scenario_file(bot: Project) -> None:
     assert from_test["gates"] == from_file["gates"]
 
 
-@pytest.mark.full
-def test_workers_give_the_same(bot: Project, workers: Run) -> None:
-    """[E2]"""
-    bot.pytest("test_bot.py")
-    workers("test_bot.py")
-    assert bot.without_run(0) == bot.without_run(1)
-
-
 def test_a_sample_that_is_never_checked_is_unscored(bot: Project, run: Run) -> None:
     """[E4] A test that forgets to check passes; the gates do not."""
     bot.tested_by('assert rag_sample.question.startswith("say")', given="rag_sample")
@@ -166,21 +158,6 @@ def test_ids_that_are_not_ascii(bot: Project, plain: Run) -> None:
     assert len(others) == 2
 
 
-@pytest.mark.full
-def test_two_tests_of_one_scenario_are_two_runs(bot: Project) -> None:
-    python_file(
-        bot,
-        TEST
-        + """
-    @pytest.mark.rag_scenario("qa.rageval.yaml")
-    def test_other(rageval):
-        rageval.check("Paris")
-    """,
-    )
-    bot.pytest("test_bot.py")
-    assert len(bot.folders()) == 2
-
-
 @pytest.mark.parametrize(
     ("call", "scores", "contexts"),
     [
@@ -229,7 +206,6 @@ def test_check_returns_the_result(bot: Project) -> None:
             "rageval.check(iter(['a', 3]))",
             "TypeError: rageval.check: streams 3 (int), expected texts",
         ),
-        ("rageval.check('a', contexts=3)", "its contexts are 3 (int), expected a list"),
     ],
 )
 def test_wrong_use_of_check_fails_the_test(bot: Project, call: str, said: str) -> None:
@@ -337,23 +313,6 @@ def test_a_target_of_the_scenario_is_not_asked(bot: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_saved_run_is_compared_with(bot: Project, run: Run) -> None:
-    """[E15] A baseline of a test function; one that is missing is wrong use (exit 4)."""
-    bot.pytest("test_bot.py", "--rag-save-failed", "main")
-    result = run("test_bot.py", "--rag-compare", "main")
-    assert bot.results()["comparison"]["metrics"]["em"]["diff"] == 0.0
-    assert "A this run, B main" in result.stdout.str()
-    missing = bot.pytest("test_bot.py", "--rag-compare", "other")
-    assert missing.ret == pytest.ExitCode.USAGE_ERROR
-
-
-def test_stopping_early(bot: Project) -> None:
-    """-x behind the failing one: gates are skipped."""
-    bot.scenario(SCENARIO.replace("say Paris", "say Rome"))
-    bot.pytest("test_bot.py", "-x").assert_outcomes(failed=1, skipped=3)
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("plugin", "mark"),
     [("pytest_asyncio", "asyncio"), ("anyio", "anyio")],
@@ -392,22 +351,6 @@ def test_async_tests(bot: Project, plugin: str, mark: str, run: Run) -> None:
     )
     options = ("-o", "asyncio_default_fixture_loop_scope=function") if mark == "asyncio" else ()
     run("test_bot.py", *options).assert_outcomes(passed=15, failed=3)
-
-
-@pytest.mark.full
-def test_a_plain_run_of_tests_without_the_marker_imports_nothing(project: Project) -> None:
-    """[E13] The hook looks at the marker alone."""
-    python_file(
-        project,
-        """
-        import sys
-
-        def test_bot():
-            assert not any(name.startswith("pytest_rageval.engine") for name in sys.modules)
-        """,
-    )
-    result = project.pytester.runpytest_subprocess("test_bot.py")
-    result.assert_outcomes(passed=1)
 
 
 @pytest.mark.full

@@ -88,6 +88,7 @@ def test_a_limit_of_the_file_is_the_data_set(project: Project) -> None:
     result = project.pytest()
     result.assert_outcomes(passed=3 + 2 + 1)
     result.stdout.fnmatch_lines(["dataset.limit: the first 3 of 4 rows"])
+    assert project.results()["complete"] is True
 
 
 def test_a_run_that_only_sets_up_judges_nothing(project: Project) -> None:

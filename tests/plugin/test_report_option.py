@@ -80,15 +80,6 @@ def test_a_report_on_request_is_written_only_then(reporting: Project, run: Run) 
     assert (reporting.folders()[-1] / "postcard.txt").read_text("utf-8") == "qa 1.0"
 
 
-def test_the_ini_file_asks_for_reports_too(reporting: Project) -> None:
-    """Names are between commas; those that are always written may be named, too."""
-    result = reporting.pytest("-o", "rageval_reports=postcard", "--rag-report=md, badge.svg")
-    assert result.ret == pytest.ExitCode.OK
-    names = {entry.name for entry in reporting.folder().iterdir()}
-    assert names >= {"postcard.txt", "summary.md", "badge.svg"}
-    assert "report.html" not in names
-
-
 @pytest.mark.full
 def test_what_others_read_is_the_same_with_workers(
     project: Project, monkeypatch: pytest.MonkeyPatch

@@ -72,16 +72,6 @@ def test_only_the_drawn_rows_are_asked(saved: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_answers_that_are_as_before_leave_no_chance_to_the_estimate(saved: JudgedProject) -> None:
-    scenario(saved, answers())
-    saved.pytest("--rag-sample=20").assert_outcomes(passed=22, skipped=40)
-    assert saved.asked == []  # the cache has them all
-    estimate = saved.project.results()["estimates"]["graded"]
-    assert estimate["mean"] == pytest.approx(0.74503, abs=1e-6)
-    assert (estimate["asked"], estimate["rows"], estimate["changed"]) == (20, ROWS, 0)
-
-
-@pytest.mark.full
 def test_workers_draw_the_same(saved: JudgedProject) -> None:
     scenario(saved, answers(15), sample={"n": 20, "seed": 7, "against": "main"})
     saved.loop_back()
@@ -149,19 +139,6 @@ def test_a_sampled_run_is_never_a_baseline(saved: JudgedProject) -> None:
     result = saved.pytest(f"--rag-compare={file}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "it asked a sample of 20 of 60 rows" in result.stdout.str() + result.stderr.str()
-
-
-@pytest.mark.full
-def test_rows_that_the_older_run_does_not_know_are_all_asked(saved: JudgedProject) -> None:
-    """Three new ones: they are among the 20, and no others stand for them."""
-    scenario(saved, [*answers(), "0.1", "0.2", "0.3"], sample=20)
-    saved.loop_back()
-    found = saved.project.results()
-    assert len(saved.asked) == 3
-    assert len(found["sample"]["drawn"]) == 20
-    assert found["counts"]["skipped"] == ROWS + 3 - 20
-    whole = (60 * 0.7450295 + 0.6) / 63
-    assert found["estimates"]["graded"]["mean"] == pytest.approx(whole, abs=1e-5)
 
 
 @pytest.mark.full

@@ -302,21 +302,8 @@ def test_the_answer_of_the_data_is_not_saved_for_one_that_did_not_come(
     old = {"answer": "Paris", "contexts": ["old"], "retrieved_ids": ["d1"]}
     plain = {"name": "qa", "dataset": [{**row, **old}], "metrics": ["em"]}
     project.file("qa.rageval.yaml", json.dumps(plain))
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n"
-        "@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
-        f"def test_bot(rag_sample, rageval):\n    {call}\n",
-    )
+    project.tested_by(call, given="rag_sample, rageval")
     run("test_bot.py", "--rag-save-answers=answers.jsonl")
     (line,) = (project.path / "answers.jsonl").read_text("utf-8").splitlines()
     saved = json.loads(line)
     assert {name for name in saved if saved[name] in old.values()} == set()
-
-
-@pytest.mark.full
-def test_results_do_not_depend_on_it(online: Project) -> None:
-    """[E2] The rows travel with the results, and are in no other file."""
-    online.pytest()
-    online.pytest("--rag-save-answers=answers.jsonl")
-    assert online.without_run(0) == online.without_run(1)

@@ -8,10 +8,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saved_file import saved_file
 from sharded import files, merge, run_shards
 
-from pytest_rageval import evaluate
 from pytest_rageval.serving.mcp.answers import compared_of
 from pytest_rageval.serving.saved_runs import read_run
 
@@ -265,20 +263,6 @@ def same_verdict(project: Project, result: pytest.RunResult, name: str = "qa") -
 
 
 @pytest.mark.full
-def test_workers_give_the_same_verdict(fallen: Project, workers: Run) -> None:
-    fallen.pytest("-p", "no:xdist")
-    same_verdict(fallen, workers())
-    assert fallen.without_run(-2) == fallen.without_run(-1)
-
-
-@pytest.mark.full
-def test_an_engine_gives_the_same_verdict(fallen: Project) -> None:
-    fallen.pytest()
-    same_verdict(fallen, fallen.pytest("--rag-engine=processes://1"))
-    assert fallen.without_run(-2) == fallen.without_run(-1)
-
-
-@pytest.mark.full
 def test_shards_give_the_same_verdict(fallen: Project) -> None:
     """The merge compares, by the option of the merge too."""
     fallen.pytester.makeini("[pytest]\nrageval_baselines = kept")
@@ -307,19 +291,6 @@ def test_each_variant_has_its_own_baselines(fallen: Project, run: Run) -> None:
     result = fallen.pytest("--rag-save=release-1.4")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert [fallen.gates(f"qa/{name}")["save:release-1.4"] for name in "ab"] == ["failed"] * 2
-
-
-@pytest.mark.full
-def test_evaluate_compares_with_both(fallen: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(fallen.path)
-    result = evaluate("qa.rageval.yaml")
-    assert [one.baseline for one in result.comparisons] == ["main", "release-1.4"]
-    assert result.comparison == result.comparisons[0]
-    assert {gate.name: gate.outcome for gate in result.gates} == {
-        OF_MAIN: "passed",
-        OF_RELEASE: "failed",
-        "unscored": "passed",
-    }
 
 
 @pytest.mark.full
@@ -372,30 +343,6 @@ def test_the_gate_of_one_run_alone(fallen: Project) -> None:
     again.stdout.fnmatch_lines([f"*gate:{OF_RELEASE} FAILED*"])
     first = fallen.pytest("-x", "-v")
     first.stdout.fnmatch_lines([f"*gate:{OF_MAIN} PASSED*", f"*gate:{OF_RELEASE} FAILED*"])
-
-
-@pytest.mark.full
-def test_a_run_of_version_0_1_0_can_be_pinned(fallen: Project) -> None:
-    """Its file knows neither ``comparisons`` nor ``looks``."""
-    samples = [
-        {
-            "id": one["id"],
-            "weighted_score": 1.0,
-            "outcome": "passed",
-            "question": one["question"],
-            "answer": "Paris",
-            "references": ["Paris"],
-            "metadata": {},
-            "scores": {"em": 1.0},
-            "reasons": {},
-            "details": {},
-            "errors": {},
-        }
-        for one in rows()
-    ]
-    old = saved_file(samples, ["em"], definitions={"em": "em v1 (tokenizer=auto)"})
-    fallen.file(RELEASE, json.dumps(old))
-    same_verdict(fallen, fallen.pytest())
 
 
 @pytest.mark.full

@@ -72,6 +72,13 @@ def test_a_variable_that_the_shards_had_not_is_refused(
     assert merge(four, run_shards(four, ["1/2", "2/2"])).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.full
+def test_a_gate_that_cannot_be_made_is_refused_at_the_merge(four: Project) -> None:
+    parts = run_shards(four, ["1/1"])
+    refused(merge(four, parts, "--rag-gate=bleu=0.5"), "--rag-gate bleu=0.5", "gates.bleu")
+    refused(merge(four, parts, "--rag-compare-fail=em:0.1"), "--rag-compare-fail em:0.1")
+
+
 def test_an_empty_folder_name(four: Project) -> None:
     """Of a variable that is not set: it would mean all that is below the working directory."""
     run_shards(four, ["1/1"])

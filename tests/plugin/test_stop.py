@@ -98,19 +98,6 @@ def test_workers_stop_on_what_they_scored_together(stopping: JudgedProject) -> N
 
 
 @pytest.mark.full
-def test_an_error_bound_asks_in_random_order(stopping: JudgedProject) -> None:
-    """The files keep the order of the data."""
-    scenario(stopping, [f"0.9{at:03}" for at in range(100)], stop=0.05)
-    result = stopping.pytest("-rs")
-    assert len(stopping.asked) < 40
-    assert stopping.asked != sorted(stopping.asked)
-    result.stdout.fnmatch_lines(["SKIPPED * not asked: decided at error bound 0.05"])
-    outcomes = stopping.project.outcomes()
-    assert list(outcomes) == [f"s{at}" for at in range(100)]
-    assert set(stopping.project.gates().values()) == {"passed"}
-
-
-@pytest.mark.full
 def test_a_part_of_the_samples_decides_nothing(stopping: JudgedProject) -> None:
     scenario(stopping, GOOD[:8], gates={"graded": 0.1})
     stopping.pytest("--rag-limit=6").assert_outcomes(passed=6, skipped=2)

@@ -90,44 +90,6 @@ def test_a_stopped_run_does_not_replace_its_baseline(judged: JudgedProject) -> N
 
 
 @pytest.mark.full
-def test_other_modes_ask_about_every_sample_and_say_so(judged: JudgedProject) -> None:
-    saved(judged, answers(0.5, 8))
-    scenario(judged, answers(0.4, 8), mode="significant")
-    result = judged.pytest()
-    assert len(judged.asked) == 8
-    result.stdout.fnmatch_lines(
-        ["stop: nothing stops early: gate 'no_regression' needs every sample"]
-    )
-    scenario(judged, answers(0.4, 8), mode="significant", stop=0.05)
-    refused = "\n".join(judged.pytest().outlines)
-    assert "and for no_regression in mode any or exceeds, and there is 'no_regression'" in refused
-    assert len(judged.asked) == 8
-
-
-@pytest.mark.full
-def test_a_lost_pair_forbids_to_pass_early(judged: JudgedProject) -> None:
-    """Three of 20 have no score though 18 are needed: the run is asked to the end, and is red."""
-    saved(judged, answers(0.0, 20))
-    rows: list[Any] = answers(0.000001, 20)
-    for at in (2, 9, 15):
-        rows[at] = f"400|{rows[at]}"
-    judged.scenario(
-        rows,
-        gates={
-            "no_regression": {"baseline": "main", "metrics": ["graded"], "mode": "any"},
-            "unscored": 0.5,
-        },
-        judge={"concurrency": 2},
-        stop="decided",
-    )
-    judged.pytest()
-    assert len(judged.asked) == 20
-    assert judged.project.gates() == {"no_regression": "failed", "unscored": "passed"}
-    message = judged.project.results()["gates"][0]["message"]
-    assert "cannot be decided: only 17 of the 20 samples of main have a score" in message
-
-
-@pytest.mark.full
 def test_the_short_form_of_the_command_line_stops_too(judged: JudgedProject) -> None:
     """``--rag-compare-fail`` in mode significant does not; ``compare_fail`` may name another."""
     saved(judged, answers(0.9, 40))

@@ -225,59 +225,11 @@ def test_two_workers_ask_no_more_and_say_the_same(
 
 
 @pytest.mark.full
-def test_only_what_is_selected_is_asked(project: Project, scenario: Scenario, run: Run) -> None:
-    """[A21] Neither deselected samples nor skipped ones."""
-    rows = [
-        {"id": "q0", "question": "say Paris", "references": ["Paris"]},
-        {"id": "q1", "question": "say Oslo", "references": ["Paris"]},
-        {"id": "q2", "question": "say Rome", "references": ["Paris"], "skip": "not today"},
-    ]
-    scenario([], dataset=rows)
-    run("--deselect", "qa.rageval.yaml::q1")
-    assert project.outcomes() == {"q0": "passed", "q2": "skipped"}
-    assert asked(project) == ["say Paris"]
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
 def test_who_only_looks_asks_nobody(project: Project, scenario: Scenario, option: str) -> None:
     scenario(GOOD)
     project.pytest(option)
     assert asked(project) == []
-
-
-@pytest.mark.full
-def test_the_first_failure_ends_the_asking(
-    project: Project, scenario: Scenario, run: Run, app: FakeApp
-) -> None:
-    """[A22] With -x, at most what was in work by then has been asked."""
-    app.latency_s = 0.05
-    questions = ["none|x", *(f"say {at} Paris" for at in range(100))]
-    scenario(questions, {"url": app.url(), "concurrency": 4})
-    result = run("-x")
-    assert result.parseoutcomes()["errors"] >= 1
-    assert len(app.seen) < 60
-    samples = project.results()
-    assert samples["complete"] is False
-
-
-@pytest.mark.full
-def test_an_interrupt_ends_the_asking(project: Project, scenario: Scenario, app: FakeApp) -> None:
-    """[A21] Ctrl-C: what ran is written, connections are closed, nothing hangs."""
-    app.latency_s = 0.05
-    project.conftest(
-        """
-        def pytest_runtest_logreport(report):
-            if report.when == "call" and report.nodeid.endswith("q3"):
-                raise KeyboardInterrupt
-        """
-    )
-    target = {"url": app.url(), "concurrency": 4}
-    scenario([*(f"say {at} Paris" for at in range(60)), "hang|x"], target)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert len(app.seen) < 60
-    assert project.results()["complete"] is False
 
 
 @pytest.mark.full
@@ -495,23 +447,6 @@ def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
     said = f"the budget is spent: {10 - answered} of 10 samples not asked for"
     assert all(said in gate["message"] for gate in project.results()["gates"])
     assert "not answered: budget: chat 'm': " in result.stdout.str()
-
-
-def test_citations_that_a_service_calls_so_are_read_where_the_data_have_them(
-    project: Project, run: Run
-) -> None:
-    """[A21] Else they are in the text: a list of addresses would be no citation."""
-    project.file(
-        "app.py",
-        "def answer(question):\n"
-        "    return {'answer': 'Paris [1].', 'contexts': ['Paris'], 'citations': []}\n",
-    )
-    head = "name: qa\ntarget: 'app:answer'\nmetrics: [citation_validity]\n"
-    rows = "dataset: [{id: a, question: q MORE}]\ncitations: {style: brackets, base: 1}\n"
-    for more, mean in (("", 1.0), (", citations: [1]", 0.0)):
-        project.file("qa.rageval.yaml", head + rows.replace(" MORE", more))
-        run()
-        assert project.results()["metrics"]["citation_validity"]["mean"] == mean
 
 
 def test_a_path_of_the_target_leads_to_citations_within_a_reply(

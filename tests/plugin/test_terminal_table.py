@@ -44,16 +44,6 @@ def test_the_table_has_means_weights_counts_and_gates(project: Project, run: Run
     assert project.path / line.split()[-1] == project.folder("support-bot")
 
 
-def test_each_scenario_has_its_table_in_colours(project: Project) -> None:
-    """[A11, A13] In the order of the files, whatever their names: 0.75 warns, 0.8 is good."""
-    project.scenario(WEIGHTED.replace("support-bot", "zebra"), "a")
-    project.scenario(WEIGHTED.replace("support-bot", "aardvark"), "b")
-    part = ["*rageval: {} *", "em *\x1b[[]33m0.7500*", "weighted_score *\x1b[[]32m0.8000*"]
-    part += ["gate weighted_score *\x1b[[]32mpassed *", "gate em.mean *\x1b[[]31mFAILED *"]
-    lines = [line.format(name) for name in ("zebra", "aardvark") for line in part]
-    project.pytest("--color=yes").stdout.fnmatch_lines(lines)
-
-
 @pytest.mark.parametrize(
     ("args", "shown"), [(("-q",), True), (("-qq",), False), (("--no-summary",), False)]
 )

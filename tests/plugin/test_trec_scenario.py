@@ -113,16 +113,6 @@ def test_queries_without_results_score_zero_and_are_listed(trec: Project, run: R
     assert trec.results()["metrics"]["mrr"]["mean"] == pytest.approx(1 / 3)
 
 
-@pytest.mark.full
-def test_a_query_with_nothing_but_spam_does_not_end_the_process(trec: Project) -> None:
-    """[D5] TREC's web tracks mark it with -2; all other queries have their figures."""
-    trec.file("qrels.txt", QRELS + "spam 0 d1 -2\n")
-    trec.file("run.txt", RUN + "spam Q0 d1 1 2 r\nspam Q0 d2 2 1 r\n")
-    result = trec.pytester.runpytest_subprocess("-W", "default")
-    assert result.ret == pytest.ExitCode.OK
-    assert [sample["scores"]["mrr"] for sample in trec.results()["samples"]] == [1, 0.5, 0, 0]
-
-
 def test_a_selection_of_queries_scores_them_as_a_run_of_all(trec: Project, run: Run) -> None:
     """[E4] The batch is of all queries, whatever is asked for; the gate stays undecided."""
     trec.scenario(SCENARIO + "    gates: {mrr: 0.9}\n")

@@ -230,20 +230,6 @@ def test_lost_samples_never_pass_in_silence(three: Project, run: Run) -> None:
 
 
 @pytest.mark.full
-def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> None:
-    """``--rag-save`` writes one for each; a later fall is found in the variant that fell."""
-    three.scenario(SCENARIO + "compare: {baseline: main}\n")
-    plain("--rag-save", "main")
-    names = ("bm25", "dense", "twin")
-    assert all((three.path / f".rageval/qa/{one}/baselines/main.json").is_file() for one in names)
-    three.rows(_rows(12), "dense.jsonl")
-    result = plain("--rag-compare-fail", "em:0.01")
-    assert "dense::gate:compare_fail.em" in result.stdout.str()
-    assert three.gates("qa/bm25")["compare_fail.em"] == "passed"
-    assert three.gates("qa/dense")["compare_fail.em"] == "failed"
-
-
-@pytest.mark.full
 def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> None:
     """By the name of the scenario that of all; listing them loses none."""
     three.scenario(SCENARIO)
@@ -256,30 +242,6 @@ def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> No
     one = plain("--rag-history", "qa::dense").stdout
     one.fnmatch_lines(["qa::dense: 1 run"])
     one.no_fnmatch_line("qa::bm25*")
-
-
-@pytest.mark.full
-def test_the_same_with_workers(three: Project, plain: Run, workers: Run) -> None:
-    """Letters, pairs and gates do not depend on who scores what."""
-    three.scenario(BEST)
-    plain()
-    alone = ranking(three)
-    result = workers()
-    assert result.ret == pytest.ExitCode.OK
-    assert ranking(three) == alone
-
-
-@pytest.mark.full
-def test_a_crash_of_a_worker_fails_the_gate(three: Project, workers: Run) -> None:
-    """Samples that were lost might have turned the comparison."""
-    rows = _rows(20)
-    rows[3]["answer"] = "crash"
-    three.rows(rows, "dense.jsonl")
-    three.with_broken_metrics()
-    three.scenario(BEST.replace("metrics: [em]", "metrics: [em, crashes]"))
-    result = workers("--max-worker-restart=0")
-    assert result.ret != pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["gate best * FAILED *"])
 
 
 def test_stopping_at_the_first_failure_leaves_the_gate_undecided(

@@ -5,48 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
-
-SCENARIO = """
-    name: qa
-    metrics: [recall@5]
-    dataset: qa.jsonl
-    top_k: 1
-"""
-GATED = f"{SCENARIO}    compare: main\n    gates: {{no_regression: {{metrics: [recall@5]}}}}\n"
 OWN = """
     name: qa
     metrics: [{use: "%s:polite"}]
     dataset: qa.jsonl
 """
-
-
-def rows(*retrieved: str) -> list[dict[str, Any]]:
-    return [
-        {"id": f"s{at}", "question": "?", "retrieved_ids": [*retrieved], "reference_ids": ["right"]}
-        for at in range(30)
-    ]
-
-
-@pytest.mark.full
-def test_another_top_k_hides_no_fall(project: Project, run: Run) -> None:
-    """[V6] The finding: what was found first is found second, and top_k goes from 1 to 2."""
-    project.scenario(SCENARIO)
-    project.rows(rows("right", "other"))
-    assert project.pytest("--rag-save=main").ret == pytest.ExitCode.OK
-    project.scenario(GATED)
-    project.rows(rows("other", "right"))
-    assert run().ret == pytest.ExitCode.TESTS_FAILED
-    project.scenario(GATED.replace("top_k: 1", "top_k: 2"))
-    result = run()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*baseline 'main' (*): top_k was 1, and is 2 now; save a new*"])
-    assert run("--rag-save=main").ret == pytest.ExitCode.TESTS_FAILED, "V1: nor is it replaced"
 
 
 def write_metric(project: Project, module: str, score: float) -> None:

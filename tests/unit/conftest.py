@@ -37,6 +37,14 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let requests to a server of a test go there, whatever the environment says of proxies."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
 def plan(write: Write) -> Callable[..., Plan]:
     """Return a function from the text of a scenario to its plan."""
 

@@ -19,11 +19,8 @@ KEY = "sk-live-0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key(monkeypatch: pytest.MonkeyPatch, no_proxy: None) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture(autouse=True)

@@ -19,14 +19,10 @@ SAYS = {"question": "Known?", "answer": "yes", "contexts": ["yes"], "answerable"
 
 
 @pytest.fixture
-def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def judge(no_proxy: None) -> Iterator[Any]:
     """A judge that finds an answer where the contexts have a fee, and none elsewhere."""
     pytest.importorskip("aiohttp")
     from fake_openai import FakeOpenAI
-
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
 
     def says(body: Any) -> str:
         found = "A fee: no." in body["messages"][-1]["content"]

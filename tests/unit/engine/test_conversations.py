@@ -333,15 +333,12 @@ def test_a_plan_says_how_many_turns_judges_see(plan: MakePlan) -> None:
 
 
 def test_a_judge_is_sent_the_earlier_turns(
-    run: Callable[..., ScenarioResult], monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., ScenarioResult], no_proxy: None
 ) -> None:
     """Only of rows that have some; results keep the question as it is."""
     pytest.importorskip("aiohttp")
     from fake_openai import FakeOpenAI
 
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
     first = {**ROW, "contexts": ["c"], "question": "Who built it?"}
     later = {**ROW, "contexts": ["c"], "history": [FIRST, SECOND]}
     with FakeOpenAI(answer=lambda body: '{"reason": "in part", "score": 1}') as server:

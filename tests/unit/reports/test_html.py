@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from decided_result import decided as decided_run
+from page_data import data_of
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.gates.base import make_gates
@@ -51,13 +51,6 @@ def decided(result: ScenarioResult) -> ScenarioResult:
 def page_of(result: ScenarioResult, folder: Path, run: RunInfo = RUN) -> str:
     write_page(result, run, RunFolder(folder, folder))
     return (folder / "report.html").read_text("utf-8")
-
-
-def data_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
 
 
 @pytest.fixture

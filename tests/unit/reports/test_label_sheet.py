@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from typing import Any
 
 import pytest
+from page_data import data_of
 
 from pytest_rageval.reports.labels.label_sheet import (
     LabelRow,
@@ -25,13 +25,6 @@ ROWS = (
     LabelRow("=b", "-1?", (), HOSTILE, "e" * 12, "s-0123abcd"),
 )
 SHEET = LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "20261121T093011.csv", "@ann")
-
-
-def data_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
 
 
 def test_a_sheet_has_a_blank_label_for_each_row() -> None:

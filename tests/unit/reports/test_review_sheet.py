@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from page_data import data_of
 
 from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.model import Sample, ScenarioInfo
@@ -37,13 +37,6 @@ SAMPLE = Sample(
 )
 SHEET = ReviewSheet("bot", "", [ReviewRow.of(SAMPLE)], "questions-review-20261121T093011.csv")
 NOW = datetime(2026, 11, 21, 9, 30, 11, 5, tzinfo=UTC)
-
-
-def data_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
 
 
 def test_a_table_has_a_blank_verdict_for_each_question() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from page_data import data_of
 from ranked_variants import contest_of, run_of
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
@@ -49,13 +49,6 @@ def summarize(ran: ScenarioResult) -> ScenarioResult:
 
 def names_of(results: Sequence[ScenarioResult]) -> list[str]:
     return [one.info.variant for one in results]
-
-
-def data_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
 
 
 def test_the_columns_are_joined_by_the_ids_of_their_samples() -> None:

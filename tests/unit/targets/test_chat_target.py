@@ -25,10 +25,7 @@ SAMPLE = Sample("s", question="Where?", contexts=("In Paris.", "On the Seine."))
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+def server(no_proxy: None) -> Iterator[FakeOpenAI]:
     with FakeOpenAI(answer=lambda body: "Paris") as running:
         yield running
 
