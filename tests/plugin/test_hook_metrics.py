@@ -193,11 +193,3 @@ def test_a_wrapper_is_refused(project: Project) -> None:
     )
     project.scenario(SCENARIO)
     project.pytest().stdout.fnmatch_lines(["*pytest_rageval_metrics of conftest.py is a wrapper*"])
-
-
-def test_a_hook_with_a_name_that_there_is_not_is_an_error_of_pytest(project: Project) -> None:
-    project.conftest("def pytest_rageval_metric(config): ...\n")
-    project.scenario(SCENARIO)
-    result = project.pytest()
-    assert result.ret != 0
-    assert "unknown hook 'pytest_rageval_metric'" in "".join(result.outlines + result.errlines)

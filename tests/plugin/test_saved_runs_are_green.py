@@ -129,7 +129,7 @@ def test_a_part_of_the_samples_is_no_baseline_and_the_run_is_red(
     """[G4, G10] Asked to save, and not saved."""
     result = saved.pytest("--rag-save=part", *how)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*FAILED qa.rageval.yaml::save:part*samples ran*"])
+    result.stdout.fnmatch_lines(["*FAILED qa.rageval.yaml::save:part* of 10 samples ran*"])
     assert not (saved.path / ".rageval/qa/baselines/part.json").exists()
 
 

@@ -82,14 +82,6 @@ def test_a_run_as_good_as_main_passes_before_all_is_asked(judged: JudgedProject)
 
 
 @pytest.mark.full
-def test_a_stopped_run_does_not_replace_its_baseline(judged: JudgedProject) -> None:
-    saved(judged, answers(0.9, 40))
-    scenario(judged, answers(0.0, 40))
-    result = judged.pytest("--rag-save-failed=main")
-    result.stdout.fnmatch_lines(["baseline main NOT saved: * of 40 samples were not asked; *"])
-
-
-@pytest.mark.full
 def test_the_short_form_of_the_command_line_stops_too(judged: JudgedProject) -> None:
     """``--rag-compare-fail`` in mode significant does not; ``compare_fail`` may name another."""
     saved(judged, answers(0.9, 40))

@@ -232,15 +232,6 @@ def test_the_environment_overrides_too(tmp_path: Path, monkeypatch: pytest.Monke
         "--rag-limit=ten",
         "--rag-limit=1.5",
         "--rag-limit=--3",
-        "--rag-cache=replays",
-        "--rag-shard=0/2",
-        "--rag-shard=3/2",
-        "--rag-shard=2",
-        "--rag-shard=x/y",
-        "--rag-budget=free",
-        "--rag-budget=-1",
-        "--rag-budget=nan",
-        "--rag-budget=inf",
         "--rag-fail-under=80",
         "--rag-compare-fail=em",
     ],
@@ -249,6 +240,22 @@ def test_an_override_that_cannot_be_read_is_wrong_use(tmp_path: Path, option: st
     """[A14, E12] Quoting what was written."""
     flag, _, text = option.partition("=")
     assert refused(tmp_path, option).startswith(f"{flag} {text}:")
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        *((f"--rag-shard={text}", "I/N with I from 1 to N") for text in ("0/2", "3/2", "2", "x/y")),
+        *((f"--rag-budget={text}", "US dollars") for text in ("free", "-1", "nan", "inf")),
+        ("--rag-cache=replays", "one of off, read, readwrite, refresh, replay"),
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_wrong_use(
+    tmp_path: Path, option: str, expected: str
+) -> None:
+    """[E9, E10, E12, E17] With what it takes."""
+    flag, _, text = option.partition("=")
+    assert refused(tmp_path, option).startswith(f"{flag} {text}: expected {expected}")
 
 
 @pytest.mark.parametrize(

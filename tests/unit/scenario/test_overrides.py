@@ -242,7 +242,7 @@ def test_a_metric_and_the_fall_that_is_too_much(text: str, metric: str, value: A
 )
 def test_what_is_no_metric_and_fall_is_refused(text: str) -> None:
     """E12."""
-    with pytest.raises(OptionError, match=r"expected METRIC:DROP, for instance weighted_score:0"):
+    with pytest.raises(OptionError, match=r": expected METRIC:DROP, for instance weighted_score:0"):
         compare_fail_override("--rag-compare-fail", text)
 
 

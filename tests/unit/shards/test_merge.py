@@ -116,7 +116,7 @@ def test_one_sample_in_two_shards_is_refused(tmp_path: Path, one: str, two: str)
 
 
 def test_one_case_twice_in_a_file_is_refused(tmp_path: Path) -> None:
-    assert "and so has shard 1/2" in refusal(write_shard(tmp_path, "1/2", [0, 2, 4, 6, 6]))
+    assert ", and so has shard 1/2, " in refusal(write_shard(tmp_path, "1/2", [0, 2, 4, 6, 6]))
 
 
 @pytest.mark.parametrize(

@@ -642,7 +642,7 @@ def test_what_an_earlier_version_did_not_write_is_one_line(folder: Folder) -> No
     file.write_text(json.dumps(plain), "utf-8")
     info = folder.plan(HEAD + MAIN + rows(*NOW)).info
     assert (len(info.remarks), info.unlike, info.warnings) == (1, (), ())
-    assert "an earlier version saved it, without top_k, empty_answer, " in info.remarks[0]
+    assert "): an earlier version saved it, without top_k, empty_answer, " in info.remarks[0]
     assert folder.compare(HEAD + MAIN + rows(*NOW)).metrics["f1"].n == 2
 
 
