@@ -61,16 +61,6 @@ def test_a_profile_named_by_the_option_brings_its_server(judged: JudgedProject) 
     assert "authorization" not in judged.server.chats[0].headers
 
 
-def test_the_option_may_name_a_model(judged: JudgedProject) -> None:
-    """[A16] At the server that the scenario names; files say who judged."""
-    judged.scenario(["0.5"])
-    judged.pytest("--rag-judge-model=m-large").assert_outcomes(passed=1)
-    assert _asked(judged) == [("/v1", "m-large", 0)]
-    snapshot = (judged.project.folder() / "scenario.snapshot.yaml").read_text("utf-8")
-    assert "model: m-large" in snapshot
-    assert "# overridden: judge.model" in snapshot
-
-
 @pytest.mark.full
 def test_profiles_are_not_in_the_snapshot_but_what_was_used_is(judged: JudgedProject) -> None:
     """[A16] Another profile changes nothing of this run, nor its hash."""
