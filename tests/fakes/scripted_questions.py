@@ -15,6 +15,19 @@ from pytest_rageval.text.sentences import split_sentences
 
 Reply = dict[str, Any]
 
+RETURNS = """\
+# Returns
+
+Opened items can be returned within 30 days if the box is kept. The customer pays the postage of \
+a return, unless the item was broken.
+
+## Broken items
+
+Broken items are replaced free of charge within two years of the purchase. A photo of the damage \
+has to be sent to the workshop first.
+"""
+"""A document to ask about."""
+
 
 def prompt_in(body: Mapping[str, Any]) -> str:
     """Return the first turn of a conversation, which stays the same when it is asked again."""

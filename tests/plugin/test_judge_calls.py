@@ -132,6 +132,20 @@ def test_rows_that_are_skipped_are_not_asked_about(judged: JudgedProject) -> Non
     assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.4"]
 
 
+def test_what_a_conftest_skips_is_not_asked_about(judged: JudgedProject) -> None:
+    """[E8] By a marker, as other tests are skipped."""
+    judged.with_conftest(
+        """
+def pytest_collection_modifyitems(items):
+    items[1].add_marker(pytest.mark.skip(reason="by a conftest"))
+    items[2].add_marker(pytest.mark.xfail(run=False, reason="by a conftest"))
+"""
+    )
+    judged.scenario(["0.0", "0.1", "0.2", "0.3"], gates={"unscored": 0.5})
+    judged.pytest().assert_outcomes(passed=2, skipped=1 + 1, xfailed=1)  # the gate is undecided
+    assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.3"]
+
+
 @pytest.mark.full
 def test_a_case_that_is_run_again_is_judged_again(judged: JudgedProject) -> None:
     """[E8] Plugins do that to cases that failed; also to the last one, after which all closes."""

@@ -14,21 +14,9 @@ from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI
-from scripted_questions import prompt_in, reply
+from scripted_questions import RETURNS, prompt_in, reply
 
 from tests.plugin.conftest import Project
-
-RETURNS = """\
-# Returns
-
-Opened items can be returned within 30 days if the box is kept. The customer pays the postage of \
-a return, unless the item was broken.
-
-## Broken items
-
-Broken items are replaced free of charge within two years of the purchase. A photo of the damage \
-has to be sent to the workshop first.
-"""
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 from scripted_nuggets import is_listing, listing, nugget, of_answers
-from scripted_questions import prompt_in
+from scripted_questions import RETURNS, prompt_in
 
 from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.model import Sample
@@ -26,17 +26,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": "b", "question": "Who pays the postage?", "references": ["The customer pays postage."]},
     {"id": "c", "question": "Who sings?", "references": ["Nobody."], "answerable": False},
 ]
-TEXT = """\
-# Returns
-
-Opened items can be returned within 30 days if the box is kept. The customer pays the postage of \
-a return, unless the item was broken.
-
-## Broken items
-
-Broken items are replaced free of charge within two years of the purchase. A photo of the damage \
-has to be sent to the workshop first.
-
+TEXT = f"""{RETURNS}
 ## Gift cards
 
 Gift cards never expire and cannot be paid out in cash. A lost card is blocked by telephone, and \

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 from scripted_questions import (
+    RETURNS,
     Reply,
     is_alone,
     is_of_controls,
@@ -30,17 +31,6 @@ from tests.plugin.conftest import Project
 
 KEY = "sk-live-0123456789abcdef"
 
-RETURNS = """\
-# Returns
-
-Opened items can be returned within 30 days if the box is kept. The customer pays the postage of \
-a return, unless the item was broken.
-
-## Broken items
-
-Broken items are replaced free of charge within two years of the purchase. A photo of the damage \
-has to be sent to the workshop first.
-"""
 WARRANTY = """\
 # 保修
 
