@@ -233,6 +233,21 @@ def test_who_only_looks_asks_nobody(project: Project, scenario: Scenario, option
 
 
 @pytest.mark.full
+def test_the_first_failure_ends_the_asking(
+    project: Project, scenario: Scenario, run: Run, app: FakeApp
+) -> None:
+    """[A22] With -x, at most what was in work by then has been asked."""
+    app.latency_s = 0.05
+    questions = ["none|x", *(f"say {at} Paris" for at in range(100))]
+    scenario(questions, {"url": app.url(), "concurrency": 4})
+    result = run("-x")
+    assert result.parseoutcomes()["errors"] >= 1
+    assert len(app.seen) < 60
+    samples = project.results()
+    assert samples["complete"] is False
+
+
+@pytest.mark.full
 def test_concurrency_of_target_and_judge_are_set_apart(
     project: Project, scenario: Scenario, app: FakeApp
 ) -> None:

@@ -61,3 +61,11 @@ def test_a_test_function_runs_over_them_too(rows: Project, plain: Run) -> None:
         "test_bot.py::test_bot[a:b~2]",
         "test_bot.py::test_bot[d]",
     ]
+
+
+@pytest.mark.full
+def test_the_same_with_workers(rows: Project, workers: Run) -> None:
+    """Each worker collects the same part."""
+    result = workers("--rag-where", "topic=lake", "--rag-where", "topic=feels")
+    assert sorted(rows.outcomes()) == ["a:b", "d"]
+    assert sum("no row meets it" in line for line in result.outlines) == 1
