@@ -192,6 +192,11 @@ class JudgedProject:
         """Write ``conftest.py``: the judged metrics and ``more``, which starts at column 0."""
         (self.path / "conftest.py").write_text(JUDGED_METRICS + more, encoding="utf-8")
 
+    def load_conftest(self) -> None:
+        """Add the judged metrics to this process, as pytest does."""
+        conftest = self.path / "conftest.py"
+        exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+
     @property
     def cache(self) -> Path:
         """Where replies are kept, unless the command line says otherwise."""

@@ -231,8 +231,7 @@ def test_variants_with_one_judge_ask_once(judged: JudgedProject) -> None:
 
 def test_from_python_as_in_a_run(judged: JudgedProject) -> None:
     """F12: ``evaluate`` has the verdict, with and without a folder for what processes share."""
-    conftest = judged.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    judged.load_conftest()
     judged.server.options.answer = say_yes
     controlled(judged, "require")
     found = evaluate(judged.path / "qa.rageval.yaml")

@@ -18,8 +18,7 @@ pytest_plugins = ["judged_project"]
 @pytest.fixture(autouse=True)
 def _metrics(judged: JudgedProject) -> None:
     """Add the judged metrics to this process."""
-    conftest = judged.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    judged.load_conftest()
 
 
 def test_what_the_judge_was_asked_stands_in_the_results(judged: JudgedProject) -> None:

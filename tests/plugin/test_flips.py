@@ -52,8 +52,7 @@ def test_workers_say_the_same(flipping: JudgedProject) -> None:
 
 
 def test_evaluate_says_the_same(flipping: JudgedProject) -> None:
-    conftest = flipping.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    flipping.load_conftest()
     path = scenario(flipping, {"min": 0.8, "max_flip": 0.2})
     result = evaluate(path, run=RunSettings(cache_dir=flipping.path / "kept"))
     (gate,) = [gate for gate in result.gates if gate.name == "graded.mean"]
@@ -65,8 +64,7 @@ def test_a_page_does_not_decide_it_again(flipping: JudgedProject) -> None:
     """It says what the run said; a gate without max_flip follows the weights."""
     from pytest_rageval.reports.page.data import plain_gates
 
-    conftest = flipping.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    flipping.load_conftest()
     run = RunSettings(cache_dir=flipping.path / "kept")
     bounded = evaluate(scenario(flipping, {"min": 0.8, "max_flip": 0.2}), run=run)
     (gate,) = [one for one in plain_gates(bounded) if one["name"] == "graded.mean"]
@@ -78,8 +76,7 @@ def test_a_page_does_not_decide_it_again(flipping: JudgedProject) -> None:
 
 def test_max_flip_is_refused_where_nothing_repeats(flipping: JudgedProject) -> None:
     """tests/unit/gates/test_max_flip.py has the other mistakes; here, only em weighs anything."""
-    conftest = flipping.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    flipping.load_conftest()
     path = flipping.scenario(
         [{"answer": "1", "references": ["1"]}],
         metrics=["graded", "em"],

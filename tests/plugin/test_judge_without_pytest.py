@@ -21,8 +21,7 @@ pytest_plugins = ["judged_project"]
 @pytest.fixture(autouse=True)
 def _metrics(judged: JudgedProject) -> Iterator[None]:
     """Add the judged metrics to this process; fail a test that leaves a thread behind."""
-    conftest = judged.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    judged.load_conftest()
     before = set(threading.enumerate())
     yield
     assert set(threading.enumerate()) == before

@@ -48,8 +48,7 @@ def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> No
     """Without a cache folder, too: replies are kept until the call ends."""
     from pytest_rageval import evaluate_variants
 
-    conftest = judged.path / "conftest.py"
-    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    judged.load_conftest()
     found = evaluate_variants(two(judged))
     assert len(judged.asked) == 16
     assert [one.letters for one in found.ranking.variants] == ["a", "a", "a"]
