@@ -93,6 +93,16 @@ def test_every_fault_is_an_error_of_its_sample_only(judged: JudgedProject) -> No
     result.stdout.fnmatch_lines(["ERROR qa.rageval.yaml::s1 *graded unscored: judge 'm' at http*"])
 
 
+def test_a_run_in_which_nothing_was_scored_is_never_green(judged: JudgedProject) -> None:
+    """[A20] The server is gone; a gate that allows all samples to be unscored is no way out."""
+    judged.server.options.fault_rates = {"400": 1.0}
+    judged.server.options.sticky = True
+    judged.scenario(["0.5", "0.6"], gates={"unscored": 1.0, "graded": 0.0})
+    result = judged.pytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "passed" not in result.parseoutcomes()
+
+
 @pytest.mark.full
 def test_a_server_that_is_not_there_is_said_once_a_sample(
     judged: JudgedProject, unused_port: int

@@ -39,6 +39,27 @@ def refused(result: pytest.RunResult, *said: str) -> None:
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "x/y", "1/2/3"])
+def test_what_is_no_part(four: Project, text: str) -> None:
+    refused(four.pytest(f"--rag-shard={text}"), f"--rag-shard {text}: expected I/N", "2/5")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--rag-save=main",
+        "--rag-save-failed=main",
+        "--rag-save-answers=a.jsonl",
+        "--rag-report=html",
+        "--rag-keep=3",
+    ],
+)
+def test_what_belongs_to_the_merge_is_refused_on_a_shard(four: Project, option: str) -> None:
+    name = option.partition("=")[0]
+    refused(four.pytest("--rag-shard=1/2", option), f"{name}: ", "give it to pytest --rag-merge")
+    assert four.wrote_nothing
+
+
 @pytest.mark.full
 def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
     parts = run_shards(four, ["1/2", "2/2"])
@@ -79,10 +100,27 @@ def test_a_gate_that_cannot_be_made_is_refused_at_the_merge(four: Project) -> No
     refused(merge(four, parts, "--rag-compare-fail=em:0.1"), "--rag-compare-fail em:0.1")
 
 
+def test_no_input(four: Project) -> None:
+    refused(four.pytest("--rag-merge=nowhere"), f"{four.path / 'nowhere'}: no such folder")
+    (four.path / "empty").mkdir()
+    refused(four.pytest("--rag-merge=empty"), f"{four.path / 'empty'}: no shard.jsonl in it")
+    four.file("empty/shard.jsonl", "")
+    refused(four.pytest("--rag-merge=empty"), "empty/shard.jsonl: is not the file of a shard")
+
+
 def test_an_empty_folder_name(four: Project) -> None:
     """Of a variable that is not set: it would mean all that is below the working directory."""
     run_shards(four, ["1/1"])
     refused(four.pytest("--rag-merge="), "--rag-merge: '': expected a folder, found an empty")
+
+
+@pytest.mark.parametrize(
+    "option", ["--rag-history", "--rag-schema", "--rag-init", "--rag-serve", "--rag-mcp"]
+)
+def test_another_command_beside_the_merge(four: Project, option: str) -> None:
+    """It would exit with 0, and nothing would have been judged."""
+    refused(four.pytest("--rag-merge=.", option), f"--rag-merge and {option} are two commands")
+    assert four.wrote_nothing
 
 
 @pytest.mark.full
@@ -133,6 +171,27 @@ def test_a_merge_in_the_folder_of_old_runs(four: Project) -> None:
 
 
 @pytest.mark.full
+def test_shards_of_two_divisions_overlap(four: Project) -> None:
+    parts = run_shards(four, ["1/2", "2/2", "1/3"])
+    refused(merge(four, parts), "has the case qa.rageval.yaml::q0", "merge shards of one run only")
+    assert four.wrote_nothing
+
+
+@pytest.mark.full
+def test_other_data(four: Project) -> None:
+    first = run_shards(four, ["1/2"])
+    four.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(5)])
+    refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "other data than", "shard-1-of-2")
+
+
+@pytest.mark.full
+def test_another_scenario(four: Project) -> None:
+    first = run_shards(four, ["1/2"])
+    four.scenario(PLAIN.replace("0.5", "0.1"))
+    refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "another scenario, or other options")
+
+
+@pytest.mark.full
 def test_another_commit_unless_it_is_allowed(
     four: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +210,17 @@ def test_a_shard_of_an_earlier_run_of_ci(four: Project, monkeypatch: pytest.Monk
     old = run_shards(four, ["1/2"])
     monkeypatch.setenv("GITHUB_RUN_ID", "2")
     refused(merge(four, [*old, *run_shards(four, ["2/2"])]), "of CI run 2", "of 1.")
+
+
+@pytest.mark.full
+def test_a_scenario_whose_shards_were_left_behind(four: Project) -> None:
+    four.scenario(PLAIN.replace("name: qa", "name: other"), "other")
+    (folder,) = run_shards(four, ["1/1"])
+    refused(
+        four.pytest(f"--rag-merge={folder / 'qa'}"),
+        "the same run had the scenario other.rageval.yaml, and no shard of it is here",
+    )
+    assert four.pytest(f"--rag-merge={folder}").ret == pytest.ExitCode.OK
 
 
 @pytest.mark.full
