@@ -7,7 +7,6 @@ They are no metrics of their own: what they say decides for others.
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Final
 
 from pytest_rageval.errors import shorten
@@ -15,12 +14,6 @@ from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, No
 from pytest_rageval.metrics.rubric import Rubric, RubricMetric
 from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, Sample, Score
 from pytest_rageval.text.prompts import Prompt, prompts_of
-
-_NO: Final = (
-    r"(?:no|nein|non|false|0(?:\.0)?|否)(?:\s*[-–—,.;:，。；：(（].*)?"
-    r"|(?:not|fail\w*|unmet|partial\w*|partly)\b.{0,40}|[不未没部].{0,10}"
-)
-_YES: Final = r"true|1(?:\.0)?|yes|met|satisfied|pass(?:es|ed)?|是|满足|符合|通过"
 
 
 class MustSatisfy:
@@ -61,19 +54,7 @@ class MetOrNot(Rubric):
         """Return the score that a reply states; raises UnreadableReplyError."""
         from pytest_rageval.text.reply import read_level
 
-        level = read_level(reply, self.low, self.high)
-        if self.high == 1.0:
-            self._refuse_contrary(reply, level)
-        return level
-
-    def _refuse_contrary(self, reply: str, level: float) -> None:
-        """Raise UnreadableReplyError if another value says the opposite of 0 or 1."""
-        from pytest_rageval.text.reply import UnreadableReplyError, find_objects
-
-        opposite = _NO if level == 1.0 else _YES
-        for key, said in (pair for found in find_objects(reply) for pair in found.items()):
-            if re.fullmatch(opposite, str(said).strip().lower()):
-                raise UnreadableReplyError(f"it says {key}: {said}, and a score of {level:g}")
+        return read_level(reply, self.low, self.high)
 
 
 class Question(RubricMetric):

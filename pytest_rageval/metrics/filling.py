@@ -32,7 +32,6 @@ from pytest_rageval.text.reply import (
     find_objects,
     read_reason,
     read_score,
-    stated,
 )
 from pytest_rageval.text.reply_text import to_lines
 
@@ -227,30 +226,21 @@ def read_grade(reply: str) -> int:
     >>> read_grade('{"grade": 2, "reason": "in part"}'), read_grade("##final score: 3.0")
     (2, 3)
     """
-    overall = {_number(str(value)) for name in ("O", "o") for value in stated(name, reply)}
-    if len(overall) > 1:
-        raise UnreadableReplyError("it states several grades")
-    value = overall.pop() if overall else read_score(_without_aspects(reply), 0.0, float(BEST))
+    value = read_score(_without_aspects(reply), 0.0, float(BEST))
     if not value.is_integer() or not 0 <= value <= BEST:
         raise UnreadableReplyError(f"its grade {value:g} is none of 0, 1, 2, 3")
     return int(value)
 
 
-_PLAIN: Final = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?")
 _OVERALL: Final = re.compile(r"(?m)^(?:o|overall)\s*[:=]\s*(?=[-\d])")
 _ASPECT: Final = re.compile(r"(?m)^[mt]\s*[:=].*$")
-
-
-def _number(text: str) -> float:
-    if not _PLAIN.fullmatch(text.strip()):
-        raise UnreadableReplyError(f"its grade is {shorten(repr(text))}, no number")
-    return float(text)
+_OVERALL_KEY: Final = re.compile(r"(?i)([\"'])o\1(?=\s*:)")
 
 
 def _without_aspects(reply: str) -> str:
     """Return a reply with UMBRELA's lines ``M: 3``, ``T: 2``, ``O: 2`` as the overall grade."""
     if find_objects(reply):
-        return reply
+        return _OVERALL_KEY.sub(r"\1score\1", reply)
     return _ASPECT.sub("", _OVERALL.sub("score: ", to_lines(reply)))
 
 

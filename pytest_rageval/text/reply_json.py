@@ -41,16 +41,15 @@ class ReplyParts:
     """A reply: ``scores`` are the texts of the values in its JSON whose keys say that they are it.
 
     ``others`` are the other numbers behind the first of them; scores of parts may stand before it.
-    ``before`` and ``behind`` are the prose around, ``after`` the texts in objects behind the first
-    score; ``tops`` are the ends of the scales that it names. ``is_quoted``: it has an object with a
-    score within a sentence.
+    ``before`` and ``behind`` are the prose around, ``texts`` those in objects; ``tops`` are the
+    ends of the scales that it names. ``is_quoted``: an object with a score is within a sentence.
     """
 
     scores: tuple[str, ...]
     others: tuple[str, ...]
     before: str
     behind: str
-    after: str
+    texts: str
     tops: tuple[float, ...]
     is_cut_off: bool
     is_quoted: bool
@@ -80,10 +79,19 @@ def take_apart(text: str) -> ReplyParts:
         others=tuple(leaf.text for leaf in after if rank < leaf.rank < _Rank.OTHER),
         before="\n".join(_before(text, objects)),
         behind=text[objects[-1].end :] if objects else "",
-        after="\n".join(leaf.text for leaf in after if leaf.rank == _Rank.OTHER),
+        texts="\n".join(leaf.text for leaf in leaves if leaf.rank == _Rank.OTHER),
         tops=tuple(_tops(each)),
         is_cut_off=begun is not None and not (bool(scores) and objects[-1].end == len(text)),
-        is_quoted=any(re.match(_WORDS_FOLLOW, text[found.end :]) for found in with_scores),
+        is_quoted=any(_is_quoted(found, text) for found in with_scores),
+    )
+
+
+def _is_quoted(found: FoundJson, text: str) -> bool:
+    """Return whether an object stands within a sentence, which may be about the answer."""
+    led_up = text[: found.start].rpartition("\n")[2]
+    return bool(
+        re.match(_WORDS_FOLLOW, text[found.end :])
+        or (re.search(r"\w[\s\"'`“]*\Z", led_up) and not re.search(_NAMES_JSON, led_up))
     )
 
 
@@ -130,12 +138,15 @@ def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
 _WORDS_FOLLOW = r"(?:<[^<>\n]{1,40}>|[^\w\n{\[<])*\w"
 """In the line of an object, behind the marks of an end such as ``</s>``."""
 
+_NAMES_JSON = r"(?i)(?:json\w*|output|result)\W*\Z"
+
 _QUOTE = r"[\"'“”]"
 _PAIR = (
     rf"\s*{_QUOTE}(?P<key>[^\"'“”\n]{{1,60}}){_QUOTE}\s*[:：]\s*"
     r"(?:\"(?P<text>(?:[^\"\\]|\\.)*)\"|(?P<number>[-+]?\d[\d.]*)|(?P<word>true|false|null))\s*"
     r"(?:,|\Z)"
 )
+_CUT_TEXT = rf"\s*(?:{_QUOTE}[^\"'“”\n{{}}]{{1,60}}(?:{_QUOTE}\s*[:：]\s*\"[^{{}}\"]*)?)?[\s`]*"
 
 
 def _cut_object(text: str, start: int) -> list[FoundJson]:
@@ -146,4 +157,5 @@ def _cut_object(text: str, start: int) -> list[FoundJson]:
         words = found["text"] if found["text"] is not None else found["number"] or found["word"]
         pairs[found["key"]] = words
         at = found.end()
-    return [FoundJson(pairs, start, len(text))] if pairs else []
+    is_cut = re.fullmatch(_CUT_TEXT, text[at:]) is not None  # no number of it is lost
+    return [FoundJson(pairs, start, len(text))] if pairs and is_cut else []

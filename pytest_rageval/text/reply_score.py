@@ -15,6 +15,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.reply_json import ReplyParts, take_apart
 from pytest_rageval.text.reply_text import (
+    FoundJson,
     UnreadableReplyError,
     objects_in,
     plain_characters,
@@ -23,9 +24,10 @@ from pytest_rageval.text.reply_text import (
 )
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
+_END_TOKENS: Final = r"(?:<\|(?!end_of_box)[^|<>\n]{1,40}\|>\s*)+\Z"
 _LISTED: Final = 5
 _LONGEST_LINE: Final = 100
-_FIRST_LINES: Final = 2
+_SHORT: Final = 40
 _CUT_OFF: Final = r"\{[^{}]*[:：]\s*[\"'“]?[-\d.]+\Z"
 """JSON that ends in a number: 8 may be the beginning of 80."""
 
@@ -52,14 +54,16 @@ class _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that is nothing but a number, and what it is called: its ``end`` in the text.
+    """A line with a number and perhaps its name; ``end`` is the offset where it ends.
 
     ``is_score``: it is called the score of the answer, or has no name, where a score may stand.
+    ``is_called``: it is called the score, wherever it stands, perhaps with words behind.
     """
 
     value: float
     end: int
     is_score: bool
+    is_called: bool
 
 
 def read_score(text: str, low: float, high: float) -> float:
@@ -73,7 +77,9 @@ def read_score(text: str, low: float, high: float) -> float:
     >>> read_score("得分：４分", 0, 5), read_score("3.5/5\nThe date is missing.", 0, 5)
     (4.0, 3.5)
     """
-    plain = strip_thinking(text)
+    plain = re.sub(_END_TOKENS, "", strip_thinking(text))
+    if _states_score(first := text.strip().partition("\n")[0]) and first not in plain:
+        raise UnreadableReplyError("a mark of thoughts follows on its score")
     if not text[-1:].isspace() and re.search(_CUT_OFF, plain):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
     scale, parts = _Scale(low, high), take_apart(plain_characters(plain))
@@ -82,7 +88,7 @@ def read_score(text: str, low: float, high: float) -> float:
     if parts.is_cut_off:
         raise UnreadableReplyError("its JSON has no end")
     if parts.is_quoted:
-        raise UnreadableReplyError("words follow on its JSON in the same line")
+        raise UnreadableReplyError("its JSON stands within a sentence")
     return _read_key(parts, scale) if parts.scores else _read_lines(parts, scale)
 
 
@@ -96,16 +102,30 @@ def read_level(text: str, low: float, high: float) -> float:
     1.0
     """
     level = read_score(text, low, high)
-    lines = to_lines(text)
-    if "\n" in lines and not any(objects_in(strip_thinking(text))):
+    lines, objects = to_lines(text), list(objects_in(strip_thinking(text)))
+    if "\n" in lines and not objects:
         raise UnreadableReplyError("its level is neither in JSON nor alone")
     if not level.is_integer():
         raise UnreadableReplyError(f"its score {level:g} is between two levels")
-    # Of more levels the highest may be a "not": the answer does not answer.
-    opposite = _PHRASES["says_not_met" if level == 1.0 else "says_met"][0]
-    if high == 1.0 and re.search(opposite, lines):
-        raise UnreadableReplyError(f"it says {level:g}, and the opposite")
+    if high == 1.0:  # of more levels, the highest may be a "not": the answer does not answer
+        _refuse_opposite(level, lines, objects)
     return level
+
+
+def _refuse_opposite(level: float, lines: str, objects: Iterable[FoundJson]) -> None:
+    """Raise UnreadableReplyError if a reply says the opposite of 0 or 1, in words or in JSON."""
+    is_met = level == 1.0
+    if re.search(_PHRASES["says_not_met" if is_met else "says_met"][0], lines):
+        raise UnreadableReplyError(f"it says {level:g}, and the opposite")
+    same, opposite = ("yes", "no") if is_met else ("no", "yes")
+    for key, value in (pair for found in objects for pair in found.value.items()):
+        said = str(value).strip().lower()
+        is_verdict = re.search(_PHRASES["key_of_verdict"][0], key.lower().replace("_", " "))
+        # What a verdict says has to be the same; another short text may not be its opposite.
+        if (is_verdict and not re.fullmatch(_PHRASES[same][0], said)) or (
+            len(said) <= _SHORT and re.fullmatch(_PHRASES[opposite][0], said)
+        ):
+            raise UnreadableReplyError(f"it says {key}: {value}, and a score of {level:g}")
 
 
 def _read_key(parts: ReplyParts, scale: _Scale) -> float:
@@ -116,10 +136,11 @@ def _read_key(parts: ReplyParts, scale: _Scale) -> float:
         raise UnreadableReplyError(f"its score is {shorten(parts.scores[0])!r}, not one number")
     before, behind = _lines(parts.before, scale), _lines(parts.behind, scale)
     stated += [line.value for line in _numbered(before, scale) if line.is_score]
-    numbers = [*parts.others, *re.findall(_PHRASES["other_number"][0], behind)]
+    told = re.sub(_PHRASES["list_number"][0], "", behind)
+    numbers = [*parts.others, *re.findall(_PHRASES["other_number"][0], told)]
     value = _only([*stated, *filter(scale.has, map(float, numbers))])
     _refuse_taken_back(value, behind, scale)
-    _refuse_corrected(value, to_lines(parts.after), scale)
+    _refuse_others("concluded", value, to_lines(parts.texts), scale)
     return value
 
 
@@ -132,15 +153,17 @@ def _read_lines(parts: ReplyParts, scale: _Scale) -> float:
         declines = re.search(_PHRASES["declines"][0], lines)
         raise UnreadableReplyError("it declines to judge") if declines else _none_stated(scale)
     first = min(line.end for line in scores)
-    value = _only(line.value for line in found if line.is_score or line.end > first)
+    counted = (line for line in found if line.is_score or line.is_called or line.end > first)
+    value = _only(line.value for line in counted)
     _refuse_taken_back(value, lines[first:], scale)
     return value
 
 
 def _lines(text: str, scale: _Scale) -> str:
     """Return plain lines without mentions of the scale; raises UnreadableReplyError for another."""
-    # Where a score may be below zero, no dash is a mark.
-    lines = to_lines(re.sub(r"[-–—]\s*(?=\d)", " -", text) if scale.low < 0 else text)
+    if scale.low < 0:  # a dash before a digit is a minus; one before a blank may be a bullet
+        text = re.sub(r"[-–—]\s+(?=\d)", "?", re.sub(r"[-–—](?=\d)", " -", text))
+    lines = to_lines(text)
     for pattern in scale.phrases("other_scale"):
         if any(float(found["top"]) != scale.high for found in re.finditer(pattern, lines)):
             raise _other_scale(scale)
@@ -161,15 +184,37 @@ def _numbered(lines: str, scale: _Scale) -> Iterator[_Line]:
         end += 1 + len(row)
         found = re.fullmatch(_PHRASES["numbered"][0], row) if len(row) < _LONGEST_LINE else None
         if found is None:
+            yield from _begun(row, end, scale)
             continue
-        before = rows[at - 1] if at else ""
-        is_headed = found["name"] is None and _names_the_score(before.rstrip(" :="))
-        if is_headed or _names_the_score(found["name"] or ""):
-            is_score = at - is_headed < _FIRST_LINES or at == len(rows) - 1
+        before = rows[at - 1].rstrip(" :=") if at else ""
+        is_headed = found["name"] in (None, "box") and _names_the_score(before)
+        is_called = is_headed or _names_the_score(found["name"] or "")
+        if is_called:
+            is_score = _is_at_an_end(at - is_headed, at, rows)
         else:
             is_score = _may_be_alone(found, at, rows)
-        if is_score or (scale.has(_plain(found)) and not _is_beside_the_point(found)):
-            yield _Line(_value(found, scale), end, is_score)
+        if is_score or (scale.has(_as_number(found)) and not _is_no_score(found)):
+            yield _Line(_value(found, scale), end, is_score, is_called)
+
+
+def _begun(row: str, end: int, scale: _Scale) -> Iterator[_Line]:
+    """Yield the score that a line states with words behind it, which may be no other one."""
+    found = re.match(_PHRASES["numbered"][0], row[:_LONGEST_LINE])
+    is_level = found is not None and "level" in (found["name"] or "level")
+    if found and not is_level and _names_the_score(found["name"]) and scale.has(_as_number(found)):
+        yield _Line(_as_number(found), end, is_score=False, is_called=True)
+
+
+def _is_at_an_end(first: int, last: int, rows: list[str]) -> bool:
+    """Return whether lines begin a reply, perhaps below a heading, or end it."""
+    is_below = first == 1 and re.fullmatch(_PHRASES["heading"][0], rows[0])
+    return first == 0 or bool(is_below) or last == len(rows) - 1
+
+
+def _states_score(line: str) -> bool:
+    is_plain = not re.search(r"[<{\[]", line)
+    found = re.fullmatch(_PHRASES["numbered"][0], to_lines(line[:_LONGEST_LINE]))
+    return is_plain and found is not None and _names_the_score(found["name"] or "")
 
 
 def _names_the_score(name: str) -> bool:
@@ -182,18 +227,16 @@ def _may_be_alone(found: re.Match[str], at: int, rows: list[str]) -> bool:
     "2." may be of a list, "[2]" of a citation, a box at the beginning of the answer, and the last
     line may end a sentence: The number of moons is / 3.
     """
-    if found["name"] == "box":
-        return at == len(rows) - 1
-    if found["name"] is not None:
+    if found["name"] not in (None, "box"):
         return False
-    if len(rows) > 1 and re.search(r"[\[\](){}]|\.$", found[0].strip()):
+    if len(rows) > 1 and re.search(r"[\[\](){}]|[.:、]$", found[0].strip()):
         return False
     may_be_last = at == len(rows) - 1 and (not at or re.search(_PHRASES["ends"][0], rows[at - 1]))
-    return at == 0 or bool(may_be_last)
+    return bool(may_be_last) or (at == 0 and found["name"] is None)
 
 
-def _is_beside_the_point(found: re.Match[str]) -> bool:
-    """Return whether a number with a name is no other score: a sentence may end in one, too."""
+def _is_no_score(found: re.Match[str]) -> bool:
+    """Return whether a number is no score: a box, one at the end of a sentence, a confidence."""
     if found["name"] in (None, "box"):
         return found["name"] == "box"
     is_named = re.search("[:=]", found["between"]) is not None
@@ -202,7 +245,7 @@ def _is_beside_the_point(found: re.Match[str]) -> bool:
 
 def _value(found: re.Match[str], scale: _Scale) -> float:
     """Return the number that was found; raises UnreadableReplyError if it is not on the scale."""
-    value = _plain(found)
+    value = _as_number(found)
     if found["out_of"] and float(found["out_of"]) != scale.high:
         stated = f"{value:g}/{found['out_of']}"
         raise UnreadableReplyError(f"its score {stated} is on another scale than {scale}")
@@ -211,22 +254,25 @@ def _value(found: re.Match[str], scale: _Scale) -> float:
     return value
 
 
-def _plain(found: re.Match[str]) -> float:
+def _as_number(found: re.Match[str]) -> float:
     return float(found["value"].replace(",", ".")) + 0.0  # not -0.0
 
 
 def _refuse_taken_back(value: float, behind: str, scale: _Scale) -> None:
     """Raise UnreadableReplyError if what stands behind a score takes it back."""
-    _refuse_corrected(value, behind, scale)
-    if re.search(_PHRASES["takes_back"][0], behind):
+    for name in ("corrected", "concluded"):
+        _refuse_others(name, value, behind, scale)
+    is_start = value == scale.high and re.search(_PHRASES["deducted"][0], behind)
+    if is_start or re.search(_PHRASES["takes_back"][0], behind):
         raise UnreadableReplyError(f"it says {value:g} and takes it back")
 
 
-def _refuse_corrected(value: float, behind: str, scale: _Scale) -> None:
-    for pattern in _PHRASES["corrected"]:
-        for found in re.finditer(pattern, behind):
+def _refuse_others(name: str, value: float, text: str, scale: _Scale) -> None:
+    """Raise UnreadableReplyError if phrases of a ``name`` give another score."""
+    for pattern in _PHRASES[name]:
+        for found in re.finditer(pattern, text):
             if scale.has(other := float(found["value"])) and other != value:
-                raise UnreadableReplyError(f"it takes {value:g} back: {other:g}")
+                raise UnreadableReplyError(f"it says {value:g}, and {other:g} in its place")
 
 
 def _only(values: Iterable[float]) -> float:

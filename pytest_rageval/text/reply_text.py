@@ -23,7 +23,7 @@ from pytest_rageval.text.codec import (
 BEGUN = r"\{\s*[\"'“](?:[\w .-]{0,60}(?:\Z|[\"'”]\s*(?:[:：]|\Z))|\Z)"
 """JSON that begins: a quoted key, or the beginning of one at the end of a text."""
 
-_THOUGHT = r"(?i)[<◁]\s*(/?)\s*(?:think|thinking|thoughts?|reasoning)\s*[>▷]"
+_THOUGHT = r"(?i)(?<![\"'“「`])[<◁]\s*(/?)\s*(?:think|thinking|thoughts?|reasoning)\s*[>▷]"
 # What models mark their thoughts with in place of <think>: Magistral, gpt-oss and others.
 _OTHER_THOUGHTS = (
     (r"\[(/?)THINK\]|<(/?)seed:think>", r"<\1\2think>"),
@@ -33,7 +33,8 @@ _OTHER_THOUGHTS = (
     (r"<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,80}<\|message\|>", "<think>"),
     (r"<\|channel\|>\s*final[^<\n]{0,80}<\|message\|>", "</think>"),
 )
-_TAG = r"<(/?)([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?/?>"
+# At the beginning of a line, or behind another: within a sentence it is told of.
+_TAG = r"(?:(?m:^[ \t]*)|(?<=>)\s*|(?=</))<(/?)([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?/?>"
 _BULLET = r"(?m)^[ \t]*(?:[-+#•·]+[ \t]+)+"
 
 
@@ -71,12 +72,16 @@ def to_lines(reply: str) -> str:
     Full-width characters become plain ones (NFKC), ``<score>4</score>`` and ``【评分】4`` lines of
     ``key: value``, boxed answers ``box: ...``; Markdown and what it strikes out are removed.
     """
-    text = plain_characters(strip_thinking(reply)).replace("\\n", "\n")
+    text = plain_characters(strip_thinking(reply))
+    if "\n" not in text:
+        text = text.replace("\\n", "\n")
     text = re.sub(r"~~[^~\n]+~~", " ", text)  # struck out
     text = re.sub(r"\\(?:text|textbf|mathbf|mathrm)\{([^{}\n]*)\}", r"\1", text)
     text = re.sub(_BOX, _boxed, text)
-    text = re.sub(r"(?i)\[result\]\s*:?\s*\(?(?=-?\d)", "\nfinal score: ", text)  # Prometheus
-    text = re.sub(r"【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
+    text = re.sub(
+        r"(?i)(?<![\"'“「`])\[result\]\s*:?\s*\(?(?=-?\d)", "\nfinal score: ", text
+    )  # Prometheus
+    text = re.sub(r"(?<![^\s。])【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
     text = re.sub(r"</?answer>", "\n", text)  # of a model that thinks
     text = re.sub(_TAG, lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
     text = re.sub(r"```\w*", "\n", text)
@@ -89,7 +94,8 @@ def to_lines(reply: str) -> str:
 def plain_characters(text: str) -> str:
     """Return a text with plain characters for full-width ones, and without numbers of notes."""
     text = re.sub("[¹²³⁰-⁹]", " ", text)
-    return unicodedata.normalize("NFKC", text).replace("−", "-").replace("〜", "~")
+    text = re.sub("[\u2010-\u2012\u2015\u2212]", "-", text)  # hyphens and signs of minus
+    return unicodedata.normalize("NFKC", text).replace("〜", "~")
 
 
 _BOX = (

@@ -131,7 +131,15 @@ def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> Non
 def test_a_score_and_a_reason_behind_it_are_a_verdict() -> None:
     reply = '{"score": 1, "reason": "The answer says that one must wait; it is not refundable."}'
     assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
-    assert MetOrNot({}, {}, high=1.0).read('{"reason": "ok", "met": true, "score": 1}') == 1.0
+    for reply in (
+        '{"reason": "ok", "met": true, "score": 1}',
+        '{"reason": "It names the fee.", "verdict": "met", "score": 1}',
+        '{"reason": "不错，符合标准。", "score": 1}',
+        '{"criterion": "names the fee", "reason": "It does.", "score": 1}',
+    ):
+        assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+    reply = '{"reason": "Only a part of the criterion is met.", "score": 0}'
+    assert MetOrNot({}, {}, high=1.0).read(reply) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -142,6 +150,16 @@ def test_a_score_and_a_reason_behind_it_are_a_verdict() -> None:
         *('{"decision": "not met", "score": 1}', '{"判定": "不满足", "score": 1}'),
         '{"reason": "The answer does not meet the criterion.", "score": 1}',
         '{"meets_it": "No, the fee is missing", "score": 1}',
+        '{"reason": "Criterion not met: the fee is missing.", "score": 1}',
+        '{"reason": "The criterion has not been met.", "score": 1}',
+        '{"reason": "The answer fails the criterion.", "score": 1}',
+        '{"reason": "The answer only partially meets the criterion.", "score": 1}',
+        '{"reason": "Therefore, the score is 0.", "score": 1}',
+        '{"reason": "答案未提及费用，不符合要求。", "score": 1}',
+        *('{"verdict": "incorrect", "score": 1}', '{"met": "missing", "score": 1}'),
+        '{"reason": "x", "score": 1}\n\nNot met.',
+        '{"reason": "The criterion has been met.", "score": 0}',
+        '{"met": "yes, in line 1", "score": 0}',
         *('{"points": 0, "total": 1}', '{"score": 1, "total": 2}'),
         '{"score": 1, "met": "no"}',
         '{"score": 1, "met": 0}',
