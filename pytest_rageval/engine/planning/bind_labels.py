@@ -53,12 +53,12 @@ def bind_labels(
 ) -> tuple[HumanLabels, ...]:
     """Return what people say, for each metric that ``human`` names; () without that section.
 
-    ``is_answered``: a target gives the answers, so that labels may turn out to be of others.
+    ``is_answered``: a target gives the answers, so a label may be about an earlier answer.
     """
     spec = binding.scenario.human
     if spec is None:
         return ()
-    names = _targets(binding, spec, metrics)
+    names = _labelled_metrics(binding, spec, metrics)
     if not names:
         return ()
     if spec.column and has_cells(metrics, names[0]):
@@ -127,10 +127,11 @@ def _read_files(binding: Binding, spec: HumanSpec, rules: LabelRules, found: Lab
 def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReading) -> None:
     """Say which draws of labels in the scenario's own files lack in the draws.json beside them.
 
-    The one that ``--rag-label`` writes stays on this machine: it is green here and red elsewhere.
+    ``--rag-label`` writes its draws.json on this machine only: without a copy the run is green
+    here and red elsewhere.
     """
-    by_id = [labels for by_sample in found.labels.values() for labels in by_sample.values()]
-    codes = {label.drawn for labels in by_id for label in labels} - {RANDOM, CHOSEN}
+    lists = [labels for by_sample in found.labels.values() for labels in by_sample.values()]
+    codes = {label.drawn for labels in lists for label in labels} - {RANDOM, CHOSEN}
     if not codes:
         return
     beside = [(binding.loaded.path.parent / name).with_name(DRAWS) for name in files]
@@ -177,7 +178,9 @@ def guided(
     return replace(human, meanings=guide.of(human.levels), question=question)
 
 
-def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) -> list[str]:
+def _labelled_metrics(
+    binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]
+) -> list[str]:
     """Return the metrics that the labels are about; [] if that is a problem."""
     of_table = [SUPPORT] if any(metric.info.of_table for metric in metrics) else []
     known = [*(metric.column.name for metric in metrics), WEIGHTED_SCORE, *of_table]
@@ -215,7 +218,10 @@ def has_cells(metrics: Sequence[BoundMetric], name: str) -> bool:
 def _scale(
     binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric], name: str
 ) -> LabelScale:
-    """Return what labels of a metric may be; the levels must be clear, and within its range."""
+    """Return what labels of a metric may be; the levels must be clear.
+
+    Three or more must be within its range; two are bad and good on any scale.
+    """
     bound = next((metric for metric in metrics if metric.column.name == name), None)
     column = MetricColumn(WEIGHTED_SCORE) if bound is None else bound.column
     if has_cells(metrics, name):
@@ -247,10 +253,10 @@ def _levels_of_cells(binding: Binding, spec: HumanSpec) -> Sequence[float]:
 
 
 def levels_of(metric: BoundMetric | None) -> Sequence[float] | None:
-    """Return what labels may be where ``human.levels`` does not say it; None if it must.
+    """Return what labels may be where ``human.levels`` does not say it.
 
-    A rubric has levels of its own. On a scale from 0 to 1 they are 0 and 1; elsewhere a 1 might
-    mean the best of two, or the worst of five.
+    None where it has to be said. A rubric has levels of its own. On a scale from 0 to 1 they are
+    0 and 1; elsewhere a 1 might mean the best of two, or the worst of five.
     """
     guide = None if metric is None else getattr(metric.metric, "guide", None)
     own = sorted(guide.meanings) if isinstance(guide, LevelGuide) else []
@@ -284,15 +290,14 @@ def _read_columns(
             message = f"{_SECTION}.column: no row has a column {shorten(column)!r}.{hint}"
             binding.problem(message, _SECTION, "column")
             return
-    samples = [(case, line) for case, line in zip(cases, dataset.lines, strict=True)]
     values = {
         case.id: (
             row_place(dataset.shown, line, case.row),
-            [_cell(case, column) for column in spec.column],
+            [_column_value(case, column) for column in spec.column],
         )
-        for case, line in samples
+        for case, line in zip(cases, dataset.lines, strict=True)
     }
-    if any(label.answer is None and label.digest is None for label in rules.answers.values()):
+    if any(_waits_for_answer(case, rules) for case in cases):
         message = (
             f"{_SECTION}.column: the target gives the answers, and the rows do not hold those that "
             "were labelled; put the labels into a file (pytest --rag-label N)"
@@ -302,7 +307,15 @@ def _read_columns(
     read_columns(spec.column, values, binding.row_digests, rules, found)
 
 
-def _cell(case: Case, column: str) -> object:
+def _waits_for_answer(case: Case, rules: LabelRules) -> bool:
+    """Return whether a target gives the answer of a valid row, which has none of its own."""
+    if not isinstance(case, Sample):
+        return False
+    labelled = rules.answers[case.id]
+    return labelled.answer is None and labelled.digest is None
+
+
+def _column_value(case: Case, column: str) -> object:
     if column in case.metadata:
         return case.metadata[column]
     path = path_in(column)
@@ -344,6 +357,6 @@ def refuse_stale(binding: Binding, plan: Plan) -> None:
 
 _STALE = (
     "the answer has changed since it was labelled, and no draws.json beside the labels says which "
-    "others have; remove this label, write 'chosen' as 'drawn' of the others of that time, and "
-    "draw anew (pytest --rag-label N)"
+    "others have; remove this label, write 'chosen' in the column 'drawn' of the other "
+    "labels of that time, and draw anew (pytest --rag-label N)"
 )

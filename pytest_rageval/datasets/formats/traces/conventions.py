@@ -25,9 +25,10 @@ from pytest_rageval.datasets.formats.traces.span import Span, as_number, list_at
 class Convention:
     """Where one convention has what a span says; ``marks`` are the first parts of its names.
 
-    ``export`` says how the texts get into the spans. ``paths`` are the names that hold each field,
-    best first. ``is_json``: its values are JSON, so that a text is in quotes. ``is_tool``: the
-    names are of a record, not of attributes; a span is of it only if its reader said so.
+    ``export``: what a user has to do so that the texts are in the spans. ``paths`` are the names
+    that hold each field, best first. ``is_json``: its values are JSON, so that a text is in quotes.
+    ``is_record``: its names are keys of a product's exported records, not span attributes; used
+    only where the reader has set ``span.tool`` to its name.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Convention:
     marks: frozenset[str]
     paths: Mapping[str, tuple[str, ...]]
     is_json: bool
-    is_tool: bool
+    is_record: bool
 
 
 def _convention(
@@ -46,12 +47,12 @@ def _convention(
     marks: str = "",
     *,
     is_json: bool = False,
-    is_tool: bool = False,
+    is_record: bool = False,
     **paths: str,
 ) -> Convention:
     """Return a convention; ``marks`` and the names of each field are words."""
     listed = {field: tuple(names.split()) for field, names in paths.items()}
-    return Convention(name, version, export, frozenset(marks.split()), listed, is_json, is_tool)
+    return Convention(name, version, export, frozenset(marks.split()), listed, is_json, is_record)
 
 
 _KINDS: Final = {
@@ -188,7 +189,7 @@ CONVENTIONS: Final = (
         "LangSmith",
         "SDK 0.1 to 0.15",
         "unset LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS, and export inputs and outputs",
-        is_tool=True,
+        is_record=True,
         kind="run_type",
         input="inputs inputs_preview",
         output="outputs outputs_preview",
@@ -210,7 +211,7 @@ CONVENTIONS: Final = (
         "export with inputs and outputs (the field group io of the API's version 2), and do not "
         "set capture_input or capture_output to False",
         is_json=True,
-        is_tool=True,
+        is_record=True,
         kind="type",
         input="input",
         output="output",
@@ -229,7 +230,7 @@ CONVENTIONS: Final = (
         "TruLens records",
         "1.x and 2.x",
         "return texts from the app's main method",
-        is_tool=True,
+        is_record=True,
         kind="kind",
         input="input main_input",
         output="output main_output",
@@ -253,7 +254,7 @@ def conventions_of(span: Span) -> tuple[Convention, ...]:
 
 @lru_cache(1024)
 def _by_marks(heads: frozenset[str]) -> tuple[Convention, ...]:
-    attributes = (convention for convention in CONVENTIONS if not convention.is_tool)
+    attributes = (convention for convention in CONVENTIONS if not convention.is_record)
     return tuple(entry for entry in attributes if not entry.marks.isdisjoint(heads))
 
 
@@ -291,12 +292,18 @@ def output_of(span: Span) -> Any:
 
 def has_empty_output(span: Span) -> bool:
     """Return whether the step has an output that is an empty text."""
-    paths = (path for one in conventions_of(span) for path in one.paths.get("output", ()))
-    return any(decoded(list_at(span.attributes, path)) == "" for path in paths)
+    return any(
+        _value_at(span, convention, path) == ""
+        for convention in conventions_of(span)
+        for path in convention.paths.get("output", ())
+    )
 
 
 def has_output(span: Span) -> bool:
-    """Return whether what a step gave was recorded: not null, nor an object without keys."""
+    """Return whether what a step gave was recorded.
+
+    It is then not null, empty, redacted, nor an object without keys.
+    """
     found = (value for field in ("documents", "output") for value in _values(span, field))
     texts = (value.strip() if isinstance(value, str) else value for value in found)
     return any(value not in ("", "null", "{}", {}, "__REDACTED__") for value in texts)
@@ -317,14 +324,19 @@ def documents_of(span: Span) -> list[Document] | None:
     output = documents_in(output_of(span), is_retrieval=True)
     if named is None or output is None:
         return output if named is None else named
-    return output if _is_same(named, output) else named
+    return output if _completes(output, named) else named
 
 
-def _is_same(named: Sequence[Document], output: Sequence[Document]) -> bool:
-    """Return whether the output has the ids, or the texts, that the attributes lack."""
-    sides = [[(one.text, one.id) for one in found] for found in (named, output)]
-    texts, ids = ([[pair[at] for pair in side] for side in sides] for at in (0, 1))
-    return any(one == other and all(one) for one, other in (texts, ids))
+def _completes(output: Sequence[Document], named: Sequence[Document]) -> bool:
+    """Return whether both list the same texts or the same ids, so that the output adds the other.
+
+    ``named`` are the documents in the attributes.
+    """
+    texts = [document.text for document in named]
+    ids = [document.id for document in named]
+    has_same_texts = all(texts) and texts == [document.text for document in output]
+    has_same_ids = all(ids) and ids == [document.id for document in output]
+    return has_same_texts or has_same_ids
 
 
 def documents_in_output(span: Span) -> list[Document] | None:
@@ -359,9 +371,15 @@ def _values(span: Span, field: str) -> Iterator[Any]:
     """Yield the values of a field, by the conventions of the span, the best name first."""
     for convention in conventions_of(span):
         for path in convention.paths.get(field, ()):
-            value = list_at(span.attributes, path)
-            mime = pick(span.attributes, _MIME[path]) if path in _MIME else ""
-            is_json = convention.is_json or mime == "application/json"
-            if value is None or value in _HIDDEN or (is_json and value == "null"):
-                continue
-            yield decoded(value, is_json=True) if is_json else value
+            value = _value_at(span, convention, path)
+            if value is not None and value not in _HIDDEN:
+                yield value
+
+
+def _value_at(span: Span, convention: Convention, path: str) -> Any:
+    """Return what is at a path, decoded where the convention or the mime type says JSON."""
+    value = list_at(span.attributes, path)
+    mime = pick(span.attributes, _MIME[path]) if path in _MIME else ""
+    if not convention.is_json and mime != "application/json":
+        return value
+    return None if value == "null" else decoded(value, is_json=True)

@@ -83,6 +83,29 @@ def test_an_empty_output_is_an_empty_answer(read: Callable[..., Case]) -> None:
 
 
 @pytest.mark.parametrize(
+    "attributes",
+    [
+        {"mlflow.spanInputs": '"How long?"', "mlflow.spanOutputs": '""'},
+        {"traceloop.entity.input": '"How long?"', "traceloop.entity.output": '""'},
+        {
+            "input.value": "How long?",
+            "output.value": '""',
+            "output.mime_type": "application/json",
+        },
+    ],
+    ids=["MLflow", "OpenLLMetry", "OpenInference by its mime type"],
+)
+def test_an_empty_output_in_json_is_an_empty_answer(
+    read: Callable[..., Case], attributes: dict[str, str]
+) -> None:
+    """Its text is two quotes."""
+    root = {**span("root", None), "attributes": attributes}
+    case = read(root, span("m", "root", *ONE, kind="LLM"))
+    assert isinstance(case, Sample), case
+    assert (case.question, case.answer) == ("How long?", "")
+
+
+@pytest.mark.parametrize(
     ("root", "why"),
     [
         (span("root", None, "How long?", json.dumps({"error": "timeout"})), ": timeout"),

@@ -308,6 +308,13 @@ def test_columns_of_the_data_are_annotators(plan: MakePlan) -> None:
     }
 
 
+def test_a_row_without_an_answer_does_not_stop_the_labels_of_the_others(plan: MakePlan) -> None:
+    """F5: without a target it is an invalid row, not one whose answer is still to come."""
+    row = "  - {id: d, references: [x], ok: 1}\n"
+    found = labels_of(plan(ONE + row + "human: {column: ok, of: em, drawn: random}\n"))
+    assert {"a", "b"} <= said(found).keys()
+
+
 def test_a_wrong_column_or_level_is_named(problems: Problems) -> None:
     """F5: with the nearest name, and with the line of the row."""
     (found,) = problems(ONE + "human: {column: okk, of: em}\n")
