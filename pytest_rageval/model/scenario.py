@@ -145,8 +145,9 @@ def finite_ends(ends: tuple[float, float]) -> tuple[float | None, float | None]:
 class Sampling(Value, frozen=True):
     """Which rows are asked: ``n`` of them, drawn by ``seed``; the others have those of ``against``.
 
-    ``drawn`` are the ids of the asked rows, ``rows`` how many there are in all. ``certain`` are
-    those that every draw has, ``changed`` those with another answer, None where that is not known.
+    ``drawn`` are the ids of the asked rows, ``rows`` how many there are in all. ``unscored_before``
+    had no older score and are in every draw; ``changed`` have another answer, None where that is
+    not known.
     """
 
     n: int
@@ -154,7 +155,7 @@ class Sampling(Value, frozen=True):
     against: str
     rows: int = 0
     drawn: frozenset[str] = frozenset()
-    certain: frozenset[str] = frozenset()
+    unscored_before: frozenset[str] = frozenset()
     changed: frozenset[str] | None = None
 
 

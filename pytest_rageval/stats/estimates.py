@@ -60,7 +60,7 @@ class Row:
 
     ``new`` is None where it was not asked, ``old`` where that run has no score. Rows of one
     ``group`` are asked together. ``changed`` is None where its answer is not known before it is
-    asked. A ``certain`` row is asked in every draw, and stands for no other.
+    asked. A row that is ``in_every_draw`` stands for no other.
     """
 
     new: float | None
@@ -68,7 +68,7 @@ class Row:
     weight: float = 1.0
     group: Hashable | None = None
     changed: bool | None = None
-    certain: bool = False
+    in_every_draw: bool = False
 
 
 def estimates_of(
@@ -85,7 +85,7 @@ def estimates_of(
     samples = [one for one in result.samples if one.is_expected or one.is_not_drawn]
     groups = group_numbers(info, samples)
     weights = rescale([one.sample_weight for one in samples])
-    certain = _with_group(samples, groups, sample.certain)
+    in_every_draw = _with_group(samples, groups, sample.unscored_before)
     changed = None if sample.changed is None else _with_group(samples, groups, sample.changed)
     ranges = {column.name: column.range for column in info.metrics}
     ranges[WEIGHTED_SCORE] = info.weighted_range
@@ -99,7 +99,7 @@ def estimates_of(
                 weights[at],
                 None if groups is None else groups[at],
                 None if changed is None else at in changed,
-                at in certain,
+                at in in_every_draw,
             )
             for at in places
         ]
@@ -143,7 +143,7 @@ def _elsewhere(
     other = sum(
         is_scored(score_of(one, name)) != (_older(baseline, name, one.sample_id) is not None)
         for one in asked
-        if one.sample_id not in sample.certain
+        if one.sample_id not in sample.unscored_before
     )
     if not other or name not in baseline.scores:
         return ""
@@ -219,10 +219,13 @@ class _Unit:
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> _Unit:
-        """Return the unit of some rows; without an older score of each, or certain, it has 0.0."""
+        """Return the unit of some rows.
+
+        It has 0.0 without an older score of each, or where one is in every draw.
+        """
         is_asked = any(row.new is not None for row in rows)
         olds = [(row.old, row.weight) for row in rows if row.old is not None]
-        if len(olds) < len(rows) or any(row.certain for row in rows):
+        if len(olds) < len(rows) or any(row.in_every_draw for row in rows):
             return cls(rows, NEW, 0.0, is_asked)
         answers = {row.changed for row in rows}
         stratum = CHANGED if True in answers else UNKNOWN if None in answers else UNCHANGED

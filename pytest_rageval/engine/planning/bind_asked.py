@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_rageval.results.saved_run import SavedRun
 
 
-def bind_sample(binding: Binding, plan: Plan) -> Plan:
+def bind_row_draw(binding: Binding, plan: Plan) -> Plan:
     """Return the plan in which only the drawn rows are asked; the others are skipped.
 
     What is in the way is a problem, or a refusal where it is the older run.
@@ -52,7 +52,7 @@ def bind_sample(binding: Binding, plan: Plan) -> Plan:
         return plan
     saved, baseline = older
     changed = None if plan.target else _changed(rows, saved)
-    certain = frozenset(row.id for row in rows if _is_unknown(row.id, plan, baseline))
+    unscored_before = frozenset(row.id for row in rows if _is_unscored(row.id, plan, baseline))
     try:
         drawn = drawn_rows(
             [row.id for row in rows],
@@ -60,25 +60,27 @@ def bind_sample(binding: Binding, plan: Plan) -> Plan:
             spec.seed,
             groups=_groups(plan, rows),
             changed=changed or (),
-            whole=certain,
+            unscored_before=unscored_before,
         )
     except ValueError as error:
         binding.problem(f"sample.n: {error}", "sample", "n")
         return plan
-    sampling = Sampling(spec.n, spec.seed, baseline.name, len(rows), drawn, certain, changed)
+    sampling = Sampling(
+        spec.n, spec.seed, baseline.name, len(rows), drawn, unscored_before, changed
+    )
     info = replace(plan.info, sample=sampling)
     return replace(plan, info=info, cases=_with_skipped(plan.cases, drawn))
 
 
-def refuse_sample(binding: Binding, plan: Plan) -> Plan:
-    """Return the plan of a test function, which cannot have a sample, with that problem."""
-    message = "sample: a test function asks every row; run the scenario file itself, or remove it"
-    binding.problem(message, "sample")
+def refuse_row_draw(binding: Binding, plan: Plan) -> Plan:
+    """Note that a test function cannot have the section ``sample``; return its plan unchanged."""
+    message = "sample: a test function asks every row; run the scenario file itself, or remove "
+    binding.problem(f"{message}'sample'", "sample")
     return plan
 
 
 def _refuse_others(binding: Binding, plan: Plan) -> None:
-    """Note what a sample cannot go with, and the sections of a scenario do not show."""
+    """Note variants and gates that ``sample`` cannot go with."""
     if binding.loaded.variants:
         message = "sample: variants are compared over the rows that all of them scored; remove one"
         binding.problem(f"{message} of 'sample' and 'variants'", "sample")
@@ -158,8 +160,8 @@ def _changed(rows: Sequence[Sample], saved: SavedRun) -> frozenset[str] | None:
     )
 
 
-def _is_unknown(row: str, plan: Plan, baseline: Baseline) -> bool:
-    """Return whether the older run has no score for a row, where it should have one."""
+def _is_unscored(row: str, plan: Plan, baseline: Baseline) -> bool:
+    """Return whether a metric failed on the row in the older run, or none scored it."""
     failed = any(row in baseline.failed.get(column.name, ()) for column in plan.info.metrics)
     known = any(
         baseline.scores.get(column.name, {}).get(row) is not None for column in plan.info.metrics
@@ -191,14 +193,14 @@ def drawn_rows(
     *,
     groups: Mapping[str, str] = NOTHING,
     changed: Collection[str] = (),
-    whole: Collection[str] = (),
+    unscored_before: Collection[str] = (),
 ) -> frozenset[str]:
     """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
 
     Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
-    average. The ``whole`` rows, which have no older score, are all drawn and are among the ``n``.
-    Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at
-    least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
+    average. Rows that were ``unscored_before`` are all drawn and are among the ``n``. Of the
+    others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at least.
+    All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
 
     >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
     ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']
@@ -208,28 +210,28 @@ def drawn_rows(
     units: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for name in ids:
         units[("group", groups[name]) if name in groups else ("row", name)].append(name)
-    without, other = frozenset(whole), frozenset(changed)
-    is_whole = {key: not without.isdisjoint(names) for key, names in units.items()}
-    parts: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
+    unscored_before, changed_ids = frozenset(unscored_before), frozenset(changed)
+    has_unscored = {key: not unscored_before.isdisjoint(names) for key, names in units.items()}
+    by_changed: defaultdict[bool, list[tuple[str, str]]] = defaultdict(list)
     for key, names in units.items():
-        if not is_whole[key]:
-            parts[not other.isdisjoint(names)].append(key)
-    drawn = [key for key in units if is_whole[key]]
-    fixed = sum(len(units[key]) for key in drawn)
-    count = round((n - fixed) * (len(units) - len(drawn)) / max(len(ids) - fixed, 1))
-    least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in parts.values())
+        if not has_unscored[key]:
+            by_changed[not changed_ids.isdisjoint(names)].append(key)
+    drawn = [key for key in units if has_unscored[key]]
+    n_unscored = sum(len(units[key]) for key in drawn)
+    count = round((n - n_unscored) * (len(units) - len(drawn)) / max(len(ids) - n_unscored, 1))
+    least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in by_changed.values())
     if count < least or n < LEAST_ASKED:
-        rows = math.ceil(least * (len(ids) - fixed) / max(len(units) - len(drawn), 1))
-        raise ValueError(_too_small(n, fixed, max(rows, LEAST_ASKED - fixed)))
-    sizes = {part: len(parts[part]) for part in sorted(parts)}
-    for part, size in _allocated(sizes, count).items():
-        drawn += sorted(parts[part], key=lambda key: _place(seed, *key))[:size]
+        rows = math.ceil(least * (len(ids) - n_unscored) / max(len(units) - len(drawn), 1))
+        raise ValueError(_too_small(n, n_unscored, max(rows, LEAST_ASKED - n_unscored)))
+    sizes = {is_changed: len(by_changed[is_changed]) for is_changed in sorted(by_changed)}
+    for is_changed, size in _allocated(sizes, count).items():
+        drawn += sorted(by_changed[is_changed], key=lambda key: _place(seed, *key))[:size]
     return frozenset(name for key in drawn for name in units[key])
 
 
-def _too_small(n: int, fixed: int, least: int) -> str:
-    without = f"{fixed} without an older score, and " if fixed else ""
-    return f"a sample of {n} rows is too small: it takes {without}{least} others at least"
+def _too_small(n: int, n_unscored: int, least: int) -> str:
+    unscored = f"{n_unscored} without an older score, and " if n_unscored else ""
+    return f"a sample of {n} rows is too small: it takes {unscored}{least} others at least"
 
 
 def _place(seed: int, kind: str, name: str) -> bytes:
@@ -250,7 +252,8 @@ def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
 def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     """Return when to stop: 0.0 once all gates are decided, at an error bound, or None for never.
 
-    It is said why a scenario with ``stop`` never stops early. ``is_tested``: a test function asks.
+    Notes a problem or a remark where a scenario with ``stop`` never stops early. ``is_tested``: a
+    test function asks.
     """
     stop = binding.scenario.stop
     if stop is None or not plan.info.gates or binding.problems or binding.refusals:
@@ -259,33 +262,44 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     info = replace(plan.info, stop=error)
     gates = {gate.name: gate for gate in gates_of(info)}
     watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
-    waits = any(watch is not None and watch.follows_scores for watch in watches.values())
-    late = [name for name, watch in watches.items() if watch is None]
-    late += _needing_all(plan.info)
+    any_waits = any(watch is not None and watch.follows_scores for watch in watches.values())
+    need_all = [name for name, watch in watches.items() if watch is None] + _best_gate(plan.info)
     # What has no run to compare with yet needs every sample of the first one.
-    refused = [name for name in late if not _is_undecided(gates.get(name))]
-    if refused and error:
-        reasons = " and ".join(_reasons(refused, gates))
-        message = "an error bound is for gates on means and pass_rate, and for no_regression in "
-        message += f"mode any or exceeds, and {reasons}"
-        binding.problem(f"stop: {message}; write 'stop: decided', or remove it", "stop")
-    elif late:
-        binding.remarks.append(
-            f"stop: nothing stops early: gate {_listed(late)} needs every sample"
-        )
-    elif not waits:
-        message = "needs a gate on a mean, pass_rate, or no_regression: the others do not wait"
-        binding.problem(f"stop: {message} for scores", "stop")
-    elif is_tested:
-        binding.remarks.append("stop: nothing stops early: a test function does the asking")
-    elif not plan.is_asked:
-        binding.remarks.append("stop: has no effect: no model and no target is asked")
+    never_early = [name for name in need_all if not _is_undecided(gates.get(name))]
+    if never_early and error:
+        binding.problem(f"stop: {_why_no_bound(never_early, gates)}", "stop")
+    elif not need_all and not any_waits:
+        binding.problem(f"stop: {_NOTHING_WAITS}", "stop")
+    elif remark := _why_never(plan, need_all, is_tested=is_tested):
+        binding.remarks.append(f"stop: {remark}")
     else:
         return error
     return None
 
 
-def _needing_all(info: ScenarioInfo) -> list[str]:
+_NOTHING_WAITS = (
+    "needs a gate on a mean, pass_rate, or no_regression: the others do not wait for scores"
+)
+
+
+def _why_no_bound(names: Sequence[str], gates: Mapping[str, Gate]) -> str:
+    reasons = " and ".join(_reasons(names, gates))
+    return (
+        "an error bound is for gates on means and pass_rate, and for no_regression in mode any or "
+        f"exceeds, and {reasons}; write 'stop: decided', or remove it"
+    )
+
+
+def _why_never(plan: Plan, need_all: Sequence[str], *, is_tested: bool) -> str:
+    """Return why nothing stops early though no gate is wrong for it; "" if it does."""
+    if need_all:
+        return f"nothing stops early: gate {_listed(need_all)} needs every sample"
+    if is_tested:
+        return "nothing stops early: a test function does the asking"
+    return "" if plan.is_asked else "has no effect: no model and no target is asked"
+
+
+def _best_gate(info: ScenarioInfo) -> list[str]:
     """Return the gate that compares this variant with others, if there is one."""
     return [BEST] if info.contest is not None and info.contest.at_least is not None else []
 
@@ -294,10 +308,10 @@ def _is_undecided(gate: Gate | None) -> bool:
     return gate is not None and isinstance(gate.leaf, UndecidedGate)
 
 
-def _reasons(late: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:
+def _reasons(names: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:
     """Yield which gates an error bound is not for; why, where the name does not tell."""
-    by_people = [name for name in late if name in gates and gates[name].leaf.by_labels]
-    others = [name for name in late if name not in by_people]
+    by_people = [name for name in names if name in gates and gates[name].leaf.by_labels]
+    others = [name for name in names if name not in by_people]
     if others:
         yield f"there is {_listed(others)}"
     if by_people:

@@ -390,9 +390,9 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     plan = replace(plan, info=info)
     if binding.scenario.sample is not None:
         # Not at the top: most scenarios ask all rows.
-        from pytest_rageval.engine.planning.bind_asked import bind_sample, refuse_sample
+        from pytest_rageval.engine.planning.bind_asked import bind_row_draw, refuse_row_draw
 
-        plan = bind_sample(binding, plan) if compares else refuse_sample(binding, plan)
+        plan = bind_row_draw(binding, plan) if compares else refuse_row_draw(binding, plan)
     info = plan.info
     gated = bind_gates(binding, info)
     warn_of_what_is_lost(binding, plan.metrics, gated)

@@ -177,7 +177,7 @@ def run_of(
     scores: Mapping[str, float | None],
     *,
     failed: Sequence[str] = (),
-    certain: Sequence[str] = (),
+    unscored_before: Sequence[str] = (),
     changed: Sequence[str] | None = None,
 ) -> ScenarioResult:
     """Return a run of 30 rows in which those that are named were drawn."""
@@ -195,7 +195,9 @@ def run_of(
     ]
     info = ScenarioInfo("s", "s.yaml", "s.yaml", (MetricColumn("f1"),), total=30)
     others = None if changed is None else frozenset(changed)
-    sampling = Sampling(len(scores), 7, "main", 30, frozenset(scores), frozenset(certain), others)
+    sampling = Sampling(
+        len(scores), 7, "main", 30, frozenset(scores), frozenset(unscored_before), others
+    )
     return summarize_scenario(replace(info, sample=sampling), samples, complete=True)
 
 
@@ -241,7 +243,7 @@ def test_no_estimate_where_a_metric_applies_to_other_rows(
     assert (
         found.why == "of 1 of 15 asked rows only one of this run and main has a score; ask all rows"
     )
-    run = run_of(dict.fromkeys(NAMES[:15], 0.75) | {NAMES[0]: now}, certain=NAMES[:1])
+    run = run_of(dict.fromkeys(NAMES[:15], 0.75) | {NAMES[0]: now}, unscored_before=NAMES[:1])
     assert estimates_of(run, saved(dict.fromkeys(NAMES, 0.5)))["f1"].mean == pytest.approx(0.75)
 
 
@@ -251,7 +253,7 @@ def test_rows_that_every_draw_has_stand_for_no_others() -> None:
     All had 0.5 before. Five of the others were drawn.
     """
     scores = dict.fromkeys(NAMES[:10], 1.0) | dict.fromkeys(NAMES[10:15], 0.4)
-    run = run_of(scores, certain=NAMES[:10])
+    run = run_of(scores, unscored_before=NAMES[:10])
     found = estimates_of(run, saved(dict.fromkeys(NAMES, 0.5)))["f1"]
     assert found.mean == pytest.approx(0.6)
 
@@ -298,7 +300,7 @@ def test_changed_answers_have_their_share_and_five_at_least() -> None:
 
 
 def test_rows_without_an_older_score_are_all_asked_and_are_among_the_n() -> None:
-    drawn = drawn_rows(NAMES, 16, 7, whole=NAMES[:9])
+    drawn = drawn_rows(NAMES, 16, 7, unscored_before=NAMES[:9])
     assert len(drawn) == 16
     assert drawn >= set(NAMES[:9])
 
@@ -311,7 +313,7 @@ def test_groups_are_drawn_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "whole", "message"),
+    ("n", "unscored", "message"),
     [
         (9, 0, "a sample of 9 rows is too small: it takes 10 others at least"),
         (
@@ -322,9 +324,9 @@ def test_groups_are_drawn_whole() -> None:
         ),
     ],
 )
-def test_a_sample_that_is_too_small_says_what_it_takes(n: int, whole: int, message: str) -> None:
+def test_a_sample_that_is_too_small_says_what_it_takes(n: int, unscored: int, message: str) -> None:
     with pytest.raises(ValueError, match="too small") as raised:
-        drawn_rows(NAMES, n, 7, whole=NAMES[:whole])
+        drawn_rows(NAMES, n, 7, unscored_before=NAMES[:unscored])
     assert str(raised.value) == message
 
 
