@@ -448,7 +448,10 @@ def slug(heading: str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)}
+    """Return what a link may name: headings, and former ones that an ``<a id>`` keeps."""
+    text = prose(page)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {*map(slug, headings), *re.findall(r'^<a id="([^"]+)"></a>$', text, flags=re.MULTILINE)}
 
 
 @pytest.mark.full
