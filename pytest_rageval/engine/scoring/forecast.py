@@ -62,7 +62,7 @@ _CONTEXTS: Final = 3
 
 _FEWEST_ASKED: Final = {ANSWER_KIND: (2.0, 0.0), ANSWERABLE: (0.0, 1.0)}
 _MOST_ASKED: Final = {ANSWER_KIND: (0.0,), ANSWERABLE: (1.0,)}
-"""Replies to the questions before the metrics that may leave the fewest of them, and the most."""
+"""Replies to the questions before the metrics that may leave the fewest metrics, and the most."""
 
 
 @dataclass
@@ -146,7 +146,7 @@ class _Forecaster:
         self._seen_answers: list[Sample] = []
         models = [_canonical(one) for one, times in asked_models(plan) if times]
         self.uses = {model.role: ModelUse(model, habits_of(self._cache, model)) for model in models}
-        # What is the same whatever is assumed, other plans find under each.
+        # A plan without tables asks the same under every assumption: note it under all three.
         under = [assumed] if _reads_tables(plan) else ASSUMED
         self._known = Known(self._cache, asked, under, is_shared=run.cache_mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
@@ -159,7 +159,7 @@ class _Forecaster:
         )
 
     def _learned(self, judge: ModelUse | None) -> Learned:
-        """Return what the cache tells of replies that are drawn; nothing where none is."""
+        """Return what made-up replies are drawn from; nothing where none is drawn."""
         if judge is None or self._assumed != "likely" or not _reads_tables(self._plan):
             return Learned()
         return learned(cached_calls(self._cache, judge.settings), MOST_LEARNED)
@@ -173,14 +173,14 @@ class _Forecaster:
     async def add(self, sample: Sample, answered: Sample | None) -> None:
         """Count what would be asked about a sample; ``answered`` has its answer, if it is known."""
         self.guesses_answers |= answered is None
-        metrics = self._likely(sample) if answered is None else asked_metrics(self._plan, answered)
+        metrics = self._may_ask(sample) if answered is None else asked_metrics(self._plan, answered)
         rules, first = self._plan.answers, NOTHING
         if rules is not None and rules.asked:
             metrics, first = await self._after_questions(rules, metrics, sample, answered)
-        filled = [metric for metric in metrics if metric.info.fills]
+        fillers = [metric for metric in metrics if metric.info.fills]
         for metric in metrics:
-            # Each document is graded once for all that are filled.
-            if not metric.info.of_table and metric not in filled[1:]:
+            # Metrics that fill holes share the grades: only the first of them asks.
+            if not metric.info.of_table and metric not in fillers[1:]:
                 await self._score(metric, sample, answered)
         by_table = [metric for metric in metrics if metric.info.of_table]
         if rules is not None and by_table and self._counting is not None:
@@ -196,7 +196,7 @@ class _Forecaster:
     ) -> tuple[list[BoundMetric], Mapping[str, Score]]:
         """Ask what the judge is asked before the metrics; return those left, and its replies.
 
-        A reply that is not known rules out whatever it may, where the fewest calls are looked for.
+        With "fewest", an unknown reply counts as the one that rules out most metrics.
         """
         names = {question.column.name for question in rules.asked}
         questions = [metric for metric in metrics if metric.column.name in names]
@@ -207,6 +207,7 @@ class _Forecaster:
             name, reply = question.column.name, await self._score(question, sample, answered)
             unknown = [Score(name, level) for level in may_be[name]]
             replies.append(unknown if reply is None else [reply])
+        # What is ruled out follows from the answer: while that is unknown, nothing is.
         if answered is None:
             return others, NOTHING
         choices = [{reply.metric: reply for reply in choice} for choice in product(*replies)]
@@ -215,12 +216,16 @@ class _Forecaster:
             for metric in others
             if not any(is_ruled(rules, metric, answered, choice) for choice in choices)
         ]
+        # No choice rules out a metric of `left`: the table that these read is filled for one.
         return left, choices[0]
 
     async def _score(
         self, bound: BoundMetric, sample: Sample, answered: Sample | None
     ) -> Score | None:
-        """Count what a metric asks about a sample, and return its score where that is known."""
+        """Count what a metric asks about a sample; return its score if the cache has all replies.
+
+        None, too, where the score itself is cached: no such metric is asked before the others.
+        """
         repeats = self._plan.repeats if bound.info.asks else 0
         scores = [await self._judge(bound, sample, answered, repeat) for repeat in range(repeats)]
         known = [score for score in scores if score is not None]
@@ -230,6 +235,7 @@ class _Forecaster:
         """Count the calls for the support table that these metrics read, for each repeat."""
         measures = [cast("SupportMetric", bound.metric).measure for bound in metrics]
         for repeat in range(self._plan.repeats):
+            # The passes over one table share its questions (`begin`): each is counted once.
             for fixed in self._guesses.choices:
                 self._guesses.fixed = fixed
                 self._known.begin(f"{self._plan.info.nodeid} {row.sample.id} {repeat}")
@@ -249,8 +255,8 @@ class _Forecaster:
         for role, use in self.uses.items():
             use.controls = use.requests - before[role]
 
-    def _likely(self, sample: Sample) -> list[BoundMetric]:
-        """Return the metrics that ask, if the answer that is not known yet has what it may have."""
+    def _may_ask(self, sample: Sample) -> list[BoundMetric]:
+        """Return the metrics that can score the sample once its target has answered."""
         target = self._plan.target
         given = ANSWERED_FIELDS if target is None else target.provides
         return [
@@ -267,7 +273,7 @@ class _Forecaster:
         """Return the sample with its answer, None where that is not known yet; count the asking."""
         plan = self._plan
         if plan.target is None or self.target is None:
-            # A test function brings the answer.
+            # Without a target the row has its answer; a test function's is known when it runs.
             return sample if plan.info.is_of_file else None
         if self._answers is not None:
             key = self._answers.key(sample)
@@ -290,7 +296,10 @@ class _Forecaster:
     async def _judge(
         self, bound: BoundMetric, sample: Sample, answered: Sample | None, repeat: int
     ) -> Score | None:
-        """Count what one metric would ask about a sample, once; return its score if it is known."""
+        """Count what one metric would ask about a sample, once.
+
+        Return its score if the cache has all replies (None, too, where the score itself is cached).
+        """
         roles = [role for role in sorted(bound.info.asks) if role in self.uses]
         if not roles:  # a model in this process
             return None
@@ -298,7 +307,7 @@ class _Forecaster:
             answered = seen_by(self._plan.answers, bound, answered)
             if self._has_score(bound, answered, repeat, roles[-1]):
                 return None
-        # Any answer that the cache cannot have shows how often it asks.
+        # A stand-in answer, which is in no cache, still shows how many requests the metric makes.
         shown = answered or seen_by(self._plan.answers, bound, self._with_stand_ins(sample))
         before, made_up = self._looked_up, self._made_up
         is_whole, score = False, None
@@ -323,7 +332,7 @@ class _Forecaster:
             with asking(purpose):
                 score = await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
         except NotAskedError:
-            # They ask everything at once.
+            # Our own metrics send all their requests together: all were counted before this.
             return bound.is_built_in and not bound.info.keeps_scores, None
         except Exception:  # noqa: BLE001  (whatever made-up replies lead to)
             return False, None
@@ -352,9 +361,10 @@ class _Forecaster:
         return replace(found, contexts=tuple(numbered))
 
     def _stand_in(self, sample: Sample) -> str:
-        """Return a text for an answer that is not known: another one where another may be given.
+        """Return a text in place of the unknown answer.
 
-        Only equal systems give equal answers; those that keep theirs do so to equal questions.
+        It is equal for two samples only where a target that caches its answers would give both the
+        same one.
         """
         target = self._plan.target
         if target is None:
