@@ -34,7 +34,7 @@ from pytest_rageval.clients.errors import (
     ReplayMissError,
     TruncatedError,
 )
-from pytest_rageval.clients.limits.limited_call import LimitedCall
+from pytest_rageval.clients.limits.limited_call import LimitedModel
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.reply_form import gives_back
@@ -61,7 +61,7 @@ class CachedChat:
         self,
         settings: ClientSettings,
         backend: ChatBackend,
-        call: LimitedCall,
+        call: LimitedModel,
         cache: Cache,
         ledger: Ledger,
         flights: SingleFlight[Reply],
@@ -110,7 +110,7 @@ class CachedChat:
                 _shared,
             )
         if reply.cached:
-            self._call.unusable.add_usable()
+            self._call.unusable.note_usable()
             self._ledger.count(_FROM_CACHE)
         return reply
 
@@ -149,10 +149,10 @@ class CachedChat:
             usage += used
             refusal = _refusal(reply, accept) or _form_given_back(reply, request.schema)
             if refusal is None:
-                self._call.unusable.add_usable()
+                self._call.unusable.note_usable()
                 self._learn(longer, request.max_tokens)
                 return replace(reply, usage=usage, faults=faults)
-            self._call.unusable.add(reply.text)
+            self._call.unusable.note_unusable(reply.text)
             error = self._unusable(reply, refusal, faults, request.max_tokens)
             error.attempts = asks
             if reply.finish_reason == "refused" or _is_loop(reply):
@@ -168,7 +168,7 @@ class CachedChat:
         """Return the faults of a call that failed; one that was alone and late is one more."""
         if isinstance(failure, CallTimeoutError) and failure.is_alone:
             faults["late"] += 1
-            self._call.unusable.add(failure.message)
+            self._call.unusable.note_unusable(failure.message)
         return faults
 
     async def _send(
@@ -252,7 +252,7 @@ class DirectChat:
     For a model under test: what is cut off, or declines, is its answer.
     """
 
-    def __init__(self, settings: ClientSettings, backend: ChatBackend, call: LimitedCall) -> None:
+    def __init__(self, settings: ClientSettings, backend: ChatBackend, call: LimitedModel) -> None:
         self._settings = settings
         self._backend = backend
         self._call = call

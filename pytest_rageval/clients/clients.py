@@ -2,7 +2,7 @@
 
 ::
 
-    metric ─ CachedChat ─ SingleFlight ─ re-asks ─ LimitedCall ─ OpenAIChat ─ HTTP
+    metric ─ CachedChat ─ SingleFlight ─ re-asks ─ LimitedModel ─ OpenAIChat ─ HTTP
                  │                                     │
                Cache                           Retry, Limits, Ledger
 
@@ -32,7 +32,7 @@ from pytest_rageval.clients.chat import CachedChat, DirectChat
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.http import NOT_SET
-from pytest_rageval.clients.limits.limited_call import LimitedCall, UnusableReplies
+from pytest_rageval.clients.limits.limited_call import LimitedModel, UnusableReplies
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.limits.retry import Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
@@ -105,7 +105,7 @@ class Clients:
         self._claims = run_locks(run, "claims") if self._cache.writes else None
         self._chats: list[tuple[ClientSettings, CachedChat]] = []
         self._embeddings: list[tuple[ClientSettings, CachedEmbeddings]] = []
-        self._calls: list[tuple[str, LimitedCall]] = []
+        self._calls: list[tuple[str, LimitedModel]] = []
         self._closing = AsyncExitStack()
         self.scores = ScoreCache(self._cache, self._ledger)
         """The scores in the cache."""
@@ -196,11 +196,11 @@ class Clients:
         self._closing.push_async_callback(backend.aclose)
         return backend
 
-    def _limited_call(self, settings: ClientSettings) -> LimitedCall:
+    def _limited_call(self, settings: ClientSettings) -> LimitedModel:
         limits = open_limits(settings, self._run)
         self._closing.callback(limits.close)
         shared = self._run.shared_dir if self._run.processes > 1 else None
-        call = LimitedCall(
+        call = LimitedModel(
             limits,
             Retry(settings.retries, settings.max_wait_s),
             self._ledger,

@@ -20,7 +20,7 @@ from pytest_rageval.clients.accounting import (
 from pytest_rageval.clients.base import EmbeddingBackend, Usage, Vector, little_endian, vector_in
 from pytest_rageval.clients.cache import Cache, Key, vector_key
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
-from pytest_rageval.clients.limits.limited_call import LimitedCall
+from pytest_rageval.clients.limits.limited_call import LimitedModel
 from pytest_rageval.clients.settings import ClientSettings
 
 GATHER_S = 0.005
@@ -34,7 +34,7 @@ class CachedEmbeddings:
         self,
         settings: ClientSettings,
         backend: EmbeddingBackend,
-        call: LimitedCall | None,
+        call: LimitedModel | None,
         cache: Cache,
         ledger: Ledger,
     ) -> None:

@@ -182,5 +182,5 @@ def test_a_judge_of_which_no_reply_can_be_used_is_given_up(judged: JudgedProject
     assert len(judged.asked) <= 5 + 2
     unasked = [error for error in judged.errors.values() if error.startswith("not asked: ")]
     assert len(unasked) >= 60 - 7
-    assert "(judge.max_failures is 5; null is never to stop)" in unasked[0]
+    assert "(judge.max_failures is 5; null: never stop)" in unasked[0]
     assert "; one was 'I cannot say.'" in "".join(unasked)

@@ -1,4 +1,7 @@
-"""One request to a model: retried, and within its limits and the budget of the run."""
+"""Requests to one model, and the count of its unusable replies.
+
+Requests are retried, within the model's limits and the run's budget.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOT_ASKED
 
 
-class _Answer(Protocol):
+class _Reply(Protocol):
     @property
     def usage(self) -> Usage: ...
 
@@ -29,12 +32,12 @@ class _Answer(Protocol):
     def is_counted(self) -> bool: ...
 
 
-AnswerT = TypeVar("AnswerT", bound=_Answer)
+ReplyT = TypeVar("ReplyT", bound=_Reply)
 
 _LOST_FIRST = 1 << 40  # larger than any order; subtracted, so that what timed out is first
 
 
-class LimitedCall:
+class LimitedModel:
     """Asks one model, within its limits and the run's budget, until its replies prove unusable.
 
     Callers count the replies that they can and cannot use in ``unusable``.
@@ -61,26 +64,26 @@ class LimitedCall:
     async def ask(
         self,
         texts: Iterable[str],
-        send: Callable[[], Awaitable[AnswerT]],
+        send: Callable[[], Awaitable[ReplyT]],
         patience: Patience | None = None,
-    ) -> tuple[AnswerT, Usage]:
+    ) -> tuple[ReplyT, Usage]:
         """Return what ``send`` returns, and its usage with the cost, which the ledger has counted.
 
         ``texts`` is what the request will send, for the estimate of its size. Raises ClientError.
         """
         parts = list(texts)
         left = patience or self.retry.patience()
-        numbers = count()
+        attempts = count()
 
-        def attempt() -> Awaitable[tuple[AnswerT, Usage]]:
-            self._ledger.sent_again += next(numbers) > 0
+        def attempt() -> Awaitable[tuple[ReplyT, Usage]]:
+            self._ledger.sent_again += next(attempts) > 0  # all but the first
             return self._attempt(parts, send, left)
 
         return await self.retry.run(attempt, left)
 
     async def _attempt(
-        self, texts: list[str], send: Callable[[], Awaitable[AnswerT]], patience: Patience
-    ) -> tuple[AnswerT, Usage]:
+        self, texts: list[str], send: Callable[[], Awaitable[ReplyT]], patience: Patience
+    ) -> tuple[ReplyT, Usage]:
         order = current_purpose().order - (_LOST_FIRST if patience.is_lost else 0)
         async with (
             self.limits.slot(order),
@@ -148,13 +151,13 @@ class UnusableReplies:
         name = f"unusable-{hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
         self._file = folder / name if folder is not None else None
 
-    def add_usable(self) -> None:
+    def note_usable(self) -> None:
         """Note a reply that can be used: counting begins again."""
         self._count = 0
         if self._most is not None and self._file is not None and self._file.exists():
             self._append(_YES)
 
-    def add(self, reply: str) -> None:
+    def note_unusable(self, reply: str) -> None:
         """Note a reply that cannot be used."""
         if self._most is not None:
             self._last = shorten(" ".join(reply.split()), _SHOWN)
@@ -169,12 +172,12 @@ class UnusableReplies:
         last = f"; one was {self._last!r}" if self._last else ""
         return NotAskedError(
             f"{NOT_ASKED}{self._settings.shown} gave {self._most} replies in a row that cannot be "
-            f"used ({self._settings.role}.max_failures is {self._most}; null is never to stop)"
+            f"used ({self._settings.role}.max_failures is {self._most}; null: never stop)"
             f"{last}"
         )
 
     def _in_a_row(self) -> int:
-        """Return how many of the last replies cannot be used, up to ``max_failures``."""
+        """Return how many of the last replies are unusable (at least ``max_failures`` if more)."""
         if self._file is None or self._most is None or not self._file.exists():
             return self._count
         try:

@@ -45,7 +45,7 @@ def test_after_so_many_replies_that_cannot_be_used_nothing_is_asked(
     assert [type(one) for one in found] == [InvalidOutputError] * 20 + [NotAskedError] * 20
     assert str(found[-1]) == (
         "not asked: judge 'm' gave 20 replies in a row that cannot be used (judge.max_failures is "
-        "20; null is never to stop); one was 'no number'"
+        "20; null: never stop); one was 'no number'"
     )
 
 
@@ -94,18 +94,18 @@ def test_all_processes_count_together(tmp_path: Path) -> None:
     """[R10] [R6] Two objects stand for two processes; a third begins later, a fourth can do it."""
     settings = ClientSettings("m", max_failures=4)
     one, other = (UnusableReplies(settings, tmp_path) for _ in range(2))
-    one.add("no")
-    UnusableReplies(settings, tmp_path).add_usable()
+    one.note_unusable("no")
+    UnusableReplies(settings, tmp_path).note_usable()
     for _ in range(2):
         assert one.problem() is None
-        one.add("first «reply»")
+        one.note_unusable("first «reply»")
         assert other.problem() is None
-        other.add("another")
+        other.note_unusable("another")
     third = UnusableReplies(settings, tmp_path)
     assert str(third.problem()).startswith("not asked: judge 'm' gave 4 replies in a row")
     assert str(one.problem()).endswith("one was 'first «reply»'")
     assert UnusableReplies(ClientSettings("n", max_failures=4), tmp_path).problem() is None
-    UnusableReplies(settings, tmp_path).add_usable()
+    UnusableReplies(settings, tmp_path).note_usable()
     assert other.problem() is None  # it had not given up
     assert one.problem() is not None
 
@@ -113,6 +113,6 @@ def test_all_processes_count_together(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written_each_process_counts_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     replies = UnusableReplies(ClientSettings("m", max_failures=2), tmp_path / "file" / "shared")
-    replies.add("one")
-    replies.add("two")
+    replies.note_unusable("one")
+    replies.note_unusable("two")
     assert replies.problem() is not None
