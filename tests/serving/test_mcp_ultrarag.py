@@ -244,7 +244,7 @@ def works(server: Client) -> bool:
         ("evaluate", {**SOUND, "save_path": "qrels/x"}, "qrels"),
         ("evaluate_trec", {"ks": [0, 1.5]}, "ks[1]: expected a whole number, found 1.5"),
         ("evaluate", {**SOUND, "pred_ls": ["raise"]}, "internal error: RuntimeError: a defect"),
-        ("build", {"parameter_file": "no/parameter.yaml"}, "no server at 'no/src/no.py'"),
+        ("build", {"parameter_file": "no/parameter.yaml"}, "no server code at 'no/src/no.py'"),
     ],
 )
 def test_an_error_is_a_sentence_and_the_server_goes_on(

@@ -37,19 +37,18 @@ _Signatures = Mapping[str, tuple[tuple[str, ...], str]]
 def build(parameter_file: str, signatures: _Signatures) -> Path:
     """Write ``server.yaml`` beside ``parameter_file``, and return its path.
 
-    ``signatures`` holds each tool's arguments and its ``output``, ``variables->results`` in the
-    order of the arguments. A variable that the parameter file sets gets a ``$``; a missing file
-    sets none. Raises UserError for a file that is no mapping, and if the server's code, which
-    ``path`` in the file may name, is not there.
+    ``signatures`` maps a tool's name to its arguments and its ``output``, a text
+    ``variables->results``; the variables are in the order of the arguments. A variable that the
+    parameter file sets gets a ``$``; a missing file sets none. Raises UserError for a file that is
+    no mapping, and if the server's code, which ``path`` in the file may name, is not there.
     """
     file = Path(parameter_file)
     folder = file.parent
     parameters = _parameters(file)
     code = str(parameters.get("path", folder / "src" / f"{folder.absolute().name}.py"))
     if not Path(code).is_file():
-        raise UserError(
-            [Problem(parameter_file, f"no server at {code!r}: its folder must hold it")]
-        )
+        message = f"no server code at {code!r}; put it there, or name the file with 'path'"
+        raise UserError([Problem(parameter_file, f"{message} in {file.name}")])
     tools = {name: _entry(*signature, parameters) for name, signature in signatures.items()}
     server = {"path": code, "parameter": parameter_file, "tools": tools, "prompts": {}}
     text = yaml.safe_dump(server, allow_unicode=True, sort_keys=False)
@@ -141,7 +140,9 @@ class PValueArguments(_Arguments):
     qrels_path: _Qrels
     metrics: _RunMetrics
     ks: _Ks
-    n_resamples: int | None = Field(ge=0, description=f"random sign flips; null for {N_RESAMPLES}")
+    n_resamples: int | None = Field(
+        ge=0, description=f"random sign flips; null or 0 for {N_RESAMPLES}"
+    )
     save_path: _SavePath
 
 
@@ -156,7 +157,7 @@ def serve_ultrarag() -> int:
     return serve_tools("evaluation", __version__, TOOLS)
 
 
-def _answers_with(
+def _call_of(
     compute: Callable[[Any], Figures],
 ) -> Callable[[Any, Report], Awaitable[Reply]]:
     """Return a tool's call: it computes in a thread, writes the file, and shows the figures."""
@@ -168,8 +169,8 @@ def _answers_with(
             await asyncio.sleep(0.05)
         write_atomically(path, [text])
         _show(figures, path)
-        answer = {"eval_res": figures.eval_res}
-        return Reply(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), answer)
+        reply = {"eval_res": figures.eval_res}
+        return Reply(json.dumps(reply, ensure_ascii=False, separators=(",", ":")), reply)
 
     return call
 
@@ -216,7 +217,8 @@ def _tool(
 ) -> Tool:
     """Return a tool with UltraRAG's annotation: the pipeline's variables for its arguments."""
     output = {"output": f"{variables}->eval_res"}
-    return Tool(name, description, arguments, _answers_with(call), output, output)
+    # As `meta`, too: mcp 2 drops annotations that it does not know.
+    return Tool(name, description, arguments, _call_of(call), annotations=output, meta=output)
 
 
 _FIGURES: Final[Sequence[Tool]] = (

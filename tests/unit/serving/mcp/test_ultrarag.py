@@ -207,7 +207,7 @@ def test_a_folder_may_be_the_working_directory(
         (b"a: [", "parameter.yaml:2: not valid YAML"),
         (b"a: 1\na: 2\n", "parameter.yaml:2: "),
         (b"a: \xff", "not UTF-8"),
-        (b"path: http://127.0.0.1/", "no server at 'http://127.0.0.1/'"),
+        (b"path: http://127.0.0.1/", "no server code at 'http://127.0.0.1/'"),
     ],
 )
 def test_a_parameter_file_that_cannot_be_used_is_refused(
