@@ -1,4 +1,4 @@
-"""Reads the fields that say what answers cite, refuse, follow and have to say; counts turns.
+"""Reads citations, answerability, confidence, history and nuggets; numbers conversations' turns.
 
 They are read only where a scenario asks for that: its columns are metadata otherwise.
 """
@@ -28,7 +28,7 @@ _ROLES: Final = {"human": "user", "ai": "assistant", "agent": "assistant", "bot"
 _ROLE_KEYS: Final = ("role", "speaker", "from", "author")
 _TEXT_KEYS: Final = ("content", "text", "value", "message")
 _TASK: Final = "input"
-"""A column of messages in some data, of a text in others, which is no history."""
+"""In some data a column of messages, in others a plain text, which is no history."""
 
 CONVERSATION: Final = "conversation_id"
 TURN: Final = "turn"
@@ -68,7 +68,10 @@ def _answerable(value: Any, column: str) -> bool | None:
     if text in _NEITHER:
         return None
     if text not in _YES | _NO:
-        raise BadValueError(f"answerable must be true or false, found {shorten(repr(value))}")
+        raise BadValueError(
+            f"{column} must be true or false (or yes, no, 1, 0), found {shorten(repr(value))}"
+        )
+    # A column such as ``is_impossible`` says the opposite.
     return (text in _YES) is not (head_of(column) in SAYS_NO)
 
 
@@ -107,7 +110,7 @@ def _history(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
 def read_messages(value: Any, name: str) -> tuple[Mapping[str, str], ...]:
     """Return messages, each with ``role`` and ``content``; raises BadValueError for other values.
 
-    A list of texts is turns of the user and the assistant, in turns.
+    A list of texts alternates: user, assistant, user ...
     """
     if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
         value = value["messages"]
@@ -171,7 +174,7 @@ def _nuggets(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
     return tuple(nuggets) or None
 
 
-NUGGETS_OF: Final = "nuggets_of"
+NUGGETS_MADE_OF: Final = "nuggets_of"
 """The column that says of which question and references a list was made (``nuggets_digest``)."""
 
 
@@ -180,13 +183,13 @@ def nuggets_digest(question: str | None, references: Sequence[str] | None) -> st
     return digest([question or "", list(references or ())])[:12]
 
 
-def listed_before(sample: Sample) -> bool:
+def has_stale_nuggets(sample: Sample) -> bool:
     """Return whether the list of a row was made of another question, or other references."""
-    made_of = sample.metadata.get(NUGGETS_OF)
+    made_of = sample.metadata.get(NUGGETS_MADE_OF)
     return made_of is not None and made_of != nuggets_digest(sample.question, sample.references)
 
 
-def nuggets_of(sample: Sample) -> Sequence[Mapping[str, str]]:
+def row_nuggets(sample: Sample) -> Sequence[Mapping[str, str]]:
     """Return the nuggets of a row, whether or not its scenario reads them; () without a list."""
     try:
         return sample.nuggets or _nuggets(sample.metadata.get("nuggets") or [], "nuggets") or ()
@@ -227,11 +230,11 @@ _READ: Final = {
 }
 
 
-def read_beside(found: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the citations and the confidence in what a system returned; None for what is not.
+def read_returned(found: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the citations and the confidence that a system returned with its answer.
 
-    Only the fields of ``columns`` are read, from the first of their columns that is there. Raises
-    BadValueError for a value that is none of the field.
+    None for a field that it did not return. Only the fields of ``columns`` are read, from the first
+    of their columns that is there. Raises BadValueError for a value that is none of the field.
     """
     said: dict[str, Any] = dict.fromkeys(WITH_ANSWERS)
     for name, known in columns.items():
@@ -264,7 +267,7 @@ def _divide_messages(values: dict[str, Any], column: str) -> str:
     elif question is None or is_missing(question):
         messages = values.pop("history", ())
     else:
-        return _drop_question(values, column)
+        return _cut_history(values, column)
     at, doubt = place_of_question(messages, answers_of(values), column)
     if at is None:
         return ""
@@ -276,7 +279,7 @@ def _divide_messages(values: dict[str, Any], column: str) -> str:
     return doubt
 
 
-def _drop_question(values: dict[str, Any], column: str) -> str:
+def _cut_history(values: dict[str, Any], column: str) -> str:
     """Keep the messages before the question; return the doubt that they leave."""
     history = values.get("history")
     if not history:
@@ -316,20 +319,32 @@ def _with(case: Case, name: str, value: Any) -> Case:
 
 
 def _with_turns(cases: Sequence[Case]) -> list[Case]:
+    return _with_last_turns(_numbered(cases))
+
+
+def _numbered(cases: Sequence[Case]) -> list[tuple[Case, str | None]]:
+    """Return the cases with their ``turn``, counted where it is absent, and their conversations."""
     counts: Counter[str] = Counter()
     numbered: list[tuple[Case, str | None]] = []
     for case in cases:
         conversation = case.metadata.get(CONVERSATION)
-        key = None if conversation is None else value_text(conversation)
-        counts.update([] if key is None else [key])
-        is_counted = key is not None and TURN not in case.metadata
-        turn = counts[key or ""] if is_counted else None
-        numbered.append((_with(case, TURN, turn), key))
+        if conversation is None:
+            numbered.append((case, None))
+            continue
+        key = value_text(conversation)
+        counts[key] += 1
+        is_numbered = TURN in case.metadata
+        numbered.append((case if is_numbered else _with(case, TURN, counts[key]), key))
+    return numbered
+
+
+def _with_last_turns(numbered: Sequence[tuple[Case, str | None]]) -> list[Case]:
     turns: dict[str, list[float]] = {}
     for case, key in numbered:
         if key is not None:
             turns.setdefault(key, []).append(_turn(case))
-    # A name is no place: where one turn has no number, the rows are in the order of the turns.
+    # A ``turn`` that is no number (a name) gives no order: then the last row of the conversation
+    # is its last turn.
     last = {key: None if math.inf in known else max(known) for key, known in turns.items()}
     left = {key: len(known) for key, known in turns.items()}
     made: list[Case] = []

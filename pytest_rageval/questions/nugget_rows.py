@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.datasets.answer_fields import NUGGETS_OF, nuggets_digest
+from pytest_rageval.datasets.answer_fields import NUGGETS_MADE_OF, nuggets_digest
 from pytest_rageval.datasets.reviews import passages_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.first_scenario.scenario_text import SECOND_FILE, file_stem
@@ -48,7 +48,7 @@ def with_nuggets(row: Row, lists: Mapping[str, NuggetList]) -> Row:
     if found is None or not found.nuggets:
         return row
     made_of = nuggets_digest(row["question"], row["references"])
-    return {**row, NUGGETS: found.column, NUGGETS_OF: made_of}
+    return {**row, NUGGETS: found.column, NUGGETS_MADE_OF: made_of}
 
 
 def lines_of(lists: Collection[NuggetList], what: str) -> Iterator[str]:
@@ -127,9 +127,9 @@ class NuggetFile:
         return [
             name
             for row in self.known
-            if row.get(NUGGETS_OF) is not None
+            if row.get(NUGGETS_MADE_OF) is not None
             and (name := str(row["id"])) in now
-            and row[NUGGETS_OF] != now[name]
+            and row[NUGGETS_MADE_OF] != now[name]
         ]
 
     @property
@@ -169,7 +169,7 @@ def _digest(sample: Sample) -> str:
 def _row(sample: Sample, found: NuggetList | None) -> dict[str, Any]:
     row: dict[str, Any] = {"id": sample.id}
     if found is not None and found.nuggets:
-        row |= {NUGGETS: found.column, _LIST_BY: BY_MODEL, NUGGETS_OF: _digest(sample)}
+        row |= {NUGGETS: found.column, _LIST_BY: BY_MODEL, NUGGETS_MADE_OF: _digest(sample)}
     return row
 
 

@@ -64,14 +64,14 @@ def outdated_lists(dataset: Dataset) -> Iterator[str]:
     if not samples:
         return
     # Not at the top: most rows have no nuggets.
-    from pytest_rageval.datasets.answer_fields import NUGGETS_OF, listed_before
+    from pytest_rageval.datasets.answer_fields import NUGGETS_MADE_OF, has_stale_nuggets
 
-    old = [sample.id for sample in samples if listed_before(sample)]
+    old = [sample.id for sample in samples if has_stale_nuggets(sample)]
     if old:
         ids = listed(map(shorten, old), _LISTED)
         yield (
             f"{dataset.shown}: {counted(len(old), 'row')} changed since their nuggets were listed "
-            f"({ids}): look whether these hold, then take out {NUGGETS_OF!r}"
+            f"({ids}): look whether these hold, then take out {NUGGETS_MADE_OF!r}"
         )
 
 

@@ -188,11 +188,11 @@ def filled(
 def _beside(answer: Answer, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """Return what an answer says beside its text, None for what it does not."""
     # Not at the top: most answers say no more than their text.
-    from pytest_rageval.datasets.answer_fields import read_beside
+    from pytest_rageval.datasets.answer_fields import read_returned
     from pytest_rageval.datasets.cells import BadValueError
 
     try:
-        return read_beside(answer.extra, columns)
+        return read_returned(answer.extra, columns)
     except BadValueError as error:
         raise TargetError(f"its {error}") from None
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.datasets.answer_fields import nuggets_of
+from pytest_rageval.datasets.answer_fields import row_nuggets
 from pytest_rageval.datasets.reviews import (
     ACCEPT,
     EDIT,
@@ -56,7 +56,7 @@ class ReviewRow:
             str(sample.metadata.get("section_path", "")),
             str(sample.metadata.get("question_type", "")),
             review_digest(sample),
-            nuggets_of(sample),
+            row_nuggets(sample),
         )
 
 
