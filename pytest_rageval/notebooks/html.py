@@ -45,8 +45,9 @@ _COLOUR_OF: Final = {
     "low": "warn",
     "xfailed": "warn",
 }
+"""Of shown words of verdicts, and of outcomes of samples and gates, which are keys alike."""
 _WORDS: Final = {"error": "ERROR", "passed": "low"}
-"""What samples are called that are listed as the worst: nothing has judged a passed one."""
+"""What outcomes are called. A listed sample that passed had no threshold to fail: it is low."""
 _BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}
 
 
@@ -82,7 +83,7 @@ def variants_html(
     head = ("variant", HEADS[0], "", *HEADS[1:], "verdict of its own")
     return _whole(
         _heading(ranking.scenario, Markup(""), ranking_head(ranking)),
-        table(head, _first(rows)),
+        table(head, _cut_rows(rows)),
         listed(
             shorten(line, _LINE_WIDTH)
             for line in (*variant_errors(results.values()), *ranking_lines(ranking))
@@ -122,7 +123,7 @@ def _remarks(view: RunView) -> Iterator[str]:
 def _means(view: RunView) -> Markup:
     head = ("metric", "mean", "", "95 % interval", "weight", "scored")
     rows = [_mean(view.result, mean) for mean in view.means if not mean.is_by_people]
-    return table(head, _first(rows, last=1))
+    return table(head, _cut_rows(rows, kept_at_end=1))
 
 
 def _mean(result: ScenarioResult, row: MeanRow) -> tuple[str, ...]:
@@ -138,7 +139,7 @@ def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:
 
 
 def _gates(gates: Sequence[GateResult]) -> Markup:
-    """Return the gates: failed, undecided, passed."""
+    """Return the gates: failed, skipped (shown as undecided), passed."""
     if not gates:
         return Markup("")
     rows = [
@@ -149,7 +150,7 @@ def _gates(gates: Sequence[GateResult]) -> Markup:
         )
         for gate in sorted(gates, key=lambda gate: _ORDER[gate.outcome])
     ]
-    return table(("gate", "verdict", ""), _first(rows))
+    return table(("gate", "verdict", ""), _cut_rows(rows))
 
 
 _ORDER: Final = {"failed": 0, "skipped": 1, "passed": 2}
@@ -166,7 +167,9 @@ def _comparison(compared: ComparedRun) -> Markup:
         *means, _, p_adjusted = metric.texts
         rows.append((shorten(metric.name, _TITLE_WIDTH), *means, p_adjusted, metric.word))
     baseline = shorten(compared.baseline, _TITLE_WIDTH)
-    return table((f"compared with {baseline}", "A", "B", "A - B", "p", ""), _first(rows))
+    return table(
+        (f"compared with {baseline}", "A", "B", "A - B", "p (adjusted)", ""), _cut_rows(rows)
+    )
 
 
 def _wrong(view: RunView) -> Markup:
@@ -197,7 +200,7 @@ def _answer(answer: WrongAnswer) -> Markup:
     head = element("div", badge(word, _COLOUR_OF[word]), " ", title, question, dir="auto")
     more = element("summary", "all of it", style="cursor:pointer")
     parts = [
-        (name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(answer.view.result, sample)
+        (name, shorten(text, _TEXT_WIDTH)) for name, text in _facts(answer.view.result, sample)
     ]
     folded = element("details", more, table((), parts))
     inside = element("div", table((), texts), folded, style="margin-left:16px")
@@ -218,7 +221,7 @@ def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
     parts = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
     title = " · ".join(shorten(text, _TITLE_WIDTH) for text in parts)
     word = _WORDS.get(sample.outcome, sample.outcome)
-    rows = [(name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(result, sample)]
+    rows = [(name, shorten(text, _TEXT_WIDTH)) for name, text in _facts(result, sample)]
     summary = element(
         "summary", badge(word, _COLOUR_OF[word]), " ", title, style="cursor:pointer", dir="auto"
     )
@@ -226,7 +229,7 @@ def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
     return element("details", summary, inside, style="margin:3px 0")
 
 
-def _parts(result: ScenarioResult, sample: SampleResult) -> Iterator[tuple[str, str]]:
+def _facts(result: ScenarioResult, sample: SampleResult) -> Iterator[tuple[str, str]]:
     """Yield what there is to know of a sample, with its name."""
     yield from _texts("question", [sample.question] if sample.question is not None else [])
     yield from _texts("answer", [sample.answer] if sample.answer is not None else [])
@@ -249,9 +252,10 @@ def _texts(name: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, f"and {len(texts) - _LISTED} more"
 
 
-def _first(rows: Sequence[tuple[str, ...]], last: int = 0) -> Iterator[tuple[str, ...]]:
-    """Yield as many rows as are shown, how many more there are, and the ``last`` ones."""
-    before, after = rows[: len(rows) - last], rows[len(rows) - last :]
+def _cut_rows(rows: Sequence[tuple[str, ...]], kept_at_end: int = 0) -> Iterator[tuple[str, ...]]:
+    """Yield as many rows as are shown, how many more there are, and those kept at the end."""
+    at = len(rows) - kept_at_end
+    before, after = rows[:at], rows[at:]
     yield from before[:_ROWS]
     if len(before) > _ROWS:
         yield (f"and {len(before) - _ROWS} more", *[""] * (len(rows[0]) - 1))
@@ -281,16 +285,16 @@ def element(tag: str, *parts: str, style: str = "", **attributes: str) -> Markup
     """Return an element; parts that are no Markup are text, whatever they look like."""
     written = {"style": style, **attributes} if style else attributes
     named = "".join(f' {name}="{html.escape(value)}"' for name, value in written.items())
-    return Markup(f"<{tag}{named}>{''.join(map(_part, parts))}</{tag}>")
+    return Markup(f"<{tag}{named}>{''.join(map(_escaped, parts))}</{tag}>")
 
 
-def _part(part: str) -> str:
+def _escaped(part: str) -> str:
     return part if isinstance(part, Markup) else html.escape(printable(part))
 
 
 def joined(parts: Iterable[str]) -> Markup:
     """Return elements and texts one after another."""
-    return Markup("".join(map(_part, parts)))
+    return Markup("".join(map(_escaped, parts)))
 
 
 def badge(word: str, colour: str) -> Markup:

@@ -21,7 +21,7 @@ from pytest_rageval.questions.documents.lines import Parts, lines_of
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
 
-_WHOLE_DOCUMENT: Final = 20 * LONGEST
+_WIDEST_PASSAGE: Final = 20 * LONGEST
 """A text that is wider is no passage of a retriever, and is cut."""
 
 
@@ -52,7 +52,7 @@ def _nothing(rows: int, lost: list[str]) -> str:
 
 
 def _pieces(row: Row | BrokenRow) -> ReadFile | str:
-    """Return the passage of a row, or what it lacks."""
+    """Return what is found in a row, as if it were a file, or what the row lacks."""
     if isinstance(row, BrokenRow):
         return row.reason
     found = first_of(row.fields, PASSAGE_KEYS)
@@ -61,14 +61,14 @@ def _pieces(row: Row | BrokenRow) -> ReadFile | str:
     text = _writable(found).strip()
     document = _writable(passage_document(row.fields) or "")
     title = _writable(first_of(row.fields, ("title",)) or "")
-    above = (title,) if title and title != document else ()
+    headings = (title,) if title and title != document else ()
     wide = width(text)
     if wide < SHORTEST:
-        return ReadFile((), 1)
-    if wide <= _WHOLE_DOCUMENT:
-        return ReadFile([Piece(text, above, document)])
+        return ReadFile((), too_short=1)
+    if wide <= _WIDEST_PASSAGE:
+        return ReadFile([Piece(text, headings, document)])
     result = cut(text, _paragraphs(text))
-    pieces = [Piece(piece.text, above, document) for piece in result.pieces]
+    pieces = [Piece(piece.text, headings, document) for piece in result.pieces]
     return ReadFile(pieces, result.too_short)
 
 
@@ -81,7 +81,7 @@ def _paragraphs(text: str) -> list[Part]:
 
 
 def _writable(text: str) -> str:
-    """Return the text with halves of characters, which JSON can hold, spelt."""
+    r"""Return the text with lone surrogates, which JSON can hold, written as \udXXX."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
