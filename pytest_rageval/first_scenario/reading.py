@@ -23,10 +23,10 @@ from pytest_rageval.text.json_value import parse_path
 
 _MOST_ROWS: Final = 20_000
 _MOST_PATHS: Final = 12
-_MOST_RUNS: Final = 6
+_MOST_SYSTEMS: Final = 6
 
 _SPLITS: Final = frozenset({"train", "training", "dev", "test", "valid", "validation", "val"})
-"""Keys of rows that are not meant together."""
+"""Keys under which data sets keep their splits: rows of two of them are not evaluated together."""
 
 _TRACES: Final = "traces"
 
@@ -68,7 +68,7 @@ class Reading:
     @cached_property
     def mapped(self) -> Mapped:
         """The fields of the columns."""
-        is_answered = self.spec.format == _TRACES  # what production did, no gold
+        is_answered = self.spec.format == _TRACES  # what production did, no references
         columns = tuple(one for one in self.table.columns if one.name not in self.left_out)
         table = replace(self.table, columns=columns)
         mapped = map_columns(
@@ -90,7 +90,7 @@ class Reading:
 
     def at_each(self) -> Iterator[Reading]:
         """Yield what is at each position of the first list that the path goes over."""
-        for at in range(_MOST_RUNS):
+        for at in range(_MOST_SYSTEMS):
             try:
                 yield self.at(rows_at=self.path.replace("[*]", f"[{at}]", 1))
             except ScenarioError:
@@ -98,7 +98,10 @@ class Reading:
 
     @property
     def is_readable(self) -> bool:
-        """Whether most rows can be read so, or it is still open how; raises ScenarioError."""
+        """Whether most rows can be read so, or the user has yet to decide how.
+
+        Raises ScenarioError.
+        """
         if self.mapped.doubt:
             return True
         read = self.load(self.mapped)
@@ -115,26 +118,39 @@ def find_rows(asked: Reading) -> Reading:
 
     Raises ScenarioError if they cannot be read; UndecidedError if they may be in several places.
     """
-    try:
-        file = _file(asked.data, asked.keys)
-        if reader_of(file, file.shown, "dataset").name == _TRACES:
-            return asked.at(format=_TRACES)
-        reading = asked.at()
-        if "question" in reading.mapped.fields or "rows_at" in asked.keys:
-            return reading
-    except ScenarioError:
-        if "rows_at" in asked.keys or not (others := _read_at_paths(asked)):
-            raise
-        reading = others[0]
-    else:
-        others = _read_at_paths(asked)
-    nearest = min((_steps(other) for other in others), default=0)
+    found = _where_reader_finds(asked)
+    if isinstance(found, Reading) and _is_settled(found):
+        return found
+    others = [] if "rows_at" in asked.keys else _read_at_paths(asked)
+    if not others:
+        if isinstance(found, ScenarioError):
+            raise found
+        return found
+    nearest = min(map(_steps, others))
     fits = _places([other for other in others if _steps(other) == nearest])
     if len(fits) > 1:
         raise undecided(
             asked.data.name, "the rows may be in several places", choices=map(_place, fits)
         )
-    return fits[0] if fits else reading
+    return fits[0]
+
+
+def _where_reader_finds(asked: Reading) -> Reading | ScenarioError:
+    try:
+        file = _file(asked.data, asked.keys)
+        is_traces = reader_of(file, file.shown, "dataset").name == _TRACES
+        found = asked.at(format=_TRACES) if is_traces else asked.at()
+        _is_settled(found)  # raises where the columns cannot be told
+    except ScenarioError as error:
+        return error
+    return found
+
+
+def _is_settled(found: Reading) -> bool:
+    """Return whether the rows are meant; raises ScenarioError where their columns are in doubt."""
+    if found.keys.get("format") == _TRACES:
+        return True
+    return "question" in found.mapped.fields or "rows_at" in found.keys
 
 
 def _place(fit: Reading) -> Choice:
@@ -152,10 +168,10 @@ def _places(fits: list[Reading]) -> list[Reading]:
     wide = [fit for fit in fits if "[*]" in fit.path]
     if len(wide) != 1:
         return fits
-    parts = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
+    last_keys = {str(parse_path(fit.path).steps[-1]).lower() for fit in fits if fit not in wide}
     if not wide[0].asks_once:
         return fits if len(fits) > 1 else [*fits, *wide[0].at_each()]
-    return fits if parts & _SPLITS else wide
+    return fits if last_keys & _SPLITS else wide
 
 
 def _read_at_paths(asked: Reading) -> list[Reading]:
@@ -198,7 +214,7 @@ def _read_rows(data: Path, keys: Mapping[str, Any]) -> tuple[Row | BrokenRow, ..
 
 
 def spec_of(keys: Mapping[str, Any], shown: str) -> DatasetSpec:
-    """Return the data set of these keys; raises UndecidedError for one that cannot be."""
+    """Return the data set of these keys; raises UndecidedError where the keys are not valid."""
     try:
         return DatasetSpec.model_validate(keys)
     except ValueError as error:
