@@ -11,11 +11,13 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _MOST_IDLE = 32
 _STOP_S = 5.0
@@ -34,6 +36,28 @@ async def in_thread(function: Callable[[], T]) -> T:
     """
     context = contextvars.copy_context()
     return await _carried_out(lambda: context.run(function), _give)
+
+
+class DaemonThreads(ThreadPoolExecutor):
+    """What ``asyncio.to_thread`` of users' code runs in: a thread for each call, a daemon.
+
+    Python waits for the threads of any other executor when it exits, also where one never returns.
+    """
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Begin a call; its future has what it returns or raises."""
+        future: Future[T] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001  (as an executor does)
+                future.set_exception(error)
+
+        in_background(work)
+        return future
 
 
 class ModelThread:

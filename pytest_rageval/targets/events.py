@@ -117,7 +117,8 @@ class Event:
     def is_of_others(self, path: JsonPath | None = None) -> bool:
         """Return whether a tool or the user speaks at the path, or a token there is a mark."""
         return any(
-            str(at.get("role")).lower() in _OTHERS or any(at.get(key) is True for key in _NO_WORDS)
+            not _OTHERS.isdisjoint((str(at.get("role")).lower(), str(at.get("type")).lower()))
+            or any(at.get(key) is True for key in _NO_WORDS)
             for at in _on_the_path(self.data, path)
         )
 
@@ -158,7 +159,8 @@ def words_of(name: str) -> frozenset[str]:
     >>> sorted(words_of("TOOL_CALL_ARGS") | words_of("sourceDocuments"))
     ['args', 'call', 'documents', 'source', 'tool']
     """
-    return frozenset(word.lower() for word in _WORD.findall(name))
+    # What stands behind a bar names a place: messages|knowledge_agent:1.
+    return frozenset(word.lower() for word in _WORD.findall(name.partition("|")[0]))
 
 
 def is_thought(name: str) -> bool:
@@ -288,9 +290,13 @@ def read(text: str) -> Any:
 def events_of(text: str) -> Iterator[Event]:
     """Yield server-sent events, without marks of the end; their data parsed where it is JSON.
 
-    Raises TargetError for an object of JSON that is cut off.
+    Raises TargetError for an object of JSON that is cut off, and for a line that is no field: the
+    rest of a text with line breaks, or an error that a server wrote into its stream.
     """
     for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
+        for line in block.split("\n"):
+            if line.strip() and not re.match(r"(?:data|event|id|retry)(?::|$)|:|\[", line):
+                raise TargetError(f"replied a stream with a line that is no event: {line[:100]!r}")
         named = re.findall(r"(?m)^event:(.*)$", block)
         name = named[-1].strip() if named else ""
         lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]

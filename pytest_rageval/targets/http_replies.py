@@ -27,6 +27,7 @@ _LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
 _UNTYPED = ("", "text/plain", "application/octet-stream", "application/json")
 """The types that services name of streams, too."""
 _SSE_LINE = re.compile(r"(?:data|event|id|retry|message)?:")
+_BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")
 _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
     for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
@@ -115,19 +116,25 @@ class ReplyReader:
 def _continued(name: str, before: Any, now: Any) -> Any:
     """Return the value of a field after one more event has it.
 
-    Items come one by one, or as a list that is sent again as far as it has come; an empty list says
-    nothing. Raises TargetError for a list that is another one.
+    Items come one by one, or as a list that is sent again as far as it has come; nothing, such as
+    an empty list, says nothing. Raises TargetError for a list that is another one.
     """
-    if before is None or name not in _LISTS:
+    if name not in _LISTS or not (isinstance(now, list | str | int | Mapping) or before is None):
         return now
-    old, new = (value if isinstance(value, list) else [value] for value in (before, now))
+    old = [] if before is None else before if isinstance(before, list) else [before]
     if not isinstance(now, list):
-        return old if now in old else [*old, now]
-    if not new or all(item in new for item in old) or all(item in old for item in new):
-        return new or old
+        # Two contexts may be of one document, and two citations the same.
+        is_known = now in old and name not in ("context_docs", "citations")
+        return old if now in ("", {}) or is_known else [*old, now]
+    if not old or all(item in now for item in old):
+        return now
+    if all(item in old for item in now):
+        return now or old
+    if name == "citations":  # of one sentence each
+        return [*old, *now]
     raise TargetError(
         f"replied a stream with several lists of {name}: {shorten(repr(old), 60)}, "
-        f"{shorten(repr(new), 60)}; have the service send all that the answer is made of at once, "
+        f"{shorten(repr(now), 60)}; have the service send all that the answer is made of at once, "
         "or ask it in a function of your own"
     )
 
@@ -171,13 +178,14 @@ def _events_in(reply: HttpReply) -> Iterator[Event] | None:
     if kind not in _UNTYPED:
         return None
     lines = [line for line in text.split("\n") if line.strip()]
-    if all(map(_SSE_LINE.match, lines)) and _has_data(text):
+    # One that begins as a stream and goes on otherwise is a stream that has failed.
+    if (all(map(_SSE_LINE.match, lines)) and _has_data(text)) or re.match(_BEGINS_SSE, text):
         return events_of(text)
     if len(lines) < 2:
         return None
     if all(map(is_ai_sdk, lines)):
         return ai_sdk_lines(text)
-    return json_lines(text) if all(map(_is_object, lines)) else None
+    return json_lines(text) if all(map(_is_object, lines[:2])) else None
 
 
 def _has_data(text: str) -> bool:

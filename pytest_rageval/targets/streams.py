@@ -57,6 +57,8 @@ _WHOLES = ("text", "answer", "output.text", "data.text", "payload.content", "res
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
+_NODES = ("langgraph_node", "nodeName")
+
 Kind = tuple[str, ...]
 
 
@@ -65,7 +67,7 @@ class Part:
     """A text of an event: where it stands there, of which types it is, and what comes with it.
 
     ``is_aside``: it is known to be no part of an answer. ``node`` is the step of a graph that said
-    it, where the event names one (LangGraph).
+    it, where the event names one (LangGraph, n8n). ``is_of_others``: the user's, or a thought.
     """
 
     text: str
@@ -74,6 +76,7 @@ class Part:
     has_sources: bool = False
     is_aside: bool = False
     node: str = ""
+    is_of_others: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -115,7 +118,7 @@ class StreamedAnswer:
         )
         is_left_out = part.is_aside
         if self._events:
-            is_left_out = not is_listed or is_aside(others)
+            is_left_out = not is_listed or is_aside(others) or part.is_of_others
         if replaces(part.types) and not (is_left_out and "finished" in words_of(part.types[0])):
             self._parts, self._failure = [part], None
         elif is_left_out:
@@ -133,13 +136,14 @@ class StreamedAnswer:
         tried = (self._path,) if self._path else (*_STREAMED, *_ANSWERS)
         for path in (one for one in tried if may_lead(one, event.data)):
             try:
-                text = text_at(path, event.data)
+                text = _said(text_at(path, event.data))
             except LostPathError:
                 continue
-            if isinstance(text, str):
+            if text is not None:
                 types, has_sources = event.types(path), _has_sources(event.data)
-                aside = is_aside(types) or event.is_of_others(path)
-                return Part(text, path.written, types, has_sources, aside, _node_of(event.data))
+                others, node = event.is_of_others(path), _node_of(event.data)
+                aside = is_aside(types) or others
+                return Part(text, path.written, types, has_sources, aside, node, others)
         text, types = None if self._path else _plain_text(event), event.types()
         return None if text is None else Part(text, "", types, is_aside=is_aside(types))
 
@@ -211,9 +215,26 @@ def _plain_text(event: Event) -> str | None:
     return event.written if is_list else None  # the token [1]
 
 
+def _said(value: Any) -> str | None:
+    """Return the text at a path, or of a list of typed parts there, as some services mix both."""
+    if isinstance(value, list) and all(isinstance(part, Mapping) for part in value):
+        texts = [part.get("text") for part in value if not _is_thought(part)]
+        value = "".join(texts) if texts and all(isinstance(one, str) for one in texts) else None
+    return value if isinstance(value, str) else None
+
+
 def _node_of(data: Any) -> str:
-    about = data[1] if isinstance(data, list) and len(data) == 2 else None
-    return str(about.get("langgraph_node") or "") if isinstance(about, Mapping) else ""
+    """Return the step of a graph that says a text: beside it, or in what is said about it."""
+    inner = data.get("data") if isinstance(data, Mapping) else None
+    for pair in (data, inner):
+        if isinstance(pair, list) and len(pair) == 2 and (found := _named_node(pair[1])):
+            return found
+    return _named_node(data.get("metadata")) if isinstance(data, Mapping) else ""
+
+
+def _named_node(about: Any) -> str:
+    found = (about.get(key) for key in _NODES) if isinstance(about, Mapping) else ()
+    return str(next(filter(None, found), ""))
 
 
 def _has_sources(data: Any) -> bool:

@@ -42,20 +42,21 @@ def _no_hang() -> Iterator[None]:
 
 
 # What a judge may say in place of {"reason": ..., "score": 0 to 5}, and the sample's error.
+NONE = "it states no score from 0 to 5, under a key or in a line of its own"
 UNUSABLE = {
-    '{"reason": "no score"}': "it states no score from 0 to 5",
+    '{"reason": "no score"}': NONE,
     '{"reason": "cut in the mid': "its JSON has no end",
     '{"reason": "", "score": 9}': "its score 9 is outside of 0 to 5",
     '{"reason": "", "score": -1}': "its score -1 is outside of 0 to 5",
-    '{"reason": "", "score": NaN}': "it says that there is no score (N/A)",
-    '{"reason": "", "score": null}': "it says that there is no score (N/A)",
-    '{"reason": "", "score": "high"}': "it states no score from 0 to 5",
+    '{"reason": "", "score": NaN}': "its score is 'null', not one number",
+    '{"reason": "", "score": null}': "its score is 'null', not one number",
+    '{"reason": "", "score": "high"}': "its score is 'high', not one number",
     '{"reason": "", "score": 2} {"reason": "", "score": 4}': "it states several scores: 2, 4",
-    '{"reason": "", "score": "2-4"}': "its score 2-4 is a range; one number is wanted",
+    '{"reason": "", "score": "2-4"}': "its score is '2-4', not one number",
     '{"reason": "", "score": "4/10"}': "its score 4/10 is on another scale than 0 to 5",
-    "[]": "it states no score from 0 to 5",
-    "The answer is fine.": "it states no score from 0 to 5",
-    "": "it states no score from 0 to 5",
+    "[]": NONE,
+    "The answer is fine.": NONE,
+    "": NONE,
 }
 RATED = {"rubric": {"prompt": "By {context}, to {query}, rate: {answer}"}}
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_rageval.clients.deadline import GRACE_S, blocking, make_task
 from pytest_rageval.clients.limits.limits import FIRST_SLOT
+from pytest_rageval.clients.threads import DaemonThreads
 from pytest_rageval.extras import timed_from
 from pytest_rageval.model import Sample, Score
 
@@ -55,6 +56,7 @@ class EventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._loop.set_task_factory(make_task)
+            self._loop.set_default_executor(DaemonThreads())
             self._thread = threading.Thread(
                 target=_serve, args=(self._loop,), name="rageval-loop", daemon=True
             )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.clients import threads
-from pytest_rageval.clients.threads import Raised, in_thread
+from pytest_rageval.clients.threads import DaemonThreads, Raised, in_thread
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="none")
 
@@ -98,3 +98,16 @@ def test_the_context_goes_along() -> None:
 
     assert asyncio.run(run()) == "s1"
     assert many(NAME.get) == ["none"]
+
+
+def test_a_call_of_to_thread_is_in_a_daemon() -> None:
+    """Python would wait for one that never returns."""
+
+    async def told() -> tuple[bool, int]:
+        asyncio.get_running_loop().set_default_executor(DaemonThreads())
+        is_daemon = await asyncio.to_thread(lambda: threading.current_thread().daemon)
+        with pytest.raises(ZeroDivisionError):
+            await asyncio.to_thread(lambda: 1 // 0)
+        return is_daemon, await asyncio.to_thread(max, 1, 2)
+
+    assert asyncio.run(told()) == (True, 2)

@@ -73,6 +73,45 @@ def test_lists_of_a_stream_that_differ_leave_open_which_counts() -> None:
         read("application/jsonl", "\n".join(map(json.dumps, events)))
 
 
+@pytest.mark.parametrize(
+    ("said", "ids"),
+    [(("d1",), ("d1",)), (("", "d1"), ("d1",)), ((["d1"], ""), ("d1",))],
+)
+def test_one_item_is_a_list_and_an_empty_one_says_nothing(said: Any, ids: tuple[str, ...]) -> None:
+    events = [{"token": "a"}, *({"retrieved_ids": value} for value in said)]
+    found = read("application/jsonl", "\n".join(map(json.dumps, events)))
+    assert found.retrieved_ids == ids
+
+
+def test_two_contexts_of_one_document_keep_their_documents() -> None:
+    events = [{"token": "a"}, *({"contexts": one, "context_docs": "d"} for one in "xyz")]
+    found = read("application/jsonl", "\n".join(map(json.dumps, events)))
+    assert (found.contexts, found.context_docs) == (("x", "y", "z"), ("d", "d", "d"))
+
+
+def test_each_sentence_may_have_a_list_of_citations_of_its_own() -> None:
+    events = [{"token": "a"}, {"citations": ["d1"]}, {"citations": ["d2"]}]
+    found = read("application/jsonl", "\n".join(map(json.dumps, events)))
+    assert found.extra["citations"] == ["d1", "d2"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("text/event-stream", "data: The fee is:\n\n9 EUR\n\n"),
+        ("text/event-stream", 'data: {"token": "Paris"}\n\nInternal Server Error'),
+        ("text/event-stream", 'data: {"token": "Paris"}\n\n{"detail": "overloaded"}\n\n'),
+        ("text/plain", 'data: {"token": "Paris"}\n\nError: overloaded'),
+        ("", '{"token": "Pa"}\n{"token": "ris"}\nInternal Server Error'),
+        ("text/plain", '{"token": "Pa"}\n{"token": "ris"}\n{"tok'),
+    ],
+)
+def test_a_stream_that_goes_on_otherwise_is_no_answer(kind: str, text: str) -> None:
+    """An error was passed over, or the whole was taken for the answer."""
+    with pytest.raises(TargetError):
+        read(kind, text)
+
+
 def test_json_lines_may_be_called_json() -> None:
     """One object over several lines is none of them."""
     events = [{"token": "Pa"}, {"token": "ris"}]

@@ -595,3 +595,46 @@ def test_nodes_of_a_graph_that_all_say_something_are_undecidable() -> None:
     with pytest.raises(TargetError, match="text of the nodes 'rewrite', 'answer'"):
         read(SSE, sse(*told), answer="[0].content")
     assert read(SSE, sse(told[1]), answer="[0].content").text == "five days"
+
+
+def test_own_words_and_thoughts_are_no_answer_where_events_are_named_either() -> None:
+    stream = sse(
+        {"type": "reply", "content": "How much?", "is_from_self": True},
+        {"type": "reply", "content": "Five", "thought": True},
+        {"type": "reply", "content": "Five days."},
+    )
+    assert read(SSE, stream, ["reply"], answer="content").text == "Five days."
+
+
+def test_the_user_of_a_graph_is_not_its_answer() -> None:
+    stream = sse({"type": "human", "content": "How much?"}, {"type": "ai", "content": "Five."})
+    assert read(SSE, stream, answer="content").text == "Five."
+
+
+def test_nodes_are_told_by_what_is_said_about_an_event() -> None:
+    events = [
+        {"event": "on_chat_model_stream", "data": {"chunk": {"content": "Is it 9?"}}},
+        {"event": "on_chat_model_stream", "data": {"chunk": {"content": "No."}}},
+    ]
+    for event, node in zip(events, ("rewrite", "answer"), strict=True):
+        event["metadata"] = {"langgraph_node": node}
+    with pytest.raises(TargetError, match="text of the nodes 'rewrite', 'answer'"):
+        read(SSE, sse(*events), answer="data.chunk.content")
+
+
+def test_a_list_of_parts_is_a_text_as_well() -> None:
+    """Mistral sends either at one path; the lists were lost."""
+    stream = sse(
+        {"delta": {"content": "It is "}},
+        {"delta": {"content": [{"type": "text", "text": "not "}]}},
+        {"delta": {"content": "free."}},
+    )
+    assert read(SSE, stream, answer="delta.content").text == "It is not free."
+
+
+def test_what_a_place_is_called_says_nothing_of_the_text() -> None:
+    events = [("messages|knowledge_agent:1", "Five."), ("messages|supervisor:2", " days.")]
+    """The words of the other agent were left out."""
+    stream = "".join(f"event: {name}\ndata: {json.dumps(text)}\n\n" for name, text in events)
+    with pytest.raises(TargetError, match="'messages|knowledge_agent:1', 'messages|supervisor:2'"):
+        read(SSE, stream)
