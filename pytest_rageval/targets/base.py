@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -37,10 +37,10 @@ class TargetError(RagevalError):
 class Answer:
     """What the system under test answered to a sample; what it did not say is None.
 
-    ``context_docs`` names the document of each context; one may be blank beside others. ``extra``
-    is whatever else it returned, JSON-plain: it is shown in results.json, and nothing is computed
-    from it. ``latency_s`` is set by a target that keeps limits itself: its caller would measure the
-    waiting too.
+    ``context_docs`` names the document of each context; a context may be blank beside others.
+    ``extra`` is whatever else it returned, JSON-plain: it is shown in results.json, and nothing is
+    computed from it. ``latency_s`` is set by a target that keeps limits itself: its caller would
+    measure the waiting too.
     """
 
     text: str | None = None
@@ -79,7 +79,7 @@ class ModelTarget(Protocol):
 
 @runtime_checkable
 class Described(Protocol):
-    """A target that says of itself what its options do not: a function."""
+    """A target that adds to the identity of its options, as a function does."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -110,7 +110,10 @@ class TargetContext:
 
     @property
     def asks_nobody(self) -> bool:
-        """Whether the run only reads its cache, if that: no server or key is needed."""
+        """Whether the run only reads its cache, or (dry run) not even that.
+
+        Then no server or key is needed.
+        """
         return self.run.cache_mode == "replay" or self.run.is_dry
 
 
@@ -136,12 +139,12 @@ class TargetOptions(BaseModel):
 
     @property
     def pytest_fixture(self) -> str | None:
-        """The fixture without whose value there is no such target."""
+        """The name of the fixture whose value is the target, or None."""
         return None
 
     @property
     def is_of_scenario(self) -> bool:
-        """Whether only the scenario's path tells which system this is."""
+        """Whether the options alone do not identify the system: the scenario's path does."""
         return self.pytest_fixture is not None
 
     def priced(self, limits: ClientSettings) -> ClientSettings:
@@ -163,7 +166,7 @@ class TargetDefinition:
     ``make(options, context)`` returns the target without asking it; it raises TargetError, with
     what is wrong, as far as that can be known. Where the options name a fixture of pytest,
     ``from_value(options, context, value)`` does it with the fixture's value instead. ``repeats`` is
-    how often a question that failed in passing is asked again when the scenario does not say.
+    how often a question with a transient failure is asked again when the scenario does not say.
     ``is_remote`` says that another process answers, which replay leaves alone; ``limits_itself``
     that the target keeps to limits, times and retries itself. ``preload()`` loads what the first
     question needs; it is called in a thread, as this is no part of the time of an answer.
@@ -217,7 +220,7 @@ MOST_CHARACTERS: Final = 1_000_000
 """The longest answer, and the longest context, that is not taken for a mistake."""
 
 _PARTS = ("answer", "contexts", "retrieved_ids")
-"""The parts of an answer; search results without a text are one too."""
+"""The parts of an answer; each is enough alone, ``retrieved_ids`` too."""
 
 _TEXT_KEYS = ("text", "page_content", "content", "chunk", "document", "contents")
 _DOC_KEYS = ("doc_name", "source", "file_name", "filename", "title")
@@ -249,6 +252,8 @@ def answer_of(value: object) -> Answer:
         raise TargetError(f"returned nothing (None); {_EXPECTED}")
     found = _fields(value)
     _refuse_deep(found)
+    if said := error_in(found):
+        raise TargetError(f"returned an error: {said}")
     if found is None or not any(_named(found, name) for name in _PARTS):
         if isinstance(value, tuple) and len(value) == 2:
             return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
@@ -256,22 +261,24 @@ def answer_of(value: object) -> Answer:
             keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
             raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
         raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
-    if said := error_in(found):
-        raise TargetError(f"returned an error: {said}")
     return _checked(_from_fields(found))
 
 
 def error_in(found: object) -> str:
     """Return the error that a system returned, perhaps beside an answer; "" for none.
 
-    Its answer is that of a system that failed. A number with a point may be a figure.
+    An answer beside an error does not count. A float is taken for a measured error, not for a
+    message.
     """
     said = found.get("error") if isinstance(found, Mapping) else None
     return "" if isinstance(said, float) or _is_no_error(said) else shorten(str(said), 200)
 
 
 def _is_no_error(said: object) -> bool:
-    """Return whether an error says that there is none, by what it is or its code."""
+    """Return whether an error says that there is none.
+
+    A code of success decides; without one, all values must be empty or say success.
+    """
     if isinstance(said, Mapping):
         code = said.get("code")
         is_coded = code is not None and code != "" and _is_no_error(code)
@@ -301,10 +308,11 @@ def _fields(value: object) -> Mapping[str, Any] | None:
     if hasattr(value, "model_dump"):  # pydantic
         dumped = value.model_dump()
         return dumped if isinstance(dumped, dict) else None
-    beside = [name for field in WITH_ANSWERS for name in OF_ANSWERS[field]]
-    names = [*(name for field in _PARTS for name in _aliases(field)), *beside, "error"]
+    # The names of citations and confidence.
+    beside = [name for part in WITH_ANSWERS for name in OF_ANSWERS[part]]
+    names = [*(name for part in _PARTS for name in _aliases(part)), *beside, "error"]
     found = {name: getattr(value, name) for name in names if hasattr(value, name)}
-    return {name: part for name, part in found.items() if not callable(part)} or None
+    return {name: value for name, value in found.items() if not callable(value)} or None
 
 
 def _aliases(field: str) -> Sequence[str]:
@@ -346,7 +354,12 @@ def _text(value: Any) -> str:
     raise TargetError(f"its answer is {shorten(repr(value))} ({kind}), expected a text")
 
 
-_Context = tuple[str, str | None, str | None]
+class _Context(NamedTuple):
+    text: str
+    doc: str | None = None
+    doc_id: str | None = None
+
+
 _Contexts = tuple[tuple[str, ...] | None, tuple[str | None, ...] | None, tuple[str, ...] | None]
 
 
@@ -362,45 +375,52 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
     parts = [_context(part, at) for at, part in enumerate(value)]
     if docs_given is not None:
         parts = _with_docs(parts, docs_given)
-    parts = [(text.strip(), doc, name) for text, doc, name in parts]
-    filled = [part for part in parts if part[0]]
+    parts = [part._replace(text=part.text.strip()) for part in parts]
     # A search may return ids without a text, in their places.
-    named = [part for part in parts if part[0] or part[2] is not None]
-    ids = [name for _, _, name in named if name is not None]
-    whole = len(ids) == len(named)  # of nothing found, too
+    placed = [part for part in parts if part.text or part.doc_id is not None]
+    ids = [part.doc_id for part in placed if part.doc_id is not None]
+    every_one_has_an_id = len(ids) == len(placed)  # of nothing found, too
     # Blank ones beside others keep their places, for citations; ``with_texts`` leaves them out.
-    parts = parts if filled else []
-    docs = tuple(doc for _, doc, _ in parts)
+    parts = parts if any(part.text for part in parts) else []
+    docs = tuple(part.doc for part in parts)
     return (
-        tuple(text for text, _, _ in parts),
+        tuple(part.text for part in parts),
         docs if not docs or any(doc is not None for doc in docs) else None,
-        tuple(dict.fromkeys(ids)) if whole else None,
+        tuple(dict.fromkeys(ids)) if every_one_has_an_id else None,
     )
 
 
 def _with_docs(parts: list[_Context], docs: Any) -> list[_Context]:
     """Return the contexts with the documents of a separate list."""
-    if not isinstance(docs, list | tuple) or len(docs) != len(parts):
-        found = f"{len(docs)}" if isinstance(docs, list | tuple) else shorten(repr(docs))
-        raise TargetError(f"its context_docs are {found}, expected one for each of {len(parts)}")
+    wanted = f"{len(parts)}: one for each context"
+    if not isinstance(docs, list | tuple):
+        found = f"{shorten(repr(docs))} ({type(docs).__name__})"
+        raise TargetError(f"its context_docs is {found}, expected a list of {wanted}")
+    if len(docs) != len(parts):
+        entries = "1 entry" if len(docs) == 1 else f"{len(docs)} entries"
+        raise TargetError(f"its context_docs has {entries}, expected {wanted}")
     return [
-        (text, own if doc is None else str(doc), name)
-        for (text, own, name), doc in zip(parts, docs, strict=True)
+        part if doc is None else part._replace(doc=str(doc))
+        for part, doc in zip(parts, docs, strict=True)
     ]
 
 
 def _context(part: Any, at: int) -> _Context:
     """Return the text of a context, its document and its id: of a text, a mapping or an object."""
     if isinstance(part, str):
-        return part, None, None
+        return _Context(part)
     metadata = _get(part, ("metadata", "meta"))
     text = _get(part, _TEXT_KEYS)
     if not isinstance(text, str):
         kind = type(part).__name__
-        raise TargetError(f"its context {at + 1} is a {kind} without a text")
+        keys = f"{', '.join(map(repr, _TEXT_KEYS[:-1]))} or {_TEXT_KEYS[-1]!r}"
+        message = f"its context {at + 1} is a {kind} without a text"
+        raise TargetError(f"{message}; expected a text, or one under {keys}")
     doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS)
-    name = _get(part, _ID_KEYS)
-    return text, None if doc is None else str(doc), None if name is None else str(name)
+    doc_id = _get(part, _ID_KEYS)
+    return _Context(
+        text, None if doc is None else str(doc), None if doc_id is None else str(doc_id)
+    )
 
 
 def _get(part: Any, names: Sequence[str]) -> Any:

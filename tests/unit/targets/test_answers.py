@@ -126,16 +126,36 @@ class Odd:
         (Odd(), "returned <odd> (Odd); expected"),
         ({"text": "Paris", "n": 1}, "returned a mapping with 'text', 'n'; expected"),
         ({}, "returned a mapping with no keys; expected"),
+        ({"error": "quota exceeded"}, "returned an error: quota exceeded"),
+        ({"error": {"code": 500}, "detail": "x"}, "returned an error: {'code': 500}"),
+        (SimpleNamespace(error="quota exceeded"), "returned an error: quota exceeded"),
+        ({"error": None, "detail": "x"}, "returned a mapping with 'error', 'detail'; expected"),
         ({"answer": None}, "returned None as its answer"),
         ({"answer": ["a"]}, "its answer is ['a'] (list), expected a text"),
         ({"answer": True}, "its answer is True (bool), expected a text"),
         ({"answer": "a", "contexts": 3}, "its contexts are 3 (int), expected a list"),
-        ({"answer": "a", "contexts": ["x", {}]}, "its context 2 is a dict without a text"),
+        (
+            {"answer": "a", "contexts": ["x", {}]},
+            "its context 2 is a dict without a text;",
+        ),
+        (
+            {"answer": "a", "contexts": [{"text": 3}]},
+            "its context 1 is a dict without a text; expected a text, or one under 'text', "
+            "'page_content', 'content', 'chunk', 'document' or 'contents'",
+        ),
         ({"answer": "a", "contexts": [None]}, "its context 1 is a NoneType without a text"),
         ({"answer": "a", "retrieved_ids": "d1"}, "its retrieved_ids are 'd1', expected a list"),
         (
             {"answer": "a", "contexts": ["x"], "context_docs": ["1", "2"]},
-            "its context_docs are 2, expected one for each of 1",
+            "its context_docs has 2 entries, expected 1: one for each context",
+        ),
+        (
+            {"answer": "a", "contexts": ["x", "y"], "context_docs": ["1"]},
+            "its context_docs has 1 entry, expected 2: one for each context",
+        ),
+        (
+            {"answer": "a", "contexts": ["x", "y"], "context_docs": 3},
+            "its context_docs is 3 (int), expected a list of 2: one for each context",
         ),
         ("x" * (MOST_CHARACTERS + 1), "an answer of 1,000,001 characters, at most 1,000,000"),
         (("a", ["x" * (MOST_CHARACTERS + 1)]), "returned a context of 1,000,001 characters"),
