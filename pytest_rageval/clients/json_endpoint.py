@@ -40,7 +40,7 @@ from pytest_rageval.redaction import shown_url
 from pytest_rageval.text.codec import read_json
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
-_NO_KEY = ("no api key", "api key was not", "authentication error", "authenticationerror")
+_BAD_KEY = ("no api key", "api key was not", "authentication error", "authenticationerror")
 _MOST_TOKENS = 10**9
 _NEVER = (501, 505, 508, 510, 511)
 """What a server says that will never be able to answer this."""
@@ -94,10 +94,13 @@ class JsonEndpoint:
         except TimeoutError:
             raise self._late("batch_size" if path == "embeddings" else "max_tokens") from None
         except UnsendableError:
-            raise BadRequestError(f"{self._where}: base_url is no URL that can be used") from None
+            raise BadRequestError(
+                f"{self._where}: base_url is no URL that can be used; "
+                "write it as in http://127.0.0.1:8080/v1"
+            ) from None
 
-    def _late(self, length: str) -> CallTimeoutError:
-        """Return the error of no answer in time; the option ``length`` makes answers shorter."""
+    def _late(self, option: str) -> CallTimeoutError:
+        """Return the error of no answer in time; a smaller ``option`` makes answers shorter."""
         role = self._settings.role
         text = f"{self._where}: no answer in time (timeout_s is {self._settings.timeout_s:g})"
         raise_it = f"raise {role}.timeout_s, or"
@@ -105,7 +108,7 @@ class JsonEndpoint:
             f"{text}; {raise_it} lower {role}.concurrency",
             is_transient=True,
             if_alone=f"{text}, though no other request was in flight; {raise_it} write a smaller "
-            f"{role}.{length}",
+            f"{role}.{option}",
         )
 
     def _open(self, credentials: Credentials) -> Transport:
@@ -136,28 +139,29 @@ class JsonEndpoint:
         return self._hide(_server_says(raw))
 
     def _hide(self, text: str) -> str:
+        # post() has read them: without them nothing was sent.
         return self._credentials.hide(text) if self._credentials else ""
 
     def _failure(self, status: int, headers: Mapping[str, str], says: str) -> ClientError:
         text = f"HTTP {status}: {shorten(says, 300)}" if says else f"HTTP {status}"
-        names = says.lower()
-        error = self._refusal(status, headers, text, says)
-        error.status, error.names = status, names
+        said_lower = says.lower()
+        error = self._error_of_status(status, headers, text, said_lower)
+        error.status, error.names = status, said_lower
         # A server that loads its model says 503, and so may one in front of it.
         error.may_be_starting = status == 503
         return error
 
-    def _refusal(
-        self, status: int, headers: Mapping[str, str], text: str, says: str
+    def _error_of_status(
+        self, status: int, headers: Mapping[str, str], text: str, said_lower: str
     ) -> ClientError:
-        names = says.lower()
         # A gateway may say 500 where a key is missing or wrong.
-        if status in (401, 403) or (status == 500 and any(word in names for word in _NO_KEY)):
-            return AuthError(f"{self._where}: {self._about_key} ({text})")
-        if status == 402 or (status == 429 and any(word in names for word in _NO_CREDIT)):
+        if status in (401, 403) or (status == 500 and any(word in said_lower for word in _BAD_KEY)):
+            return AuthError(f"{self._where}: {self._about_key(text)}")
+        if status == 402 or (status == 429 and any(word in said_lower for word in _NO_CREDIT)):
             return QuotaError(f"{self._where}: the account has no credit left ({text})")
         if status == 429:
-            hint = f"lower {self._settings.role}.concurrency, or set rpm or tpm"
+            role = self._settings.role
+            hint = f"lower {role}.concurrency, or set {role}.rpm or {role}.tpm"
             return RateLimitError(
                 f"{self._where}: rate limit ({text}); {hint}",
                 is_transient=True,
@@ -173,36 +177,41 @@ class JsonEndpoint:
             )
         if 300 <= status < 400:
             return BadRequestError(self._redirected(headers))
-        if status == 400 and any(word in names for word in _FILTERED):
+        if status == 400 and any(word in said_lower for word in _FILTERED):
             return RefusedError(f"{self._where}: a content filter stopped the request ({text})")
-        hint = self._hint(status, names)
+        hint = self._hint(status, said_lower)
         return BadRequestError(f"{self._where}: the request was not accepted ({text}){hint}")
 
-    @property
-    def _about_key(self) -> str:
+    def _about_key(self, text: str) -> str:
         settings = self._settings
-        if settings.api_key_env or settings.headers or settings.url.query:
-            return "the key is not accepted"
-        return f"no key was sent: {settings.role}.api_key_env names the variable that holds it"
+        if settings.api_key_env:
+            return f"the key is not accepted ({text}); check the value of {settings.api_key_env}"
+        if settings.headers or settings.url.query:
+            return f"the key is not accepted ({text})"
+        return (
+            f"no key was sent: set {settings.role}.api_key_env to the name of the environment "
+            f"variable that holds it ({text})"
+        )
 
-    def _hint(self, status: int, names: str) -> str:
+    def _hint(self, status: int, said_lower: str) -> str:
         if status == 404:
             return "; is the model's name right, and does base_url end in /v1?"
-        if "temperature" in names and self._settings.temperature is not None:
+        if "temperature" in said_lower and self._settings.temperature is not None:
             return f"; {self._settings.role}.temperature: null leaves it out"
         return ""
 
     def _redirected(self, headers: Mapping[str, str]) -> str:
         goal = shown_url(self._hide(headers.get("Location", ""))) or "nowhere"
         return (
-            f"{self._where}: redirects to {shorten(goal, 200)}; set base_url to where it should go"
+            f"{self._where}: redirects to {shorten(goal, 200)}; set {self._settings.role}.base_url "
+            "to that address if it is your server"
         )
 
 
 def check_endpoint(settings: ClientSettings, *, has_default: bool = False) -> list[str]:
     """Return what is wrong with a base URL, or missing for HTTP at all, without a request.
 
-    ``has_default``: without one, requests may go to OpenAI. Those of another API never shall.
+    ``has_default``: without base_url requests go to OpenAI. Those of another API never shall.
     """
     problems = missing_package("aiohttp", "judge", settings)
     if settings.base_url is None and not has_default:
@@ -233,7 +242,8 @@ def usage_of(counts: Sequence[int | None], texts: Sequence[str], reply: str) -> 
 def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
     """Return these counts in the ``usage`` of an answer.
 
-    None for one that is missing, or that no call can use: some gateways say 0 for all.
+    None for one that is missing, or an impossible number. The first name is that of the prompt's:
+    if it is 0, as some gateways say, all are None.
     """
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]

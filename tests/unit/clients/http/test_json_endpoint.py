@@ -105,7 +105,7 @@ def test_a_rate_limit_says_what_to_lower(server: FakeOpenAI, ask: Ask) -> None:
     server.then("429:9")
     error = failure(ask, max_wait_s=1.0)
     assert isinstance(error, RateLimitError)
-    assert "lower judge.concurrency, or set rpm or tpm" in str(error)
+    assert "lower judge.concurrency, or set judge.rpm or judge.tpm" in str(error)
     assert "the server asks to wait 9 s more, max_wait_s is 1" in str(error)
 
 
@@ -227,7 +227,10 @@ def test_a_key_that_was_not_sent_is_not_called_wrong(
     server.then(fault, fault)
     error = failure(ask, retries=4, api_key_env=None)
     assert isinstance(error, AuthError)
-    assert "no key was sent: judge.api_key_env names the variable that holds it (HTTP" in str(error)
+    assert (
+        "no key was sent: set judge.api_key_env to the name of the environment variable that holds "
+        "it (HTTP"
+    ) in str(error)
     assert "the key is not accepted (HTTP" in str(failure(ask, retries=4))
     assert len(server.chats) == 2
 
