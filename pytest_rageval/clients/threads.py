@@ -30,7 +30,9 @@ def in_background(function: Callable[[], object]) -> None:
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Return what ``function`` returns in another thread; raise what it raises, or Raised.
+    """Return what ``function`` returns in another thread; raise what it raises.
+
+    That is ``Raised`` around what a future cannot carry.
 
     There is a thread for each function at work: one that never returns delays no other.
     """
@@ -60,7 +62,7 @@ class DaemonThreads(ThreadPoolExecutor):
         return future
 
 
-class ModelThread:
+class SerialThread:
     """Runs one function after the other. Starts at the first, ends with ``close``."""
 
     def __init__(self, name: str) -> None:
@@ -73,24 +75,24 @@ class ModelThread:
 
         Raises what ``function`` raises; for what is no Exception, and for StopIteration, Raised.
         """
-        return await _carried_out(function, self.begin)
+        return await _carried_out(function, self.enqueue)
 
-    def begin(self, work: _Work) -> None:
-        """Have ``work`` done after all that was begun before; it must not raise."""
+    def enqueue(self, work: _Work) -> None:
+        """Do ``work`` after all that is queued before it; it must not raise."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
             self._thread.start()
         self._work.put(work)
 
     def close(self) -> None:
-        """End the thread after the function that it runs, or leave it if that takes too long."""
+        """End the thread once its queue is done; after 5 s leave it."""
         if self._thread is not None:
             self.end()
             self._thread.join(_STOP_S)
             self._thread = None
 
     def end(self) -> None:
-        """End the thread after all that was begun, without waiting for it."""
+        """End the thread after all that is queued, without waiting for it."""
         self._work.put(None)
 
     def _serve(self) -> None:
@@ -116,7 +118,7 @@ async def _carried_out(function: Callable[[], T], give: Callable[[_Work], object
 
 
 def _outcome(function: Callable[[], T], future: asyncio.Future[T]) -> _Work:
-    """Run ``function`` and return what tells the future, in its own thread, how that ended."""
+    """Run ``function``; return what tells the future, to be called in the loop's thread."""
     try:
         return partial(future.set_result, function())
     except StopIteration as error:  # which a future does not take
@@ -127,24 +129,24 @@ def _outcome(function: Callable[[], T], future: asyncio.Future[T]) -> _Work:
         return partial(future.set_exception, Raised(error))
 
 
-_IDLE: list[ModelThread] = []
-"""Threads that wait for work: to start a new one takes two turns of the interpreter."""
+_IDLE: list[SerialThread] = []
+"""Threads that wait for work: a new thread waits twice for the GIL."""
 
 
 def _give(work: _Work) -> None:
     try:
         thread = _IDLE.pop()
     except IndexError:
-        thread = ModelThread("rageval-target")
+        thread = SerialThread("rageval-target")
 
-    def whole() -> None:
+    def work_then_idle() -> None:
         work()
         if len(_IDLE) < _MOST_IDLE:
             _IDLE.append(thread)
         else:
             thread.end()
 
-    thread.begin(whole)
+    thread.enqueue(work_then_idle)
 
 
 class Raised(RuntimeError):  # noqa: N818  (carries an exception to the caller)
@@ -156,10 +158,10 @@ class Raised(RuntimeError):  # noqa: N818  (carries an exception to the caller)
 
 
 def is_our_stop(error: BaseException) -> bool:
-    """Return whether we raised ``error`` to stop the code; call it in the code's task.
+    """Return whether ``error`` is our own cancellation, or closes a generator.
 
-    Any other BaseException, such as that of ``sys.exit``, must be stopped: it would end the loop
-    that serves the whole run.
+    Then it must be raised on. Catch any other BaseException, such as that of ``sys.exit``: it would
+    end the loop that serves the whole run. To be called in the task of the code that raised it.
     """
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()

@@ -16,7 +16,7 @@ from pytest_rageval import extras
 from pytest_rageval.clients.base import EmbeddingProvider, Usage, Vector, Vectors, missing_package
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.threads import ModelThread, Raised, is_our_stop
+from pytest_rageval.clients.threads import Raised, SerialThread, is_our_stop
 from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import RagevalError, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
@@ -35,7 +35,7 @@ class LocalEmbeddings:
         self._settings = settings
         self._load = load
         self._encode: Encode | None = None
-        self._thread = ModelThread(f"rageval-{settings.provider}")
+        self._thread = SerialThread(f"rageval-{settings.provider}")
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of one batch.

@@ -19,7 +19,7 @@ from pytest_rageval.clients.clients import Clients, check_embedding
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.providers.local_embeddings import LocalEmbeddings
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.threads import ModelThread, Raised
+from pytest_rageval.clients.threads import Raised, SerialThread
 from pytest_rageval.engine.planning import bind_metrics as source_digest_module
 from pytest_rageval.engine.planning.bind_metrics import source_digest
 from pytest_rageval.errors import MissingExtraError
@@ -277,7 +277,7 @@ def test_a_name_that_is_no_function_is_known_without_importing_it(name: str) -> 
 
 def test_the_loop_goes_on_while_a_model_works() -> None:
     async def main() -> None:
-        thread, goes_on = ModelThread("slow"), threading.Event()
+        thread, goes_on = SerialThread("slow"), threading.Event()
         job = asyncio.create_task(thread.run(lambda: goes_on.wait(60)))
         await asyncio.sleep(0.01)
         assert not job.done()
@@ -295,7 +295,7 @@ def test_a_cancelled_call_never_begins_and_errors_come_back() -> None:
         raise StopIteration
 
     async def main() -> None:
-        thread, goes_on = ModelThread("busy"), threading.Event()
+        thread, goes_on = SerialThread("busy"), threading.Event()
         first = asyncio.create_task(thread.run(lambda: goes_on.wait(60)))
         second = asyncio.create_task(thread.run(lambda: ran.append(1)))
         await asyncio.sleep(0.01)
@@ -321,7 +321,7 @@ def test_what_would_end_the_loop_comes_back_as_an_exception(error: BaseException
         raise error
 
     async def main() -> BaseException:
-        thread = ModelThread("ending")
+        thread = SerialThread("ending")
         try:
             with pytest.raises(Raised) as caught:
                 async with asyncio.timeout(60):
