@@ -1,4 +1,7 @@
-"""Keys of a scenario that need no data: weights, thresholds, gates, variants, causes."""
+"""Binds weights, thresholds, gates, variants and causes.
+
+``bind_groups`` and ``check_diagnosed`` also look at the rows.
+"""
 
 from __future__ import annotations
 
@@ -52,17 +55,17 @@ def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[Boun
     open_ended = [name for name, metric in zip(names, metrics, strict=True) if _is_open(metric)]
     neutral = [metric.column.name for metric in metrics if metric.info.is_neutral]
     unweighed = {**dict.fromkeys(open_ended, _OPEN), **dict.fromkeys(neutral, _NEUTRAL)}
-    _check_weights(binding, weights, names, unweighed)
+    _check_weights(binding, weights, names, unweighed, open_ended)
     defaults = {**dict.fromkeys(names, 1.0), **dict.fromkeys(unweighed, 0.0)}
     return tuple(_weighed(metric, {**defaults, **weights}) for metric in metrics)
 
 
 _OPEN: Final = "has no closed range; write both ends, such as range: [0, 10]"
-_NEUTRAL: Final = "has no better end; write its weight under metric_weights"
+_NEUTRAL: Final = "is neither better high nor better low; write its weight under metric_weights"
 
 
 def _is_open(metric: BoundMetric) -> bool:
-    """Return whether it is a column without a closed range, which no weighted score can hold."""
+    """Return whether the metric reads a column of the data without a closed range."""
     return bool(metric.info.column) and metric.column.middle is None
 
 
@@ -71,9 +74,10 @@ def _check_weights(
     weights: Mapping[str, float],
     names: Sequence[str],
     unweighed: Mapping[str, str],
+    open_ended: Sequence[str],
 ) -> None:
-    for name, why in unweighed.items():
-        if why == _OPEN and weights.get(name):
+    for name in unweighed:
+        if name in open_ended and weights.get(name):
             message = (
                 f"metric_weights.{name}: a column without a closed range has no part in "
                 "weighted_score; write both ends, such as range: [0, 10], or the weight 0"
@@ -129,7 +133,7 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
 
 
 def checks_in_full(metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
-    """Return what is good enough in a scenario that does not say: rows' own checks hold in full."""
+    """Return a bound of 1.0 for each metric that checks what its own row demands."""
     checks = frozenset(CHECK_FIELDS)
     return {metric.column.name: Bound(min=1.0) for metric in metrics if metric.info.of_row & checks}
 
@@ -154,17 +158,23 @@ def _resolve_gates(
         elif kind is None or not isinstance(value, Mapping):
             resolved[name] = value
         elif kind.keys == "fields":
-            resolved[name] = {
-                field: _resolve_gates(binding, inner, names, (*path, key, field))
-                if isinstance(inner, Mapping)
-                else inner
-                for field, inner in value.items()
-            }
+            resolved[name] = _resolve_fields(binding, value, names, (*path, key))
         elif kind.keys == "metrics":
-            resolved[name] = _by_name(binding, value, names, (*path, key))
+            resolved[name] = _renamed_keys(binding, value, names, (*path, key))
         else:
             resolved[name] = _with_metric_names(binding, value, names)
     return resolved
+
+
+def _resolve_fields(
+    binding: Binding, fields: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
+) -> dict[str, Any]:
+    return {
+        field: _resolve_gates(binding, gates, names, (*path, field))
+        if isinstance(gates, Mapping)
+        else gates
+        for field, gates in fields.items()
+    }
 
 
 def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
@@ -181,10 +191,13 @@ def _named_twice(binding: Binding, name: str, path: tuple[str, ...]) -> None:
     binding.problem(f"{where}: {name!r} is named twice", "gates", *path)
 
 
-def _by_name(
+def _renamed_keys(
     binding: Binding, values: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return what is given for each metric under the names that results use."""
+    """Return the values under the names that results use.
+
+    As ``binding.by_metric``, but unknown names stay as written.
+    """
     resolved: dict[str, Any] = {}
     for written, value in without_own_keys(values).items():
         name = _metric_or(written, binding, names)
@@ -236,10 +249,10 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
     return frozenset(gated)
 
 
-def warn_of_what_is_lost(
+def warn_of_utilization_alone(
     binding: Binding, metrics: Sequence[BoundMetric], gated: Collection[str]
 ) -> None:
-    """Say it where a gate bounds what is made of the contexts, and none what they have."""
+    """Warn where a gate bounds claim_utilization and none bounds context_claim_recall."""
     of_gates = {metric.info.name for metric in metrics if metric.column.name in gated}
     if "claim_utilization" in of_gates and "context_claim_recall" not in of_gates:
         binding.warnings.append(
@@ -261,7 +274,7 @@ def bind_keys(
 ) -> tuple[tuple[BoundMetric, ...], ScenarioInfo]:
     """Return the metrics of a scenario and what it says of itself; its gates are still unchecked.
 
-    Until its data are known, every field that a gate names counts as one of theirs.
+    Before the data are read, fields in ``by`` are taken to exist.
     """
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
@@ -285,7 +298,7 @@ def bind_keys(
         overridden_by=binding.loaded.overridden_by,
         compare=_comparisons(binding, names),
         pinned=_pinned(binding),
-        sample=None,  # which rows are asked shows when they are read
+        sample=None,  # how many rows are drawn is known once they are read
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
         variant=binding.loaded.variant,
@@ -300,7 +313,10 @@ def bind_keys(
 
 
 def _repeated(scenario: Scenario, metrics: Sequence[BoundMetric]) -> tuple[str, ...]:
-    """Return the metrics with several scores of a judge; of holes the middle grade is kept."""
+    """Return the metrics with several scores of a judge.
+
+    Metrics that fill holes are not among them: of those the middle grade is kept.
+    """
     if scenario.judge is None or scenario.judge.repeats < 2:
         return ()
     asking = (one for one in metrics if "judge" in one.info.asks and not one.info.fills)
@@ -338,8 +354,8 @@ def bind_contest(binding: Binding, metrics: Sequence[str]) -> Contest | None:
     return carried_over(spec, Contest, names=names, of=of or WEIGHTED_SCORE)
 
 
-_SECTION: Final = "diagnose"
-_OBVIOUS: Final = {"retrieval": "context_recall", "generation": "faithfulness"}
+_DIAGNOSE: Final = "diagnose"
+_DEFAULT_METRICS: Final = {"retrieval": "context_recall", "generation": "faithfulness"}
 
 
 def bind_diagnosis(
@@ -352,15 +368,15 @@ def bind_diagnosis(
     known = {metric.column.name: metric for metric in metrics}
     found: dict[str, str | None] = {}
     for key, written in (("retrieval", spec.retrieval), ("generation", spec.generation)):
-        name = resolve_metric(written or _OBVIOUS[key], list(known), binding.known_metrics)
+        name = resolve_metric(written or _DEFAULT_METRICS[key], list(known), binding.known_metrics)
         if name is not None:
             problem = _misfit(key, known[name], thresholds)
             if problem and written is not None:
-                binding.problem(f"{_SECTION}.{key}: {problem}", _SECTION, key)
+                binding.problem(f"{_DIAGNOSE}.{key}: {problem}", _DIAGNOSE, key)
             name = None if problem else name
         elif written is not None and not binding.may_be_left_out(written):
             message = unknown_name("metric", written, list(known))
-            binding.problem(f"{_SECTION}.{key}: {message}", _SECTION, key)
+            binding.problem(f"{_DIAGNOSE}.{key}: {message}", _DIAGNOSE, key)
         found[key] = name
     return Diagnosis(found["retrieval"], found["generation"])
 
@@ -386,7 +402,7 @@ def check_diagnosed(
     """
     if CAUSE in dataset.metadata_columns:
         message = f"{dataset.shown} has a column {CAUSE!r}, as the causes are called; rename it"
-        binding.problem(f"{_SECTION}: {message}", _SECTION)
+        binding.problem(f"{_DIAGNOSE}: {message}", _DIAGNOSE)
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if diagnosis.retrieval is not None or not samples:
         return
@@ -395,15 +411,16 @@ def check_diagnosed(
         if provided.isdisjoint(fields) and not any(
             getattr(sample, field) for sample in samples for field in sought
         ):
-            needed = " or ".join(map(repr, fields))
+            needed = " or ".join(map(repr, sought))
             binding.problem(
-                f"{_SECTION}: needs {needed}, and no row of {dataset.shown} has any; name the "
-                f"column in dataset.key_map, or a metric of the contexts in {_SECTION}.retrieval",
-                _SECTION,
+                f"{_DIAGNOSE}: needs {needed}, and no row of {dataset.shown} has any; name the "
+                f"column in dataset.key_map, or a metric of the contexts in {_DIAGNOSE}.retrieval",
+                _DIAGNOSE,
             )
 
 
 def _pinned(binding: Binding) -> tuple[str, ...]:
+    """Return the runs that ``--rag-save`` must not replace: those with ``looks``, too."""
     runs = (run.name for run in binding.scenario.compare or () if run.looks > 1)
     return tuple(dict.fromkeys([*binding.loaded.pinned, *runs]))
 

@@ -34,7 +34,7 @@ from pytest_rageval.engine.planning.bind_keys import (
     bind_groups,
     bind_keys,
     check_diagnosed,
-    warn_of_what_is_lost,
+    warn_of_utilization_alone,
     with_snapshot,
 )
 from pytest_rageval.engine.planning.bind_metrics import bind_models
@@ -395,7 +395,7 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
         plan = bind_row_draw(binding, plan) if compares else refuse_row_draw(binding, plan)
     info = plan.info
     gated = bind_gates(binding, info)
-    warn_of_what_is_lost(binding, plan.metrics, gated)
+    warn_of_utilization_alone(binding, plan.metrics, gated)
     if plan.rename is None and binding.scenario.stop is not None:
         # Not at the top: most scenarios do not stop early.
         from pytest_rageval.engine.planning.bind_asked import bind_stop

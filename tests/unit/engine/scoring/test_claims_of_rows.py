@@ -151,7 +151,9 @@ def test_what_has_no_better_end_weighs_nothing_unless_written(plan_of: PlanOf) -
 
 
 def test_nothing_but_it_makes_no_weighted_score(plan_of: PlanOf) -> None:
-    with pytest.raises(Exception, match="'self_knowledge' has no better end; write its weight"):
+    with pytest.raises(
+        Exception, match="'self_knowledge' is neither better high nor better low; write"
+    ):
         plan_of(("self_knowledge",))
 
 
