@@ -40,7 +40,7 @@ _LISTED: Final = 3
 Cites: TypeAlias = Sequence[Citation]
 
 
-class NeededOptions(NoOptions):
+class CitationOptions(NoOptions):
     """How many citations of a sentence are read."""
 
     max_citations: int | None = Field(
@@ -74,7 +74,7 @@ def _measure(
     """Return what scores the rows that the family applies to, and asks for no cell of others."""
 
     def wanted(table: SupportTable) -> Iterator[Key]:
-        if _ruled("", table) is None:
+        if _needs_judge(table):
             for sentence in table.of("sentence"):
                 yield from wants(table, sentence)
 
@@ -82,6 +82,10 @@ def _measure(
         return _ruled(name, table) or score(name, table)
 
     return Measure(frozenset({"sentence"}), wanted, scored)
+
+
+def _needs_judge(table: SupportTable) -> bool:
+    return _ruled("", table) is None
 
 
 def _ruled(name: str, table: SupportTable) -> Score | None:
@@ -115,6 +119,8 @@ def _points(cites: Cites) -> bool:
     return bool(cites) and all(cited.places for cited in cites)
 
 
+# Called again as cells fill: a level is None until its cell was asked. HISTORY is asked for the
+# explanation only.
 def _wants_recall(most: int | None, table: SupportTable, sentence: Statement) -> Iterator[Key]:
     cites = sentence.cites[:most]
     if not _points(cites):
@@ -182,7 +188,7 @@ def _wants_support(
     sources = [context(*cited.places) for cited in sentence.cites[: options.most] if cited.places]
     levels = [table.level(sentence, source) for source in sources]
     yield from ((sentence, source) for source in sources)
-    if table.row.history and levels and not {None, "full"} & set(levels):
+    if table.row.history and levels and all(level in ("none", "partial") for level in levels):
         yield sentence, HISTORY
 
 
@@ -231,7 +237,7 @@ def _why_unsupported(table: SupportTable, sentence: Statement, cites: Cites) -> 
         which = "which together " + (
             "support only a part of it" if is_part else "do not support it"
         )
-    reason, other = _reason(table, sentence, source), _what_does(table, sentence)
+    reason, other = _reason(table, sentence, source), _what_else_supports(table, sentence)
     return f"{text} cites {_named(table, cites)}, {which}{reason}{other}"
 
 
@@ -246,7 +252,7 @@ def _why_needless(table: SupportTable, sentence: Statement, cites: Cites, cited:
     )
 
 
-def _what_does(table: SupportTable, sentence: Statement) -> str:
+def _what_else_supports(table: SupportTable, sentence: Statement) -> str:
     """Say what else is known to support a sentence, in words to add; "" for nothing."""
     own = {context(*cited.places): cited for cited in sentence.cites if cited.places}
     every = dict.fromkeys([*own, *table.row.contexts])
@@ -308,17 +314,17 @@ def _definition(
     )
 
 
-def recall_measure(options: NeededOptions) -> Measure:
-    """Return sentences whose citations together support them / sentences."""
+def recall_measure(options: CitationOptions) -> Measure:
+    """Return the measure: supported sentences divided by sentences."""
     most = options.max_citations
     return _measure(partial(_wants_recall, most), partial(_recall, most))
 
 
-def precision_measure(options: NeededOptions) -> Measure:
-    """Return citations that are needed / citations.
+def precision_measure(options: CitationOptions) -> Measure:
+    """Return the measure: needed citations divided by citations.
 
-    A citation is needed where the sentence is supported, and it supports it alone or the others
-    do not.
+    A citation is needed where its sentence is supported, and either the citation alone supports
+    the sentence or the rest without it does not.
     """
     most = options.max_citations
     return _measure(partial(_wants_precision, most), partial(_precision, most))
@@ -332,13 +338,13 @@ def support_measure(options: SupportOptions, *, of_all: bool) -> Measure:
 METRICS = (
     _definition(
         "citation_recall",
-        NeededOptions,
+        CitationOptions,
         recall_measure,
         "the share of sentences that what they cite supports in full",
     ),
     _definition(
         "citation_precision",
-        NeededOptions,
+        CitationOptions,
         precision_measure,
         "the share of citations that support their sentence and are not superfluous",
     ),

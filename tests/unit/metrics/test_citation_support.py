@@ -16,7 +16,7 @@ from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.citation_support import NeededOptions, recall_measure
+from pytest_rageval.metrics.citation_support import CitationOptions, recall_measure
 from pytest_rageval.metrics.support.table import (
     Cell,
     Citation,
@@ -367,7 +367,7 @@ def test_another_context_that_supports_it_is_named_where_that_is_known() -> None
         (sentence, context(4)): Cell("full"),
     }
     table = SupportTable(row, {"sentence": (sentence,)}, cells)
-    found = recall_measure(NeededOptions()).score("citation_recall", table)
+    found = recall_measure(CitationOptions()).score("citation_recall", table)
     assert found.reason == (
         '"Open for 60 days" cites [2] (returns.pdf), which does not support it: It says 30 days; '
         "contexts[4] (faq.pdf) supports it"
