@@ -71,7 +71,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Have pytest load the conftest.py files next to ``--rag-scenario``, as for other arguments.
 
-    Otherwise an xdist controller, which collects nothing, would not know their hooks.
+    Otherwise an xdist controller, which collects nothing, would not know their hooks. It is the
+    same for the scenarios of the runs of ``--rag-merge``; ``--rag-mcp`` takes stdin and stdout.
     """
     known = early_config.known_args_namespace
     if known.rag_mcp is not None:
@@ -131,7 +132,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def _write_from(config: pytest.Config) -> int:
     """Write what ``--rag-from`` is the source of; Ctrl-C and what the disk refuses end it."""
     try:
-        return _written_from(config)
+        return _choose_writer(config)
     except KeyboardInterrupt:
         sys.stdout.write("\nstopped\n")
         return int(pytest.ExitCode.INTERRUPTED)
@@ -139,7 +140,7 @@ def _write_from(config: pytest.Config) -> int:
         raise pytest.UsageError(printable(str(error)[:300])) from error
 
 
-def _written_from(config: pytest.Config) -> int:
+def _choose_writer(config: pytest.Config) -> int:
     """Write what ``--rag-from`` is the source of: questions, nuggets, or a scenario alone."""
     if config.getoption("rag_questions") is not None:
         from pytest_rageval.plugin.made_questions import make_questions
@@ -157,23 +158,34 @@ def _written_from(config: pytest.Config) -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
-    config.add_cleanup(partial(keep_verdict, config))  # the first is called last
-    config.add_cleanup(import_as_it_is())
+    _register_cleanups(config)
     settings = config.stash[SETTINGS] = Settings.of(config)
     config.addinivalue_line(
         "markers",
         "rag_scenario(file, variant=''): run the test for each sample of a rageval scenario",
     )
-    # Undo gc.freeze(). Registered first, it runs last: pytest's own clean-up collects garbage
-    # several times, and need not scan all samples.
-    config.add_cleanup(gc.unfreeze)
     _prepare_mode(config, settings)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")
     note_named_scenarios(config, settings.patterns, [path for path, _ in settings.scenarios])
+    _add_scenario_arguments(config, settings)
+    if is_controller(config):
+        _start_controller(config, settings)
+
+
+def _register_cleanups(config: pytest.Config) -> None:
+    # Clean-ups run last in, first out: this one ends them all.
+    config.add_cleanup(partial(keep_verdict, config))
+    config.add_cleanup(import_as_it_is())
+    # Undo gc.freeze(). As our hook is tryfirst, this is registered before pytest's own clean-ups,
+    # so it runs after them: they collect garbage several times, and need not scan all samples.
+    config.add_cleanup(gc.unfreeze)
+
+
+def _add_scenario_arguments(config: pytest.Config, settings: Settings) -> None:
     if settings.scenarios:
-        named = dict.fromkeys(str(path) + sample_id for path, sample_id in settings.scenarios)
+        named = dict.fromkeys(str(path) + selector for path, selector in settings.scenarios)
         if config.args_source is pytest.Config.ArgsSource.ARGS:
             folder = config.invocation_params.dir
             given = {os.path.normpath(folder / argument) for argument in config.args}
@@ -181,15 +193,16 @@ def pytest_configure(config: pytest.Config) -> None:
         else:
             config.args[:] = named
         config.args_source = pytest.Config.ArgsSource.ARGS
-    if is_controller(config):
-        from pytest_rageval.plugin.configuration import path_unknown_to_workers
-        from pytest_rageval.plugin.run.start_session import ensure_session
 
-        lost = path_unknown_to_workers(SCENARIO.texts(config), config.getoption("tx", None) or ())
-        if lost:
-            raise pytest.UsageError(lost)
 
-        ensure_session(config, settings)
+def _start_controller(config: pytest.Config, settings: Settings) -> None:
+    from pytest_rageval.plugin.configuration import path_unknown_to_workers
+    from pytest_rageval.plugin.run.start_session import ensure_session
+
+    lost = path_unknown_to_workers(SCENARIO.texts(config), config.getoption("tx", None) or ())
+    if lost:
+        raise pytest.UsageError(lost)
+    ensure_session(config, settings)
 
 
 def _prepare_mode(config: pytest.Config, settings: Settings) -> None:
@@ -232,7 +245,10 @@ def pytest_terminal_summary(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
-    """Refuse a run that asked for quality but met no scenario, before a hook may end it."""
+    """End with a usage error if a gate or baseline option was typed and no scenario ran.
+
+    First, as other hooks may end the session.
+    """
     if not session.config.pluginmanager.has_plugin("rageval-session"):
         from pytest_rageval.plugin.exit_status import refuse_empty_run
 
@@ -251,6 +267,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def rag_sample() -> object:
     """Return the sample of a test with ``@pytest.mark.rag_scenario``."""
+    # Only `parametrize` gives a sample, to tests with the marker; any other test comes here.
     pytest.fail("'rag_sample' and 'rageval' need @pytest.mark.rag_scenario('x.rageval.yaml')")
 
 
