@@ -61,6 +61,7 @@ class LookAhead:
         selected = Counter(id(item.plan) for item in cases)
         for plan in {id(item.plan): item.plan for item in cases}.values():
             certainty = certainty_of(plan)
+            # With deselected cases the verdict is not that of the scenario.
             if certainty is not None and selected[id(plan)] == plan.info.total:
                 shared = SharedCertainty(certainty, plan.info.nodeid, self._live.settings)
                 self._certainties[id(plan)] = shared
@@ -71,14 +72,14 @@ class LookAhead:
     ) -> Generator[None, object, object]:
         """Feed the next samples before this item runs, or skip it if the verdict is certain."""
         self._nextitem = nextitem
-        if isinstance(item, SampleItem) and item.is_asked and self._is_running:
-            if not self._is_certain(item.plan):
+        if isinstance(item, SampleItem) and item.is_asked and self._runs_tests:
+            if not self._stop_if_certain(item.plan):
                 self._feed(item)
             elif not self._live.scenario(item.plan).window.has(_sample(item)):
                 item.leave_out()
         return (yield)
 
-    def _is_certain(self, plan: Plan, waited_for: Sample | None = None) -> bool:
+    def _stop_if_certain(self, plan: Plan, waited_for: Sample | None = None) -> bool:
         """Return whether the verdict is certain; as soon as it is, nothing more is asked."""
         found = self._certainties.get(id(plan))
         if found is not None and id(plan) not in self._certain and found.is_reached:
@@ -90,7 +91,7 @@ class LookAhead:
         """Feed this sample and the next ones, as many as the window holds."""
         size = self._live.scenario(item.plan).window.size
         for found in islice(self._upcoming(item, self._nextitem), size):
-            # All but the last were fed before this item; looking up markers takes time.
+            # Cheapest test first: all but the last were fed earlier.
             if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
                 continue
             scenario = self._live.scenario(found.plan)
@@ -115,7 +116,7 @@ class LookAhead:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Set the duration of a setup to the time of the judges, without the time spent waiting.
+        """Set the duration of a setup to how long this sample took, not how long pytest waited.
 
         Also note the sample for the verdict.
         """
@@ -129,11 +130,11 @@ class LookAhead:
     def _note(self, item: pytest.Item, result: SampleResult) -> None:
         if isinstance(item, SampleItem) and id(item.plan) in self._certainties:
             self._certainties[id(item.plan)].add(result)
-            self._is_certain(item.plan)
+            self._stop_if_certain(item.plan)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Have the control rows left asked, and close, before the session decides the gates."""
+        """Ask the control rows that are left, and close, before the session decides the gates."""
         outcome = yield
         # With xdist the main process runs no samples: only its workers settle.
         if self._live.settings.processes == 1 or hasattr(self._config, "workerinput"):
@@ -144,7 +145,7 @@ class LookAhead:
         return outcome
 
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
-        """Close after the last item: pytest tears down the fixtures that judges need after it."""
+        """Close while the last item still has its fixtures, which judges may need."""
         if nextitem is None:
             self._live.settle(self._heartbeat)
             self._live.close()
@@ -160,7 +161,7 @@ class LookAhead:
             output[PROBLEMS_OUTPUT] = list(self._live.problems)
 
     @property
-    def _is_running(self) -> bool:
+    def _runs_tests(self) -> bool:
         option = self._config.getoption
         return not (option("setuponly", False) or option("setupplan", False))
 
@@ -170,7 +171,7 @@ class LookAhead:
             self._use_fixture(item)
 
         def meanwhile() -> None:
-            self._is_certain(item.plan, sample)
+            self._stop_if_certain(item.plan, sample)
             self._heartbeat()
 
         return self._live.scenario(item.plan).window.wait(sample, meanwhile)
@@ -197,7 +198,7 @@ class LookAhead:
     def _heartbeat(self) -> None:
         """Print the progress every 15 s at an interactive terminal, else every minute.
 
-        That a server is waited for which is starting, or whose URL is wrong, is said at once.
+        Says at once that it waits for a server, which may be starting or have a wrong URL.
         """
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None:
@@ -264,8 +265,8 @@ def _may_be_skipped(item: pytest.Item) -> bool:
     """
     if item.get_closest_marker("skip") is not None:
         return True
-    unless = (mark for mark in item.iter_markers("xfail") if not mark.kwargs.get("run", True))
-    return any(_may_hold(mark) for mark in (*item.iter_markers("skipif"), *unless))
+    not_run = (mark for mark in item.iter_markers("xfail") if not mark.kwargs.get("run", True))
+    return any(_may_hold(mark) for mark in (*item.iter_markers("skipif"), *not_run))
 
 
 def _may_hold(mark: pytest.Mark) -> bool:
