@@ -1,4 +1,4 @@
-"""Compares a run with a baseline: samples are joined by id, each metric is tested."""
+"""Compares a run with a baseline, and variants with each other; says why scores do not compare."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def compare_runs(
     metrics: Sequence[str],
     test: SignificanceTest,
     *,
-    judged: Collection[str] | None = None,
+    tested_together: Collection[str] | None = None,
     shifts: Mapping[str, float] = NOTHING,
 ) -> Comparison:
     """Return A (``result``) against B (``baseline``) for each of ``metrics`` that B has, too.
 
     A sample counts for a metric when both sides scored it, with its weight in A. Samples in a group
-    (``group_by``) are tested together. p-values are adjusted over the metrics in ``judged``, or
-    over all. ``shifts`` are added to the differences of a metric: with 0.02 the test asks whether A
-    is more than 0.02 below B.
+    (``group_by``) are tested together. p-values are adjusted over the metrics in
+    ``tested_together``, or over all. ``shifts`` are added to A - B, by lowering B: with 0.02 the
+    test asks whether A is more than 0.02 below B.
     """
     theirs = frozenset(baseline.ids)
     shared = [sample for sample in result.samples if sample.sample_id in theirs]
@@ -65,7 +65,7 @@ def compare_runs(
         seed=test.seed,
         correction=test.correction,
         groups=group_numbers(result.info, shared),
-        judged=judged,
+        tested_together=tested_together,
     )
     return Comparison(
         baseline=baseline.name,
@@ -96,7 +96,7 @@ def paired_scores(
     known = baseline.scores
     counted = [metric for metric in info.metrics if metric.weight > 0.0 and metric.name in known]
     before = {column.name: known[column.name].get(sample.sample_id) for column in counted}
-    first, second = weighted_alike(counted, (sample.scores, before), (ours, theirs))
+    first, second = weighted_over_common_metrics(counted, (sample.scores, before), (ours, theirs))
     return first, second
 
 
@@ -161,8 +161,12 @@ class Common:
 
     @property
     def count(self) -> int:
-        """How many samples all runs scored: none, if one has no score at all."""
-        return len(self.weights) if len(self.scores) == len(self.missing) else 0
+        """How many samples all runs scored; 0 if some run has no score at all.
+
+        Then there is nothing to rank, though ``scores`` has the others.
+        """
+        every_run_is_scored = len(self.scores) == len(self.missing)
+        return len(self.weights) if every_run_is_scored else 0
 
 
 def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str) -> Common:
@@ -173,39 +177,44 @@ def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str
         for variant, found in wanted.items()
     }
     total = len(set().union(*wanted.values()))
-    some = {variant: found for variant, found in scored.items() if found}
-    leads = scored[leading.info.variant] or next(iter(some.values()), {})
-    columns = _counted(results, leading.info) if metric == WEIGHTED_SCORE else ()
-    weights = {tuple(weights_of(result.info).items()) for result in results}
-    reweigh = bool(columns) and len(weights) > 1
+    scored_runs = {variant: found for variant, found in scored.items() if found}
+    leads = scored[leading.info.variant] or next(iter(scored_runs.values()), {})
+    columns = _weighted_in_all(results, leading.info) if metric == WEIGHTED_SCORE else ()
+    metric_weights = {tuple(weights_of(result.info).items()) for result in results}
+    reweigh = bool(columns) and len(metric_weights) > 1
     kept: list[SampleResult] = []
     table: list[Sequence[float]] = []
     partly = 0
-    for name in leads:
-        samples = [found[name] for found in some.values() if name in found]
-        rows = [sample.scores for sample in samples]
-        scores = weighted_alike(
-            columns, rows, [score_of(sample, metric) for sample in samples], reweigh
-        )
-        found = list(filter(is_scored, scores))
-        if len(found) == len(some):
-            kept.append(leads[name])
-            table.append(found)
-            partly += apply_unlike(columns, rows)
+    for sample_id in leads:
+        samples = [found[sample_id] for found in scored_runs.values() if sample_id in found]
+        row = _row_of(samples, metric, columns, reweigh=reweigh)
+        if len(row) == len(scored_runs):
+            kept.append(leads[sample_id])
+            table.append(row)
+            partly += applies_in_some_only(columns, [sample.scores for sample in samples])
     return Common(
         total=total,
         missing={variant: total - len(found) for variant, found in scored.items()},
-        scores={variant: [row[at] for row in table] for at, variant in enumerate(some)},
+        scores={variant: [row[at] for row in table] for at, variant in enumerate(scored_runs)},
         weights=[sample.sample_weight for sample in kept],
         groups=group_numbers(leading.info, kept),
         partly=partly,
     )
 
 
+def _row_of(
+    samples: Sequence[SampleResult], metric: str, columns: Sequence[MetricColumn], *, reweigh: bool
+) -> list[float]:
+    """Return the scores of one sample in several runs, without the missing ones."""
+    rows = [sample.scores for sample in samples]
+    own = [score_of(sample, metric) for sample in samples]
+    return list(filter(is_scored, weighted_over_common_metrics(columns, rows, own, reweigh)))
+
+
 def wanted_samples(result: ScenarioResult) -> dict[str, SampleResult]:
     """Return by id the samples with a weight that were to have a score.
 
-    Those before which the run stopped asking are among them.
+    Including those not asked because the run stopped early.
     """
     return {
         sample.sample_id: sample
@@ -220,7 +229,7 @@ def weights_of(info: ScenarioInfo) -> dict[str, float]:
     return dict(sorted(found.items()))
 
 
-def weighted_alike(
+def weighted_over_common_metrics(
     columns: Sequence[MetricColumn], rows: Sequence[_Row], own: _Scores, reweigh: bool = False
 ) -> _Scores:
     """Return the weighted scores of a sample in several runs, over the same metrics in each.
@@ -229,7 +238,7 @@ def weighted_alike(
     metric that applies in only some is left out of all. ``reweigh``: the runs have other weights,
     and those of ``columns`` count for all.
     """
-    if not (reweigh or apply_unlike(columns, rows)):
+    if not (reweigh or applies_in_some_only(columns, rows)):
         return own
     common = [column for column in columns if all(row.get(column.name) is not None for row in rows)]
     return [weighted_mean(_weighed(common, row)) for row in rows]
@@ -242,12 +251,12 @@ def _weighed(columns: Sequence[MetricColumn], row: _Row) -> Iterator[tuple[float
             yield column.to_unit(score), column.weight
 
 
-def apply_unlike(columns: Sequence[MetricColumn], rows: Sequence[_Row]) -> bool:
+def applies_in_some_only(columns: Sequence[MetricColumn], rows: Sequence[_Row]) -> bool:
     """Return whether one of the metrics has a score in some of the runs only."""
     return any(len({row.get(column.name) is None for row in rows}) > 1 for column in columns)
 
 
-def _counted(results: Sequence[ScenarioResult], info: ScenarioInfo) -> list[MetricColumn]:
+def _weighted_in_all(results: Sequence[ScenarioResult], info: ScenarioInfo) -> list[MetricColumn]:
     """Return the metrics with a weight that all runs have."""
     known = [{column.name for column in result.info.metrics} for result in results]
     return [
@@ -267,8 +276,8 @@ def differences(
 ) -> Iterator[str]:
     """Yield why the scores of ``metric`` do not compare, and what to do about it.
 
-    What a run does not say, as an older saved one may not, counts as no difference. Other weights
-    of samples count where scores are ``weighed`` as in the runs.
+    What a run does not say, as an older saved one may not, counts as no difference.
+    ``weighed``: a sample weight that differs is a difference, too.
     """
     infos = [result.info for result in results]
     same = _same_metrics(results)
@@ -284,7 +293,9 @@ def differences(
     yield from _of_runs(infos, "qrels", (info.judgements_sha256[:12] for info in infos), _ANYWAY)
     for setting in SETTINGS:
         if setting.refuses and not setting.of_variants:
-            yield from _of_runs(infos, setting.name, map(partial(_set, setting), infos), _ANYWAY)
+            yield from _of_runs(
+                infos, setting.name, map(partial(_setting_text, setting), infos), _ANYWAY
+            )
     yield from _of_runs(infos, "group_by", (info.group_by or "nothing" for info in infos), _ANYWAY)
     if weighed:
         yield from _changed(results, "another weight", lambda one: one.sample_weight)
@@ -314,7 +325,7 @@ def _definitions(result: ScenarioResult) -> dict[str, str]:
     return {column.name: column.definition for column in result.info.metrics}
 
 
-def _set(setting: Setting, info: ScenarioInfo) -> str:
+def _setting_text(setting: Setting, info: ScenarioInfo) -> str:
     """Return the value of a setting, "" for one that a saved run has not on record."""
     known = info.measured
     return shown_setting(known[setting.name]) if setting.name in known else ""
@@ -354,7 +365,7 @@ def _digest(field: str, sample: SampleResult) -> str | None:
 
 
 def _group(field: str, sample: SampleResult) -> str:
-    """Return what makes a group: the text of the value; a sample without one is its own."""
+    """Return what makes a group: the text of the value, "" without one."""
     value = field_value(sample, field)
     return "" if value is None else value_text(value)
 

@@ -35,7 +35,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     seed: int = 42,
     correction: Correction = "max-t",
     groups: Groups = None,
-    judged: Collection[str] | None = None,
+    tested_together: Collection[str] | None = None,
     at_once: int = 1,
     pair: str = "pair",
 ) -> dict[str, MetricComparison]:
@@ -47,10 +47,10 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     the confidence 1 - ``alpha``; tests use weight times difference. With ``groups`` (the group
     number of each sample) both use the sums of the groups.
 
-    p-values are adjusted over the metrics in ``judged`` (None: all) that have one; the others have
-    no adjusted p-value. ``max-t`` is for the permutation test; other tests use Holm's method
-    instead. Where a test has no result, or too few samples differ to reach ``alpha``, ``note``
-    says why.
+    p-values are adjusted over the metrics in ``tested_together`` (None: all) that have one; the
+    others have no adjusted p-value. ``max-t`` is for the permutation test; other tests
+    use Holm's method instead. Where a test has no result, or too few samples differ to reach
+    ``alpha``, ``note`` says why.
 
     ``at_once`` exact tests share the time that one may take: with more of them, fewer are exact.
     ``pair`` is what messages call a sample with its two scores.
@@ -61,7 +61,9 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     from pytest_rageval.stats.paired_tests import run_paired_test
 
     columns = [_column(a, b, weights, groups) for a, b in pairs.values()]
-    family = [at for at, name in enumerate(pairs) if judged is None or name in judged]
+    family = [
+        at for at, name in enumerate(pairs) if tested_together is None or name in tested_together
+    ]
     unit = "sample" if groups is None else "group"
     tested = run_paired_test(
         test,

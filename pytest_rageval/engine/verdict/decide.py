@@ -196,7 +196,7 @@ def _comparisons(result: ScenarioResult) -> Iterator[Comparison]:
             baseline = info.baselines[comparing.baseline]
             is_judged = _judges_whole(info, comparing)
             judged = [name for name in names if name != WEIGHTED_SCORE or is_judged]
-            yield compare_runs(result, baseline, names, comparing.test, judged=judged)
+            yield compare_runs(result, baseline, names, comparing.test, tested_together=judged)
 
 
 def _judges_whole(info: ScenarioInfo, comparing: Comparing) -> bool:

@@ -61,7 +61,7 @@ def test_the_smallest_difference_is_that_of_one_metric_among_all() -> None:
     for correction, t in (("max-t", 4.176535), ("holm", 4.176535), ("none", T_975_3)):
         found = compare_paired(rows, [1.0] * 4, correction=correction)["f1"]
         assert found.smallest_detectable == pytest.approx((t + 0.978472) * error, rel=1e-6)
-    alone = compare_paired(rows, [1.0] * 4, judged=["f1"])["f1"]
+    alone = compare_paired(rows, [1.0] * 4, tested_together=["f1"])["f1"]
     assert alone.smallest_detectable == pytest.approx((T_975_3 + 0.978472) * error, rel=1e-6)
 
 
@@ -477,7 +477,9 @@ def test_a_metric_that_is_only_shown_costs_nothing() -> None:
     }
     weights = [1.0] * 30
     for correction in ("max-t", "holm"):
-        among = compare_paired(columns, weights, judged=["m0", "m1"], correction=correction)
+        among = compare_paired(
+            columns, weights, tested_together=["m0", "m1"], correction=correction
+        )
         without = compare_paired(
             {name: columns[name] for name in ("m0", "m1")}, weights, correction=correction
         )
