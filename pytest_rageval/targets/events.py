@@ -295,7 +295,7 @@ def events_of(text: str) -> Iterator[Event]:
     """
     for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
         for line in block.split("\n"):
-            if line.strip() and not re.match(r"(?:data|event|id|retry)(?::|$)|:|\[", line):
+            if line.strip() and not re.match(r"(?:data|event|id|retry|message)?(?::|$)|\[", line):
                 raise TargetError(f"replied a stream with a line that is no event: {line[:100]!r}")
         named = re.findall(r"(?m)^event:(.*)$", block)
         name = named[-1].strip() if named else ""
