@@ -68,6 +68,7 @@ class Part:
 
     ``is_aside``: it is known to be no part of an answer. ``node`` is the step of a graph that said
     it, where the event names one (LangGraph, n8n). ``is_of_others``: the user's, or a thought.
+    ``is_partial``: its event says that all of it comes again (Google's ADK).
     """
 
     text: str
@@ -77,6 +78,7 @@ class Part:
     is_aside: bool = False
     node: str = ""
     is_of_others: bool = False
+    is_partial: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -143,7 +145,10 @@ class StreamedAnswer:
                 types, has_sources = event.types(path), _has_sources(event.data)
                 others, node = event.is_of_others(path), _node_of(event.data)
                 aside = is_aside(types) or others
-                return Part(text, path.written, types, has_sources, aside, node, others)
+                partial = (
+                    event.data.get("partial") is True if isinstance(event.data, dict) else False
+                )
+                return Part(text, path.written, types, has_sources, aside, node, others, partial)
         text, types = None if self._path else _plain_text(event), event.types()
         return None if text is None else Part(text, "", types, is_aside=is_aside(types))
 
@@ -255,6 +260,7 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     Raises TargetError where parts are of types of which it is not known that they have the answer;
     ``is_one``: the scenario says so.
     """
+    parts = _without_partial(parts)
     whole = "".join(part.text for part in parts)
     said = [part for part in parts if part.text.strip()]
     if len(said) < 2:
@@ -277,7 +283,24 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
         )
     if not is_one:
         _refuse_mixture(said)
+    again = [one for one, then in pairwise(texts) if len(one) > 3 and then.startswith(one + " ")]
+    if len(again) > 1:
+        raise TargetError(
+            "replied a stream with several texts that each grow from event to event; have the "
+            "service stream the answer alone, or ask it in a function of your own"
+        )
     return whole
+
+
+def _without_partial(parts: Sequence[Part]) -> Sequence[Part]:
+    """Return the parts without the partial ones that one behind them repeats as a whole."""
+    kept: list[Part] = []
+    for part in parts:
+        begun = [one for one in kept if one.is_partial]
+        if not part.is_partial and begun and "".join(one.text for one in begun) == part.text:
+            kept = [one for one in kept if not one.is_partial]
+        kept.append(part)
+    return kept
 
 
 def _position(parts: Sequence[Part], last: Part) -> int:

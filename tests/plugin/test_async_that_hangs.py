@@ -82,6 +82,7 @@ EACH = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EACH)
 def test_what_others_take_is_not_charged_to_a_call(pytester: pytest.Pytester, name: str) -> None:
     """12 calls block for 0.3 s each, 3.6 s altogether; each may take 1 s."""

@@ -638,3 +638,24 @@ def test_what_a_place_is_called_says_nothing_of_the_text() -> None:
     stream = "".join(f"event: {name}\ndata: {json.dumps(text)}\n\n" for name, text in events)
     with pytest.raises(TargetError, match="'messages|knowledge_agent:1', 'messages|supervisor:2'"):
         read(SSE, stream)
+
+
+def test_partial_texts_and_the_whole_behind_them_are_one() -> None:
+    stream = sse({"partial": True, "text": "Paris"}, {"partial": False, "text": "Paris"})
+    assert read(SSE, stream).text == "Paris"
+    stream = sse(
+        {"partial": True, "text": "I look."},
+        {"text": "I look."},
+        {"partial": True, "text": "Pa"},
+        {"partial": True, "text": "ris"},
+        {"text": "Paris"},
+    )
+    assert read(SSE, stream).text == "I look.Paris"
+
+
+def test_several_messages_that_grow_each_are_no_answer() -> None:
+    """They were joined with all their repetitions."""
+    texts = ("Is it", "Is it 9 EUR?", "I do", "I do not", "I do not know.")
+    stream = sse(*({"content": text} for text in texts))
+    with pytest.raises(TargetError, match="texts that each grow"):
+        read(SSE, stream, answer="content")

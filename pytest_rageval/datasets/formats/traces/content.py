@@ -43,7 +43,13 @@ _INNER: Final = ("document", "node", "payload", "kwargs", "entity", "metadata", 
 _ID: Final = ("id", "document.id", "doc_id", "document_id", "chunk_id", "id_", "_id", "node_id")
 _DEEPEST: Final = 8
 _REPR: Final = re.compile(r"<[\w.]+[ (].*>", re.DOTALL)
-_HIDDEN: Final = "__REDACTED__"
+_HIDDEN: Final = re.compile(r"(?i)[\[<(_*]+\s*(?:redacted|masked)\s*[\])>_*]+|\*{3,}")
+"""What exporters and masks write in place of a text."""
+
+
+def is_hidden(text: str) -> bool:
+    """Return whether a text stands in place of one that is not recorded, such as [REDACTED]."""
+    return _HIDDEN.fullmatch(text.strip()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,7 @@ def _is_named(name: Any, field: str) -> bool:
 
 
 def _text(value: str) -> str | None:
-    return value if value.strip() and value.strip() != _HIDDEN else None
+    return value if value.strip() and not is_hidden(value) else None
 
 
 def _first_text(values: list[Any]) -> str | None:

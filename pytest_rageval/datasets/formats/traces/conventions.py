@@ -16,6 +16,7 @@ from pytest_rageval.datasets.formats.traces.content import (
     contexts_in,
     decoded,
     documents_in,
+    is_hidden,
     question_in,
 )
 from pytest_rageval.datasets.formats.traces.span import Span, as_number, list_at, pick
@@ -306,7 +307,11 @@ def has_output(span: Span) -> bool:
     """
     found = (value for field in ("documents", "output") for value in _values(span, field))
     texts = (value.strip() if isinstance(value, str) else value for value in found)
-    return any(value not in ("", "null", "{}", {}, "__REDACTED__") for value in texts)
+    return any(
+        value not in ("", "null", "None", "{}", {})
+        and not (isinstance(value, str) and is_hidden(value))
+        for value in texts
+    )
 
 
 def query_of(span: Span) -> str | None:

@@ -79,6 +79,8 @@ def _langfuse(**more: Any) -> dict[str, Any]:
     [
         (phoenix(), "OPENINFERENCE_HIDE_OUTPUTS"),
         (phoenix(output__value="__REDACTED__"), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value="[REDACTED]"), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value="***"), "OPENINFERENCE_HIDE_OUTPUTS"),
         (phoenix(output__value=""), "OPENINFERENCE_HIDE_OUTPUTS"),
         (phoenix(output__value="{}"), "OPENINFERENCE_HIDE_OUTPUTS"),
         (_genai(), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
