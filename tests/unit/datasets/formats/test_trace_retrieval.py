@@ -87,7 +87,7 @@ def _langfuse(**more: Any) -> dict[str, Any]:
         (_langfuse(), "capture_output"),
         (_langfuse(langfuse__observation__output="null"), "capture_output"),
     ],
-    ids=["none", "redacted", "empty", "no keys", "genai", "langfuse", "null"],
+    ids=["none", "redacted", "masked", "stars", "empty", "no keys", "genai", "langfuse", "null"],
 )
 def test_a_search_whose_output_was_not_recorded_is_unknown(
     read: Read, step: dict[str, Any], setting: str
