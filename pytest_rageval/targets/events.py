@@ -287,6 +287,10 @@ def read(text: str) -> Any:
         raise TargetError(f"replied JSON {TOO_DEEP}") from None
 
 
+IS_FIELD: Final = re.compile(r"(?:data|event|id|retry|message)?(?::|$)")
+"""A line of server-sent events: a field, or a remark, which begins with the colon."""
+
+
 def events_of(text: str) -> Iterator[Event]:
     """Yield server-sent events, without marks of the end; their data parsed where it is JSON.
 
@@ -295,7 +299,7 @@ def events_of(text: str) -> Iterator[Event]:
     """
     for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
         for line in block.split("\n"):
-            if line.strip() and not re.match(r"(?:data|event|id|retry|message)?(?::|$)|\[", line):
+            if line.strip() and not (IS_FIELD.match(line) or _END.match(line.strip())):
                 raise TargetError(f"replied a stream with a line that is no event: {line[:100]!r}")
         named = re.findall(r"(?m)^event:(.*)$", block)
         name = named[-1].strip() if named else ""

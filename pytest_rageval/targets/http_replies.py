@@ -12,6 +12,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
 from pytest_rageval.targets.events import (
+    IS_FIELD,
     Event,
     ai_sdk_lines,
     events_of,
@@ -26,15 +27,11 @@ from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
 _LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
 _UNTYPED = ("", "text/plain", "application/octet-stream", "application/json")
 """The types that services name of streams, too."""
-_SSE_LINE = re.compile(r"(?:data|event|id|retry|message)?:")
 _BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")
 _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
     for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
 }
-
-
-_LISTS = tuple(name for name in _OTHER_FIELDS if name != "confidence")
 
 
 class ReplyReader:
@@ -119,7 +116,7 @@ def _continued(name: str, before: Any, now: Any) -> Any:
     Items come one by one, or as a list that is sent again as far as it has come; nothing, such as
     an empty list, says nothing. Raises TargetError for a list that is another one.
     """
-    if name not in _LISTS or not (isinstance(now, list | str | int | Mapping) or before is None):
+    if name == "confidence":
         return now
     old = [] if before is None else before if isinstance(before, list) else [before]
     if not isinstance(now, list):
@@ -179,7 +176,7 @@ def _events_in(reply: HttpReply) -> Iterator[Event] | None:
         return None
     lines = [line for line in text.split("\n") if line.strip()]
     # One that begins as a stream and goes on otherwise is a stream that has failed.
-    if (all(map(_SSE_LINE.match, lines)) and _has_data(text)) or re.match(_BEGINS_SSE, text):
+    if (all(map(IS_FIELD.match, lines)) and _has_data(text)) or re.match(_BEGINS_SSE, text):
         return events_of(text)
     if len(lines) < 2:
         return None

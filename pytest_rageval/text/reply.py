@@ -27,7 +27,6 @@ __all__ = [
     "read_level",
     "read_reason",
     "read_score",
-    "stated",
     "strip_thinking",
 ]
 
@@ -63,17 +62,6 @@ def is_cut_off(text: str) -> bool:
     plain = strip_thinking(text)
     ends = [found.end for found in objects_in(plain)]
     return re.search(BEGUN, plain[max(ends, default=0) :]) is not None
-
-
-def stated(name: str, text: str) -> list[Any]:
-    """Return what the objects of a reply say under a name, leaving out null and "...".
-
-    Raises UnreadableReplyError for a reply whose last object has no end.
-    """
-    if is_cut_off(text):
-        raise UnreadableReplyError("its JSON has no end")
-    values = (found.get(name) for found in find_objects(text))
-    return [value for value in values if value not in (None, "...", "…")]
 
 
 def read_reason(text: str) -> str:

@@ -101,6 +101,7 @@ def test_each_sentence_may_have_a_list_of_citations_of_its_own() -> None:
         ("text/event-stream", "data: The fee is:\n\n9 EUR\n\n"),
         ("text/event-stream", 'data: {"token": "Paris"}\n\nInternal Server Error'),
         ("text/event-stream", 'data: {"token": "Paris"}\n\n{"detail": "overloaded"}\n\n'),
+        ("text/event-stream", 'data: {"token": "Paris"}\n\n[ERROR] overloaded'),
         ("text/plain", 'data: {"token": "Paris"}\n\nError: overloaded'),
         ("", '{"token": "Pa"}\n{"token": "ris"}\nInternal Server Error'),
         ("text/plain", '{"token": "Pa"}\n{"token": "ris"}\n{"tok'),
