@@ -133,11 +133,15 @@ _BROKEN = {
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What a server replied, whatever its status; the body is scrubbed of our keys."""
+    """What a server replied, whatever its status; the body is scrubbed of our keys.
+
+    ``may_be_cut_off``: nothing but the end of the connection marks the end of the body.
+    """
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
     body: bytes
+    may_be_cut_off: bool = False
 
     @property
     def content_type(self) -> str:
@@ -154,6 +158,12 @@ class HttpReply:
     def beginning(self) -> str:
         """What it begins with, in one line."""
         return " ".join(self.body[:2000].decode("utf-8", "replace").split())
+
+
+def _marks_its_end(headers: Mapping[str, str]) -> bool:
+    """Return whether a body has an end of its own; what is packed has one, too."""
+    is_packed = headers.get("Content-Encoding", "identity").strip().lower() != "identity"
+    return is_packed or "Content-Length" in headers or "Transfer-Encoding" in headers
 
 
 class UnsendableError(ValueError):
@@ -218,7 +228,8 @@ class Transport:
                 self._has_replied = True
                 charset = (response.charset or "utf-8").lower()
                 body = self._scrub(await read_body(response, self._most_mb), charset)
-                return HttpReply(response.status, response.headers, body)
+                is_open = not _marks_its_end(response.headers)
+                return HttpReply(response.status, response.headers, body, is_open)
         except http.ConnectionTimeoutError:
             raise await self._unconnected(where, url) from None
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Events of streamed replies: how they are read, of which types they are, which tell of a failure.
+"""Events of streamed replies: how they are read, of which types they are, what ends an answer.
 
 One table says what the documented types of the usual protocols hold.
 """
@@ -93,12 +93,40 @@ GENERIC = ("", "message", "data")
 
 _TYPE_KEYS = ("type", "event", "event_type")
 _FINISHES = tuple(
-    map(parse_path, ("choices[0].finish_reason", "candidates[0].finishReason", "delta.stop_reason"))
+    map(
+        parse_path,
+        (
+            "choices[0].finish_reason",
+            "candidates[0].finishReason",
+            "delta.stop_reason",
+            "output.finish_reason",
+            "output.choices[0].finish_reason",
+            "finish_reason",
+            "finishReason",
+        ),
+    )
 )
 _CUT_SHORT = one_of(
     "error content_filter sensitive safety recitation blocklist prohibited_content refusal"
 )
 """Why a model's answer ends in its midst; it is not what the model would have said."""
+_UNFINISHED = one_of("none null tool_calls function_call tool_use") | {""}
+"""The reasons of an answer that goes on."""
+
+_BEGINS = one_of(
+    """
+    message_start message-start run_started workflow_started response.created
+    response.in_progress thread.run.created thread.run.in_progress conversation.chat.created
+    conversation.chat.in_progress
+    """
+)
+"""The types that begin an answer whose end has a type, too."""
+
+_PIECES = one_of("block part item step node task tool call chain model text content output")
+"""The words of types whose end is that of a piece."""
+
+_FLAGS = one_of("done stop finished finish final last end is_final is_finished is_end is_last")
+"""Keys at the top of an event that say whether the answer ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +302,30 @@ def is_cut_short(data: Mapping[str, Any]) -> bool:
     return False
 
 
+def is_whole_after(event: Event) -> bool | None:
+    """Return whether the answer is whole with an event, None if the event says nothing of it."""
+    data, types = event.data, event.types()
+    is_mark = isinstance(data, str) and _END.match(data.strip())
+    if is_mark or any(_ends_all(words_of(name)) for name in types):
+        return True
+    if any(name.lower() in _BEGINS for name in types):
+        return False
+    return _is_whole(data) if isinstance(data, Mapping) and not is_aside(types) else None
+
+
+def _ends_all(words: frozenset[str]) -> bool:
+    return not _ENDS.isdisjoint(words) and _PIECES.isdisjoint(words)
+
+
+def _is_whole(data: Mapping[str, Any]) -> bool | None:
+    flags = [data[key] for key in _FLAGS if isinstance(data.get(key), bool)]
+    for path in (one for one in _FINISHES if one.root in data):
+        with suppress(LostPathError):
+            flags.append(str(path.pick(data)).lower() not in _UNFINISHED)
+    is_empty_end = data.get("data") is True  # RAGFlow
+    return any(flags) if flags else is_empty_end or None
+
+
 def _has_failed(name: str) -> bool:
     found = _WORD.findall(name)
     return bool(found) and found[-1].lower() in _FAILED
@@ -292,7 +344,7 @@ IS_FIELD: Final = re.compile(r"(?:data|event|id|retry|message)?(?::|$)")
 
 
 def events_of(text: str) -> Iterator[Event]:
-    """Yield server-sent events, without marks of the end; their data parsed where it is JSON.
+    """Yield server-sent events, their data parsed where it is JSON.
 
     Raises TargetError for an object of JSON that is cut off, and for a line that is no field: the
     rest of a text with line breaks, or an error that a server wrote into its stream.
@@ -305,10 +357,10 @@ def events_of(text: str) -> Iterator[Event]:
         name = named[-1].strip() if named else ""
         lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]
         data = "\n".join(line.removeprefix(" ") for line in lines)
-        if lines and not _END.match(data.strip()):
+        if lines:
             yield Event(_parsed(data), data, name)
-        elif not lines and _has_failed(name):
-            yield Event(None, None, name)
+        elif name or _END.match(block.strip()):
+            yield Event(block.strip() if not name else None, None, name)
 
 
 def _parsed(data: str) -> Any:

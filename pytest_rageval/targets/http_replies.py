@@ -18,6 +18,7 @@ from pytest_rageval.targets.events import (
     events_of,
     failure_of,
     is_ai_sdk,
+    is_whole_after,
     json_lines,
     read,
 )
@@ -50,8 +51,13 @@ class ReplyReader:
         """Return the answer; raise TargetError where the reply is none."""
         events = _events_in(reply)
         if events is not None:
-            return self._streamed(events)
+            return self._streamed(events, reply)
         value = json_of(reply)
+        if isinstance(value, str) and reply.may_be_cut_off:
+            raise TargetError(
+                "replied a text that may be cut off: it ends with the connection; have the server "
+                "send its Content-Length, or chunks (HTTP/1.1)"
+            )
         if isinstance(value, str) and self._paths:
             first = next(iter(self._paths.values()))
             raise TargetError(f"replied text, which has no {first.written!r}")
@@ -76,17 +82,19 @@ class ReplyReader:
         used |= {alias for name in self._paths for alias in FIELD_ALIASES.get(name, (name,))}
         return {name: part for name, part in value.items() if name not in used}
 
-    def _streamed(self, events: Iterator[Event]) -> Answer:
+    def _streamed(self, events: Iterator[Event], reply: HttpReply) -> Answer:
         """Return the answer, joined from its parts, and the other fields of its events.
 
-        Raises TargetError for a stream that tells of an error: what came before it is half an
-        answer.
+        Raises TargetError for a stream that tells of an error, or that more follows: what came
+        before is half an answer.
         """
         answer = StreamedAnswer(self._paths.get("answer"), self._events)
         found: dict[str, Any] = {}
-        event = None
+        event = is_whole = None
         for event in events:
             answer.add(event)
+            if (said := is_whole_after(event)) is not None:
+                is_whole = said
             for name, value in self._other_fields(event.data).items():
                 found[name] = _continued(name, found.get(name), value)
         if event is None:
@@ -95,6 +103,13 @@ class ReplyReader:
             path.written for name, path in self._paths.items() if name not in {*found, "answer"}
         ]
         text = answer.text
+        if is_whole is False:
+            raise TargetError("replied a stream that stops where more should follow")
+        if reply.may_be_cut_off and not is_whole:
+            raise TargetError(
+                "replied a stream that may be cut off: it ends with the connection, and no event "
+                "says that it is whole; have the server send chunks (HTTP/1.1), or data: [DONE]"
+            )
         if lost:
             raise TargetError(f"no event of its stream has anything at {lost[0]!r}")
         return answer_of({**found, "answer": text})

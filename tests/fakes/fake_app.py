@@ -99,10 +99,12 @@ class FakeApp(FakeServer):
             return
         status, kind, body, more = self._made(asked, fault)
         half = body[: len(body) // 2] if fault == "cut" else body
-        head = [f"HTTP/1.1 {status} -", f"Content-Type: {kind}", f"Content-Length: {len(body)}"]
+        head = [f"HTTP/1.1 {status} -", f"Content-Type: {kind}"]
+        if not fault.startswith("open"):
+            head.append(f"Content-Length: {len(body)}")
         writer.write("\r\n".join([*head, *more]).encode() + b"\r\n\r\n" + half)
         await writer.drain()
-        if fault == "cut":
+        if fault == "cut" or fault.startswith("open"):
             writer.close()
 
     def _fault(self, question: str) -> str:
@@ -158,6 +160,10 @@ _FAULTS: Mapping[str, tuple[str, bytes]] = {
     "text": ("text/plain; charset=utf-8", b"Paris, in plain text"),
     "big": ("text/plain", b"x" * 10_000_000),
     "long": ("text/plain", b"x" * 2_000_000),
+    "open text": ("text/plain", b"Paris"),
+    "open stream": ("text/event-stream", b"data: Paris\n\n"),
+    "open stream, done": ("text/event-stream", b"data: Paris\n\ndata: [DONE]\n\n"),
+    "open JSON": (_JSON, b'{"answer": "Paris"}'),
 }
 _PACKED: Mapping[str, Callable[[], bytes]] = {
     "gzip": lambda: gzip.compress(b"Paris"),
@@ -171,4 +177,5 @@ _PACKED: Mapping[str, Callable[[], bytes]] = {
 """Replies that are packed, or say that they are."""
 
 """Faults by name; besides, those of ``_PACKED``, any status ("503"), with Retry-After ("429:0.05"),
-"to <URL>" for a redirect, "endless", "hang", "reset", "close", and "cut" in the middle of it."""
+"to <URL>" for a redirect, "open ..." for one that ends with the connection, "endless", "hang",
+"reset", "close", and "cut" in the middle of it."""

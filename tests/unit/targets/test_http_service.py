@@ -227,6 +227,8 @@ def test_failures_say_whether_asking_again_may_help(
         ("broken", "replied broken JSON"),
         ("html", "replied a page of HTML"),
         ("bytes", "replied 7 bytes of application/pdf, which are no text"),
+        ("open text", "replied a text that may be cut off: it ends with the connection"),
+        ("open stream", "replied a stream that may be cut off: it ends with the connection"),
         ("big", "the reply is larger than 8 MB"),
         ("long", "an answer of 2,000,000 characters, at most 1,000,000 are taken"),
     ],
@@ -251,6 +253,11 @@ def test_a_smaller_limit_ends_the_reading_early(ask: Ask) -> None:
 def test_a_packed_reply_is_unpacked(ask: Ask, packed: str) -> None:
     """[R2]"""
     assert ask(f"{packed}|x").text == "Paris"
+
+
+@pytest.mark.parametrize("fault", ["open stream, done", "open JSON"])
+def test_a_reply_that_shows_its_end_may_end_with_the_connection(ask: Ask, fault: str) -> None:
+    assert ask(f"{fault}|x").text == "Paris"
 
 
 @pytest.mark.full

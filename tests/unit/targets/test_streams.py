@@ -21,9 +21,12 @@ from pytest_rageval.text.json_value import parse_path
 SSE = "text/event-stream"
 
 
-def read(kind: str, text: str, events: Sequence[str] = (), **paths: str) -> Answer:
+def read(
+    kind: str, text: str, events: Sequence[str] = (), *, is_open: bool = False, **paths: str
+) -> Answer:
     reader = ReplyReader({name: parse_path(path) for name, path in paths.items()}, events)
-    return reader.read(HttpReply(200, {"Content-Type": kind} if kind else {}, text.encode()))
+    headers = {"Content-Type": kind} if kind else {}
+    return reader.read(HttpReply(200, headers, text.encode(), may_be_cut_off=is_open))
 
 
 def sse(*events: Any) -> str:
@@ -269,10 +272,14 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
         "five",
     ),
     # What is no repetition.
-    "twice the same token": ((chat("ha"), chat("ha")), None, "haha"),
+    "twice the same token": ((chat("ha"), chat("ha"), "[DONE]"), None, "haha"),
     "a citation is a token": (("five days ", "[1]"), None, "five days [1]"),
     "digits": (("4", "2"), None, "42"),
-    "a token after a citation": ((chat("[1] "), chat("ha"), chat("ha")), None, "[1] haha"),
+    "a token after a citation": (
+        (chat("[1] "), chat("ha"), chat("ha"), "[DONE]"),
+        None,
+        "[1] haha",
+    ),
     "not complete yet": (
         (
             {"token": "five", "status": "incomplete"},
@@ -532,8 +539,8 @@ SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"tex
         # Digits are tokens of their own: 77.
         (({"text": "7"}, {"text": "7"}), "text", "77"),
         # What is called a delta is one, whatever it begins with.
-        ((chat("D"), chat("DR")), "choices[0].delta.content", "DDR"),
-        ((chat("ha"), chat("ha")), "choices[0].delta.content", "haha"),
+        ((chat("D"), chat("DR"), "[DONE]"), "choices[0].delta.content", "DDR"),
+        ((chat("ha"), chat("ha"), "[DONE]"), "choices[0].delta.content", "haha"),
         # The mark of the end, of text-generation-inference.
         (
             ({"token": {"text": "five"}}, {"token": {"text": "</s>", "special": True}}),
@@ -546,6 +553,59 @@ SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"tex
 def test_what_is_said_once_counts_once(events: tuple[Any, ...], path: str, text: str) -> None:
     """[A21]"""
     assert read(SSE, sse(*events), answer=path).text == text
+
+
+OLLAMA = {"message": {"content": "five"}, "done": False}
+ENDED = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+CALLED = {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}
+WHOLE: dict[str, tuple[Any, ...]] = {
+    "OpenAI": (chat("five"), ENDED, {"choices": [], "usage": {}}),
+    "OpenAI, its mark alone": (chat("five"), "[DONE]"),
+    "OpenAI, tools": (CALLED, chat("five"), ENDED),
+    "Ollama": (OLLAMA, {"message": {"content": ""}, "done": True}),
+    "Anthropic": (
+        ("message_start", {"type": "message_start", "message": {}}),
+        ("content_block_delta", {"type": "content_block_delta", "delta": {"text": "five"}}),
+        ("content_block_stop", {"type": "content_block_stop"}),
+        ("message_stop", {"type": "message_stop"}),
+    ),
+    "Gemini": ({"text": "five"}, {"candidates": [{"finishReason": "STOP"}]}),
+    "AG-UI": ({"type": "RUN_STARTED"}, {"type": AG, "delta": "five"}, {"type": "RUN_FINISHED"}),
+    "RAGFlow": ({"text": "five"}, RAG_END),
+    "the name of an event": ("five", ("end", "")),
+}
+
+
+def test_a_stream_that_ends_with_the_connection_has_to_say_that_it_is_whole() -> None:
+    """[A21] Nothing else tells it from one that was cut off; chunks of HTTP do."""
+    for name, events in WHOLE.items():
+        path = {"answer": "delta.text"} if name == "Anthropic" else {}
+        for is_open in (False, True):
+            assert read(SSE, sse(*events), is_open=is_open, **path).text == "five"
+        # Without its last event that says so, it is cut off.
+        left = tuple(one for one in events if one not in (ENDED, "[DONE]", events[-1]))
+        with pytest.raises(TargetError, match="stops where more should|may be cut off|no event"):
+            read(SSE, sse(*left), is_open=True, **path)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (chat("five"),),
+        (chat("five"), CALLED),
+        (OLLAMA,),
+        WHOLE["Anthropic"][:2],
+        WHOLE["Anthropic"][:3],
+        WHOLE["AG-UI"][:2],
+        ({"output": {"text": "five", "finish_reason": "null"}},),
+    ],
+)
+def test_a_stream_that_says_that_more_follows_is_cut_off(events: tuple[Any, ...]) -> None:
+    """[A21] A proxy ends its chunks also where the service behind it broke off."""
+    path = {"answer": "output.text"} if "output" in events[0] else {}
+    path |= {"answer": "delta.text"} if len(events) > 1 and isinstance(events[0], tuple) else {}
+    with pytest.raises(TargetError, match="a stream that stops where more should follow"):
+        read(SSE, sse(*events), **path)
 
 
 @pytest.mark.parametrize(
