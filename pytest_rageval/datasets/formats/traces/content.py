@@ -16,7 +16,11 @@ from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.text.codec import read_json
 
 _USER: Final = frozenset({"user", "human", "humanmessage"})
-_SYSTEM_SAID: Final = frozenset({"assistant", "ai", "model", "aimessage", "aimessagechunk"})
+_ASSISTANT: Final = frozenset({"assistant", "ai", "model", "aimessage", "aimessagechunk"})
+_SPEAKERS: Final = frozenset(
+    {*_USER, *_ASSISTANT, "system", "developer", "tool", "function"}
+    | {"systemmessage", "toolmessage", "functionmessage"}
+)
 _ROLES: Final = ("role", "message.role", "message", "kwargs.type", "type")
 
 _QUESTION: Final = (
@@ -89,13 +93,26 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
         found = question_in(spelled, depth)
         return found if found or isinstance(spelled, Mapping) or _objects(spelled) else value
     if depth and isinstance(value, list):
-        said = [text for role, text in messages_in(value) if role in _USER]
-        if said:
-            return said[-1]
+        said = _said(value, _USER)
+        if said is not None:
+            return said[-1] if said else None
         return question_in(value[0], depth - 1) if len(value) == 1 else _first_text(value)
-    if not depth or not isinstance(value, Mapping):
+    if not depth or not isinstance(value, Mapping) or _is_of_another(value, _USER):
         return None
     return _named(value, _QUESTION, "question", depth)
+
+
+def _said(messages: list[Any], roles: frozenset[str]) -> list[str] | None:
+    """Return what the ``roles`` say in messages; None where these are of no known speaker."""
+    said = [(role, text) for role, text in messages_in(messages) if role in _SPEAKERS]
+    return [text for role, text in said if role in roles] if said else None
+
+
+def _is_of_another(value: Mapping[str, Any], roles: frozenset[str]) -> bool:
+    """Return whether a value is a message of a known speaker who is none of the ``roles``."""
+    role = value.get("role", value.get("type"))
+    is_other = isinstance(role, str) and role.lower() in _SPEAKERS - roles
+    return is_other and message_text(value) != ""
 
 
 def _objects(value: Any) -> bool:
@@ -115,11 +132,11 @@ def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
         found = None if isinstance(spelled, str) else answer_in(spelled, depth)
         return found or _text(value)
     if depth and isinstance(value, list):
-        said = [text for role, text in messages_in(value) if role in _SYSTEM_SAID]
-        if said:
-            return said[-1]
+        said = _said(value, _ASSISTANT)
+        if said is not None:
+            return said[-1] if said else None
         return answer_in(value[0], depth - 1) if len(value) == 1 else None
-    if not depth or not isinstance(value, Mapping):
+    if not depth or not isinstance(value, Mapping) or _is_of_another(value, _ASSISTANT):
         return None
     return _named(value, _ANSWER, "answer", depth)
 
@@ -171,8 +188,7 @@ def _is_pair(part: Any) -> bool:
     if not isinstance(part, list) or len(part) != 2:
         return False
     role, text = part
-    known = _USER | _SYSTEM_SAID | {"system"}
-    return isinstance(role, str) and role.lower() in known and isinstance(text, str)
+    return isinstance(role, str) and role.lower() in _SPEAKERS and isinstance(text, str)
 
 
 def role_of(message: Mapping[str, Any]) -> str:
@@ -253,13 +269,13 @@ def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | N
         passage = _document(value) if is_retrieval else None
     else:
         return None
-    return [passage] if passage else None
+    return [passage] if passage and (passage.text or passage.id) else None
 
 
 def _bare(text: str) -> Document | None:
     """Return the passage that a text without an object is; None for Python's repr of one."""
-    is_passage = _text(text) and text != "null" and not _REPR.match(text)
-    return Document(text) if is_passage else None
+    is_passage = text.strip() and text != "null" and not _REPR.match(text)
+    return Document(_text(text) or "") if is_passage else None
 
 
 def _in_object(value: Mapping[str, Any], is_retrieval: bool, depth: int) -> list[Document] | None:
@@ -279,12 +295,11 @@ def _in_object(value: Mapping[str, Any], is_retrieval: bool, depth: int) -> list
 def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] | None:
     if not value:
         return [] if is_retrieval else None
-    if len(value) == 1 and isinstance(value[0], list):
+    if len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0]):
         return _documents(value[0], is_retrieval, depth - 1)
     found: list[Document] = []
     for part in value:
-        # A pair of a document and its score.
-        item = decoded(part[0] if isinstance(part, list) and part else part)
+        item = decoded(part[0] if _is_scored(part) else part)
         passage = _document(item)
         if passage is None and is_retrieval:
             passage = _bare(item) if isinstance(item, str) else _hidden(item)
@@ -294,6 +309,12 @@ def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] 
     return found if any(one.text or one.id for one in found) else None
 
 
+def _is_scored(part: Any) -> bool:
+    """Return whether a part is a document and its scores in a list; lists of documents are not."""
+    is_list = isinstance(part, list) and len(part) > 1
+    return is_list and all(isinstance(score, int | float) for score in part[1:])
+
+
 def _hidden(value: Any) -> Document | None:
     """Return the passage that an object is without its text; None for a message of a chat."""
     is_object = isinstance(value, Mapping) and "role" not in value
@@ -301,18 +322,19 @@ def _hidden(value: Any) -> Document | None:
 
 
 def _side_by_side(value: Mapping[str, Any]) -> list[Document] | None:
-    """Return the passages of lists of texts and of ids, as Chroma gives them."""
+    """Return the passages of lists of texts and of ids, as Chroma gives them for one query."""
     texts, ids = value["documents"], value.get("ids")
-    if texts and isinstance(texts[0], list):
+    if len(texts) == 1 and isinstance(texts[0], list):
         texts, ids = texts[0], ids[0] if isinstance(ids, list) and ids else None
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
     if not isinstance(ids, list) or len(ids) != len(texts):
         ids = [None] * len(texts)
-    return [
-        Document(text, None if name is None else str(name))
+    found = [
+        Document(_text(text) or "", None if name is None else str(name))
         for text, name in zip(texts, ids, strict=True)
     ]
+    return found if any(one.text or one.id for one in found) else None
 
 
 def _document(value: Any, depth: int = 3) -> Document | None:

@@ -205,8 +205,11 @@ HIDDEN = [{"id": "d1", "score": "0.9"}, {"id": "d2", "score": "0.5"}]
         phoenix(output__value=json.dumps({"matches": HIDDEN})),
         _genai(gen_ai__retrieval__documents=json.dumps(HIDDEN)),
         phoenix(**numbered(*({**one, "content": "__REDACTED__"} for one in HIDDEN))),
+        phoenix(
+            output__value=json.dumps({"documents": [["[REDACTED]", "***"]], "ids": [["d1", "d2"]]})
+        ),
     ],
-    ids=["numbered", "output", "genai", "redacted"],
+    ids=["numbered", "output", "genai", "redacted", "chroma"],
 )
 def test_ids_are_read_where_the_texts_are_hidden(read: Read, step: dict[str, Any]) -> None:
     """A30: the contexts are unknown, not empty texts."""
@@ -219,6 +222,36 @@ def test_contexts_are_unknown_where_one_text_is_hidden(read: Read) -> None:
     case = read(phoenix(**numbered(ONE, HIDDEN[1])))
     assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (None, ("d1", "d2"))
+
+
+@pytest.mark.parametrize("output", [["A fee.", "[REDACTED]"], {"documents": ["***", "A fee."]}])
+def test_a_hidden_text_of_a_list_keeps_its_place(read: Read, output: Any) -> None:
+    """The contexts are unknown; those of another search alone are not all of them."""
+    case = read(phoenix(output__value=json.dumps(output)), phoenix("again", 2, **numbered(ONE)))
+    assert isinstance(case, Sample), case
+    assert case.contexts is None
+
+
+@pytest.mark.parametrize(
+    ("output", "contexts"),
+    [
+        ([[{"text": "A"}, 0.9], [{"text": "B"}, 0.5]], ("A", "B")),
+        ([[{"text": "A"}, 0.9]], ("A",)),
+        ([["A", 0.9], ["B", 0.5]], ("A", "B")),
+        ([["A", "B"]], ("A", "B")),
+        ({"documents": [["A", "B"]]}, ("A", "B")),
+        # of several queries, it is not certain what the model was given
+        ([["A", "B"], ["C", "D"]], None),
+        ([[{"text": "A"}, {"text": "B"}], [{"text": "C"}]], None),
+        ({"documents": [["A", "B"], ["C"]], "ids": [["1", "2"], ["3"]]}, None),
+    ],
+)
+def test_lists_in_a_list_are_documents_with_scores_or_of_several_queries(
+    read: Read, output: Any, contexts: tuple[str, ...] | None
+) -> None:
+    case = read(phoenix(output__value=json.dumps(output)))
+    assert isinstance(case, Sample), case
+    assert case.contexts == contexts
 
 
 def test_texts_that_only_the_output_has_are_read(read: Read) -> None:
@@ -250,6 +283,8 @@ def test_a_document_without_an_id_beside_others_is_named(load: Load) -> None:
         [{"role": "tool", "content": "A day.", "id": "m1"}],
         [{"title": "Refunds", "url": "https://x"}],
         [["<Node d1>"]],
+        {"documents": ["[REDACTED]"]},
+        ["[REDACTED]", "***"],
     ],
 )
 def test_objects_without_text_and_id_are_no_documents(read: Read, output: Any) -> None:

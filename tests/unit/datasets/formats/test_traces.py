@@ -643,12 +643,36 @@ def test_a_trace_without_an_end_is_an_invalid_row(load: Load) -> None:
     assert "export it when it has ended" in reason
 
 
-@pytest.mark.parametrize("given", [None, json.dumps([{"role": "system", "content": "x"}] * 2)])
+SYSTEM = {"role": "system", "content": "x"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        json.dumps([SYSTEM] * 2),
+        json.dumps([SYSTEM]),
+        json.dumps([["system", "x"]]),
+    ],
+)
 def test_a_question_that_is_not_there_may_be_in_another_column(
     load: Load, given: str | None
 ) -> None:
     reason = _reason(load, chain(input__value=given), chain(trace="t2"))
     assert "name the column that has it with dataset.key_map: {question: ...}" in reason
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"messages": [SYSTEM]},
+        {"message": SYSTEM},
+        {"messages": [{"type": "system", "data": {"content": "x"}}]},
+    ],
+)
+def test_what_only_the_system_says_is_no_question(load: Load, given: Any) -> None:
+    reason = _reason(load, chain(input__value=json.dumps(given)))
+    assert "which part of the input of its root span is the question?" in reason
 
 
 def test_a_trace_without_a_root_is_an_invalid_row(load: Load) -> None:
@@ -869,6 +893,20 @@ def test_the_question_is_found_in_what_programs_pass_on(
 )
 def test_the_answer_is_found_in_what_programs_return(fields: Fields, gave: str) -> None:
     assert fields(chain(output__value=gave))["answer"] == SAID
+
+
+@pytest.mark.parametrize(
+    "gave",
+    [
+        [{"role": "user", "content": ASKED}],
+        {"messages": [["user", ASKED]]},
+        {"choices": [{"message": {"role": "tool", "content": ASKED}}]},
+    ],
+)
+def test_what_another_says_is_no_answer(fields: Fields, gave: Any) -> None:
+    """So the text is the answer as it is."""
+    text = json.dumps(gave)
+    assert fields(chain(output__value=text))["answer"] == text
 
 
 def test_an_answer_that_is_an_object_of_its_own_is_the_answer_as_it_is(fields: Fields) -> None:
