@@ -47,9 +47,9 @@ def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
         number = 0
         blank = BlankLines(file)
         for line, (offset, raw) in enumerate(_lines(stream, file.max_row_bytes), start=1):
-            if raw is not None and raw.lstrip(_BLANK).startswith((b"#", b"//")):
+            if raw is not None and raw.lstrip(_BLANK_BYTES).startswith((b"#", b"//")):
                 blank.end()
-            elif raw is None or raw.strip():
+            elif raw is None or raw.strip(_BLANK_BYTES):
                 number += 1
                 blank.end()
                 yield _row(file, number, line, offset, raw)
@@ -57,7 +57,7 @@ def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
                 blank.note(line)
 
 
-_BLANK = b" \t\r\xef\xbb\xbf"
+_BLANK_BYTES = b" \t\r\n\v\f\xef\xbb\xbf"
 
 
 def _lines(stream: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
@@ -111,13 +111,17 @@ def _wrong(fields: Any, text: str) -> str | None:
     """Return why the value of a line is not a row, None if it is one."""
     if not isinstance(fields, dict):
         return f"expected a JSON object, found {json_kind(fields)}"
-    # If there are as many ends of keys as keys, no key is there twice; so for nearly all rows.
+    # Each key is followed by '":'. If there are as many of these as the row has keys, none is
+    # doubled, and the slow way is not needed.
     ends = text.count('":')
-    if (ends == len(fields) or ends == _count_keys(fields)) and '" :' not in text:
+    if (ends == len(fields) or ends == _count_keys(fields)) and not _SPACED.search(text):
         return None
     found: list[Doubled] = []
     read_json(text, object_pairs_hook=noting(found))
     return found[0].reason if found else None
+
+
+_SPACED = re.compile(r'"[ \t\r]+:')
 
 
 def _count_keys(fields: dict[str, Any]) -> int:
@@ -307,11 +311,23 @@ def read_lines_or_document(file: DataFile) -> Iterator[Row | BrokenRow]:
         try:
             rows = [*read_document(file)]
         except ScenarioError:
-            rows = []
-        if rows:
+            if _is_one_value(file):
+                raise
+        else:
             yield from rows
             return
     yield from read_json_lines(file)
+
+
+def _is_one_value(file: DataFile) -> bool:
+    """Return whether a file is one JSON value over several lines."""
+    try:
+        with file.open(is_whole=True) as stream:
+            text = file.decode(stream.read())
+        read_json_rows(text)
+    except (ValueError, ScenarioError):
+        return False
+    return "\n" in text.strip()
 
 
 def _may_be_document(file: DataFile) -> bool:

@@ -77,6 +77,7 @@ def test_the_format_may_be_named(samples: Samples, refused: Refused) -> None:
 def test_blank_lines_are_no_rows(samples: Samples) -> None:
     found = samples("r.jsonl", f"\n{LINE}\n  \n{LINE}\r\n")
     assert [sample.row for sample in found] == [1, 2]
+    assert len(samples("r.jsonl", f"\ufeff\n{LINE}\n")) == 1
     found = samples("r.csv", "answer,references\n\nx,x\n , \n,\nz,z\n")
     assert [(sample.row, sample.answer) for sample in found] == [(1, "x"), (2, "z")]
 
@@ -406,6 +407,9 @@ def test_a_folder_or_a_file_that_went_away_is_the_users_problem(tmp_path: Any) -
         ('{"answer": "x", "references": ["x"], "answer": "y"}', "answer"),
         ('{"answer":"x","references":["x"],"answer":"y"}', "answer"),
         ('{"answer": "x", "references": ["x"], "answer" : "y"}', "answer"),
+        # as many '":' as keys, for the last key has blanks before its colon
+        ('{"answer":"x","answer":"y","references"\t:["x"]}', "answer"),
+        ('{"answer":"x","answer":"y","references"  :["x"]}', "answer"),
         ('{"answer": "x", "references": ["x"], "contexts": [{"text": "a", "text": "b"}]}', "text"),
         ('{"answer": "x", "references": ["x"], "meta": {"a": {"b": 1, "b": 1}}}', "b"),
     ],

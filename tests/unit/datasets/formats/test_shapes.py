@@ -179,8 +179,17 @@ def test_a_path_that_leads_to_no_rows_is_refused(
     refused: Refused, rows_at: str, message: str
 ) -> None:
     """W5."""
-    (problem,) = refused("r.json", json.dumps({"rows": ROWS, "n": 3}), rows_at=rows_at)
-    assert message in problem
+    for name in ("r.json", "r.jsonl"):
+        document = json.dumps({"rows": ROWS, "n": 3}, indent=1)
+        (problem,) = refused(name, document, rows_at=rows_at)
+        assert message in problem
+
+
+def test_a_document_without_rows_that_is_called_json_lines_says_so(refused: Refused) -> None:
+    """Its lines are no broken rows."""
+    document = json.dumps({"n": 3, "m": {"x": 1}}, indent=1)
+    (problem,) = refused("r.jsonl", document)
+    assert [problem.replace("r.jsonl", "r.json")] == refused("r.json", document)
 
 
 def test_rows_at_is_for_documents(refused: Refused) -> None:
@@ -195,6 +204,8 @@ def test_a_key_that_is_there_twice_outside_of_rows_is_refused(refused: Refused) 
     row = json.dumps(ROWS[0])
     (problem,) = refused("r.json", f'{{"x": {row}, "x": {row}}}')
     assert problem == "r.json: the key 'x' is there twice in one object"
+    (problem,) = refused("r.jsonl", f'{{\n"rows": [{row}],\n"rows": [{row}]\n}}')
+    assert problem == "r.jsonl: the key 'rows' is there twice in one object"
     columns = '{"question": {"0": "a", "0": "b"}, "answer": {"0": "c"}}'
     assert "the key '0' is there twice" in refused("r.json", columns)[0]
 
