@@ -14,8 +14,10 @@ from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.show.failures import ScenarioLines
+from pytest_rageval.reports.markdown import cell
 from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
+from pytest_rageval.stats.verdict import badness
 from pytest_rageval.text.printable import one_line, printable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -35,8 +37,9 @@ def append_summary(
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
 
-    Summaries that compare variants come first. If there is not enough room, only a scenario's
-    verdict is written, or nothing. Returns a sentence about what went wrong, or None.
+    Summaries that compare variants come first. If there is not enough room, only a verdict is
+    written (of a comparison its gate), or nothing. Returns a sentence about what went wrong, or
+    None.
     """
     name = environ.get(SUMMARY_VARIABLE)
     if not name or not results:
@@ -46,13 +49,14 @@ def append_summary(
         size = path.stat().st_size if path.exists() else 0
         if path.exists() and not path.is_file():
             return f"{SUMMARY_VARIABLE}: not written: {name} is not a file"
-        text, left_out = _fitting(_texts(results, contests), SUMMARY_BYTES - size)
+        texts = list(_texts(results, contests))
+        text, left_out = _fitting(texts, SUMMARY_BYTES - size)
         with path.open("ab", buffering=0) as stream:
             stream.write(text)  # one system call, so that no other process writes in between
     except OSError as error:
         return f"{SUMMARY_VARIABLE}: not written: {error}"
     if left_out:
-        count = f"{left_out} of {len(results)} scenarios"
+        count = f"{left_out} of {len(texts)} summaries"
         return f"{SUMMARY_VARIABLE}: no room for {count} (GitHub shows 1 MiB per step)"
     return None
 
@@ -60,25 +64,27 @@ def append_summary(
 def _texts(
     results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[VariantComparison]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the summary of each scenario as a whole, and what is left of it without room."""
+    """Yield each summary as a whole, and what is left of it without room, "" for nothing."""
     for contest in contests:
         if contest.ranking is not None:
             head = f"# {one_line(contest.info.name)}\n\n"
             section = ranking_section(contest.ranking, contest.gate, contest.results)
-            whole = head + "\n".join(section) + "\n"
-            yield whole, head
+            gate = contest.gate
+            said = "" if gate is None else f"gate {gate.name} {gate.outcome}: {gate.message}"
+            short = f"{head}{cell(said, _MESSAGE_WIDTH)}\n" if said else ""
+            yield head + "\n".join(section) + "\n", short
     for result, run in results:
         whole = summary_text(replace(result, ranking=None), run)
         yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(RunView(result))}\n"
 
 
 def _fitting(found: Iterable[tuple[str, str]], room: int) -> tuple[bytes, int]:
-    """Return the text that fits into ``room`` bytes, and the number of scenarios left out."""
+    """Return the text that fits into ``room`` bytes, and the number of summaries left out."""
     parts: list[bytes] = []
     left_out = 0
     for whole, short in found:
         # The first line break ends the last line of the file, if it is open.
-        texts = [f"\n{text}".encode("utf-8", "backslashreplace") for text in (whole, short)]
+        texts = [f"\n{text}".encode("utf-8", "backslashreplace") for text in (whole, short) if text]
         fitting = next((text for text in texts if len(text) <= room), None)
         if fitting is None:
             left_out += 1
@@ -96,13 +102,14 @@ def annotation_lines(
 ) -> list[str]:
     """Return the workflow commands that annotate failures; none outside a workflow.
 
-    An error for each failed gate, and a warning for each of the worst failed cases, on its line of
-    the scenario file. ``root`` is the folder to which the file's path is relative.
+    An error for each failed gate and a warning for each of the worst failed cases, on its line of
+    the scenario file; at most ten of each, the worst of all scenarios: GitHub shows no more.
+    ``root`` is the folder to which the file's path is relative.
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return []
     errors: list[str] = []
-    warnings: list[str] = []
+    warnings: list[tuple[tuple[bool, float, int], str]] = []
     for contest in contests:
         if contest.gate is not None and contest.gate.outcome == "failed":
             place = _Place.of(contest.info, root, environ)
@@ -117,8 +124,9 @@ def annotation_lines(
         if failed or cases:
             place = _Place.of(result.info, root, environ)
             errors += (_of_gate(result, gate, place) for gate in failed)
-            warnings += (_of_case(view, sample, place) for sample in cases)
-    return [*errors[:ANNOTATIONS], *warnings[:ANNOTATIONS]]
+            warnings += ((badness(sample), _of_case(view, sample, place)) for sample in cases)
+    warnings.sort(key=lambda one: one[0])
+    return [*errors[:ANNOTATIONS], *(text for _, text in warnings[:ANNOTATIONS])]
 
 
 def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:

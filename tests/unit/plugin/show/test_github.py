@@ -14,7 +14,16 @@ from decided_result import decided
 from fake_config import config_of
 
 from pytest_rageval.engine.verdict.decide import VariantComparison
-from pytest_rageval.model import Bound, Contest, GateResult, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import (
+    Bound,
+    Contest,
+    GateResult,
+    RankedVariant,
+    Ranking,
+    RunInfo,
+    SampleResult,
+    ScenarioResult,
+)
 from pytest_rageval.plugin.show.github import (
     ANNOTATIONS,
     SUMMARY_BYTES,
@@ -124,13 +133,33 @@ def test_what_is_too_large_is_cut_to_the_verdict_and_then_left_out(tmp_path: Pat
     runs = [(made(), RUN)] * 3
     problem = append_summary(runs, {"GITHUB_STEP_SUMMARY": str(path)})
     assert problem is not None
-    assert "no room for 1 of 3 scenarios" in problem
+    assert "no room for 1 of 3 summaries" in problem
     assert path.stat().st_size == SUMMARY_BYTES
     text = path.read_text("utf-8").lstrip("x")
     assert text.count("# qa\n\n**not judged**") == 2
     assert text.count("## Metric Means") == 1
     assert append_summary(runs, {"GITHUB_STEP_SUMMARY": str(path)}) is not None
     assert path.stat().st_size == SUMMARY_BYTES
+
+
+@pytest.mark.parametrize(("best", "left", "left_out"), [(True, 2, 0), (False, 1, 1)])
+def test_a_comparison_of_variants_is_cut_to_its_gate(
+    tmp_path: Path, best: bool, left: int, left_out: int
+) -> None:
+    """Nothing is left of one without a gate; it counts beside the summaries of its variants."""
+    path = tmp_path / "summary.md"
+    result = with_gate("best", "b beats a")
+    gate = result.gates[0] if best else None
+    ranking = Ranking("qa", "em", 0.05, [RankedVariant(name, 0.5, 0, 1, 9) for name in "ab"])
+    contest = VariantComparison(result.info, Contest(("a", "b"), "em"), (), ranking, gate)
+    short = b"\n# qa\n\ngate best failed: b beats a\n"
+    verdict = b"\n# qa\n\n**not judged**: no gates and no thresholds; 1 of 1 cases passed\n"
+    path.write_bytes(b"x" * (SUMMARY_BYTES - len(short) - len(verdict)))
+    said = append_summary([(made(), RUN)], {"GITHUB_STEP_SUMMARY": str(path)}, [contest])
+    text = path.read_text("utf-8").lstrip("x")
+    assert text == f"{short.decode() if best else ''}{verdict.decode()}"
+    assert text.count("# qa") == left
+    assert (said or "").count(f"no room for {left_out} of 2 summaries") == left_out
 
 
 def test_text_that_utf_8_cannot_hold_is_spelled_out(tmp_path: Path) -> None:
@@ -181,6 +210,23 @@ def test_ten_of_each_kind_are_all_that_github_shows(tmp_path: Path) -> None:
     assert [line.split("qa%3A ")[1].partition("::")[0] for line in found[10:]] == [
         f"q{at}" for at in range(10)
     ]
+
+
+def test_the_worst_of_all_scenarios_are_annotated(tmp_path: Path) -> None:
+    """Not the first ten of the first scenario."""
+    better, worse = (
+        made(
+            name,
+            samples=[
+                SampleResult(f"q{at}", at, "failed", weighted_score=score, scores={"em": score})
+                for at in range(count)
+            ],
+        )
+        for name, score, count in (("aa", 0.5, 12), ("bb", 0.0, 8))
+    )
+    found = annotation_lines([better, worse], tmp_path, WORKFLOW)
+    titles = [line.partition("title=")[2].partition("%3A")[0] for line in found]
+    assert titles == ["bb"] * 8 + ["aa"] * 2
 
 
 def test_files_are_named_from_the_workspace(tmp_path: Path) -> None:
