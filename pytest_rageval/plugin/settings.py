@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_rageval.shards.part import Part
 
 _FAST_INI = "rageval_fast"
+_REPORTS_INI = "rageval_reports"
 _ADDOPTS = "PYTEST_ADDOPTS"
 
 
@@ -105,19 +106,22 @@ def _run_paths(config: pytest.Config) -> RunPaths:
 
 
 def _reports(config: pytest.Config) -> tuple[str, ...]:
-    """Return the names of the reports, from the ini file and the command line."""
-    texts = [*config.getini("rageval_reports"), *options.REPORT.values(config)]
-    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
-    if not names:
+    """Return the names of the reports: those of the ini file, and those of the option."""
+    given = [(_REPORTS_INI, text) for text in config.getini(_REPORTS_INI)]
+    given += [(options.REPORT.source(config), text) for text in options.REPORT.values(config)]
+    if not given:
         return ()
     # Not at the top: every start of pytest loads this module, but not the reports.
     from pytest_rageval.registry import UnknownNameError
     from pytest_rageval.reports.base import requested_reports
 
-    try:
-        return requested_reports(names)
-    except UnknownNameError as error:
-        raise pytest.UsageError(f"{options.REPORT.flag}: {error}") from error
+    found: list[str] = []
+    for source, text in given:
+        try:
+            found += requested_reports(name.strip() for name in text.split(",") if name.strip())
+        except UnknownNameError as error:
+            raise pytest.UsageError(f"{source}: {error}") from error
+    return tuple(dict.fromkeys(found))
 
 
 def is_controller(config: pytest.Config) -> bool:
@@ -202,12 +206,14 @@ def refuse_pairs(config: pytest.Config) -> None:
 
 def _refuse_left_over(config: pytest.Config, command: Command) -> None:
     """Raise UsageError for a command in addopts: every run would be green, and judge nothing."""
-    if _has(_typed(config), command.flag):
+    folder = config.invocation_params.dir
+    if _has(_words(config.invocation_params.args, folder), command.flag):
         return
-    variable = os.environ.get(_ADDOPTS, "")
-    is_of_variable = _has(shlex.split(variable), command.flag)
-    where = _ADDOPTS if is_of_variable else f"addopts in {config.inipath}"
-    if variable and "@" in variable:
+    variable = shlex.split(os.environ.get(_ADDOPTS, ""))
+    where = f"addopts in {config.inipath}"
+    if _has(variable, command.flag):
+        where = _ADDOPTS
+    elif _has(_words(variable, folder), command.flag):
         where = f"a file that {_ADDOPTS} names"
     value = f"={command.metavar.removesuffix(SEVERAL)}" if command.metavar else ""
     raise pytest.UsageError(
@@ -216,13 +222,12 @@ def _refuse_left_over(config: pytest.Config, command: Command) -> None:
     )
 
 
-def _typed(config: pytest.Config) -> Iterator[str]:
-    """Yield the words of the command line, and of the files that it names as ``@file``."""
-    for word in config.invocation_params.args:
+def _words(given: Iterable[str], folder: Path) -> Iterator[str]:
+    """Yield the words of a command line, and of the files that it names as ``@file``."""
+    for word in given:
         if word.startswith("@"):
             with suppress(OSError):
-                file = config.invocation_params.dir / word[1:]
-                yield from file.read_text("utf-8", "replace").split()
+                yield from (folder / word[1:]).read_text("utf-8", "replace").split()
         else:
             yield str(word)
 

@@ -65,6 +65,12 @@ def test_a_command_that_is_left_over_is_wrong_use(
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(["-q", *words]))
     with pytest.raises(pytest.UsageError, match="found in PYTEST_ADDOPTS: "):
         refuse_pairs(config_of(tmp_path, addopts=words))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k user@x -q")
+    with pytest.raises(pytest.UsageError, match="found in addopts in "):
+        refuse_pairs(config_of(tmp_path, addopts=words))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-q @words.txt")
+    with pytest.raises(pytest.UsageError, match="found in a file that PYTEST_ADDOPTS names: "):
+        refuse_pairs(config_of(tmp_path, addopts=words))
 
 
 def test_a_new_option_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,6 +156,15 @@ def test_an_unknown_report_is_wrong_use(tmp_path: Path, name: str, guess: str) -
     assert said.startswith(f"--rag-report: unknown report {name!r}. Did you mean {guess!r}?")
 
 
+def test_an_unknown_report_is_named_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(pytest.UsageError, match="^rageval_reports: unknown report 'htlm'"):
+        Settings.of(config_of(tmp_path, "--rag-report=md", ini={"rageval_reports": ["htlm"]}))
+    monkeypatch.setenv("RAGEVAL_REPORT", "htlm")
+    assert refused(tmp_path).startswith("RAGEVAL_REPORT: unknown report 'htlm'")
+
+
 @pytest.mark.parametrize(("text", "is_strict"), [("1", True), ("True", True), ("no", False)])
 def test_the_environment_says_whether_a_run_is_strict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_strict: bool
