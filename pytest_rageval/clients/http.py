@@ -8,6 +8,7 @@ is quadratic in the requests in flight.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import errno
 import math
 import os
@@ -47,14 +48,15 @@ class Credentials:
         self.redacted: Callable[[str], str] = Redactor(secrets)
 
     def scrub(self, raw: bytes, charset: str = "utf-8") -> bytes:
-        """Return what a server sent as UTF-8, without our keys, which it may repeat.
+        """Return, in UTF-8, what a server sent, without our keys, which it may repeat.
 
-        Bytes that are not valid UTF-8 stay as they are. A charset that Python does not know is read
-        as UTF-8.
+        Bytes that are not valid UTF-8 stay as they are. A charset that Python does not know, or
+        cannot read, is read as UTF-8.
         """
         try:
+            charset = codecs.lookup(charset).name
             text = raw.decode(charset, "surrogateescape" if charset == "utf-8" else "replace")
-        except LookupError:
+        except (LookupError, UnicodeError):
             charset, text = "utf-8", raw.decode("utf-8", "surrogateescape")
         found = self.redacted(text)
         if found is text and charset == "utf-8":
@@ -160,10 +162,15 @@ class HttpReply:
         return " ".join(self.body[:2000].decode("utf-8", "replace").split())
 
 
-def _marks_its_end(headers: Mapping[str, str]) -> bool:
+_UNPACKED: Final = ("", "identity")
+_BODILESS: Final = (204, 304)
+
+
+def _marks_its_end(status: int, headers: Mapping[str, str]) -> bool:
     """Return whether a body has an end of its own; what is packed has one, too."""
-    is_packed = headers.get("Content-Encoding", "identity").strip().lower() != "identity"
-    return is_packed or "Content-Length" in headers or "Transfer-Encoding" in headers
+    is_packed = headers.get("Content-Encoding", "").strip().lower() not in _UNPACKED
+    has_end = "Content-Length" in headers or "Transfer-Encoding" in headers
+    return is_packed or has_end or status in _BODILESS
 
 
 class UnsendableError(ValueError):
@@ -226,10 +233,10 @@ class Transport:
                 proxy=proxy_for(url),
             ) as response:
                 self._has_replied = True
-                charset = (response.charset or "utf-8").lower()
-                body = self._scrub(await read_body(response, self._most_mb), charset)
-                is_open = not _marks_its_end(response.headers)
-                return HttpReply(response.status, response.headers, body, is_open)
+                body = await read_body(response, self._most_mb)
+                body = self._scrub(body, response.charset or "utf-8")
+                may_be_cut_off = not _marks_its_end(response.status, response.headers)
+                return HttpReply(response.status, response.headers, body, may_be_cut_off)
         except http.ConnectionTimeoutError:
             raise await self._unconnected(where, url) from None
         except TimeoutError:
@@ -408,7 +415,7 @@ def _unpacked(unpacker: Any, chunk: bytes) -> Iterator[bytes]:
 def _unpacker(encoding: str, chunk: bytes) -> Any:
     """Return the ``zlib.decompressobj`` for what begins with ``chunk``, None if it is plain."""
     name = encoding.strip().lower()
-    if name in ("", "identity"):
+    if name in _UNPACKED:
         return None
     if name not in ("gzip", "x-gzip", "deflate"):
         raise BodyError(

@@ -27,7 +27,7 @@ from pytest_rageval.clients.cache import (
 )
 from pytest_rageval.clients.jsonl_log import read_bytes
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.model import Count, Score, Value, json_plain
+from pytest_rageval.model import Count, LeftOut, Score, Value, json_plain
 from pytest_rageval.text.json_value import digest
 
 _HEAD_DIGITS = 16
@@ -125,6 +125,7 @@ def _to_entry(score: Score, answers: int) -> dict[str, Any]:
         "details": json_plain(score.details),
         "answers": answers,
         **({"replies": dict(score.replies)} if score.replies else {}),
+        **({"left_out": score.left_out} if score.left_out else {}),
     }
 
 
@@ -134,6 +135,7 @@ class _Entry(Value, frozen=True):
     details: dict[str, Any] | None
     answers: Count
     replies: dict[str, Any] | None = None
+    left_out: LeftOut | None = None
 
 
 def _from_entry(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
@@ -143,4 +145,5 @@ def _from_entry(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
     except ValidationError:
         return None
     replies = None if entry.replies is None else known_counts(entry.replies)
-    return Score("", entry.value, entry.reason, entry.details, None, replies), entry.answers
+    score = Score("", entry.value, entry.reason, entry.details, None, replies, entry.left_out)
+    return score, entry.answers

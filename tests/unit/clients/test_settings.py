@@ -87,6 +87,17 @@ def test_a_key_that_is_a_word_is_left_in_texts(monkeypatch: pytest.MonkeyPatch) 
     assert credentials.scrub(b"the text") == b"the text"
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "UTF8", "idna", "undefined", "hex", "no-such"])
+def test_a_charset_that_cannot_be_read_is_utf_8(
+    monkeypatch: pytest.MonkeyPatch, charset: str
+) -> None:
+    """The bytes stay, also those that are no UTF-8."""
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    credentials = read_credentials(ClientSettings("m", api_key_env="JUDGE_KEY"))
+    assert credentials.scrub(b"caf\xc3\xa9 \xff", charset) == b"caf\xc3\xa9 \xff"
+    assert credentials.scrub(f"\xe9 {KEY} ".encode() + b"\xff", charset) == b"\xc3\xa9 *** \xff"
+
+
 def test_keys_are_taken_out_of_what_a_server_says() -> None:
     settings = ClientSettings(
         "m", api_key_env="JUDGE_KEY", headers={"api-key": "another-secret", "X-Retry": "1"}

@@ -81,10 +81,11 @@ def test_the_replies_that_it_was_made_of_count_as_cached(tmp_path: Path) -> None
 
 
 def test_what_is_unscored_for_a_reason_is_kept_too(tmp_path: Path) -> None:
-    Run(tmp_path).keep(Score("f", None, "the judge found no claim in the answer"))
+    reason = "the judge found no claim in the answer"
+    Run(tmp_path).keep(Score("f", None, reason, left_out="answer"))
     found = Run(tmp_path).find()
     assert found is not None
-    assert (found.value, found.reason) == (None, "the judge found no claim in the answer")
+    assert (found.value, found.reason, found.left_out) == (None, reason, "answer")
 
 
 def test_a_score_with_an_error_is_not_kept(tmp_path: Path) -> None:
