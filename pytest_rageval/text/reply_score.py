@@ -130,10 +130,12 @@ def _refuse_opposite(level: float, lines: str, objects: Iterable[FoundJson]) -> 
 
 def _read_key(parts: ReplyParts, scale: _Scale) -> float:
     """Return the score that keys state; what stands behind it may not state another one."""
-    found = [re.fullmatch(_PHRASES["value"][0], _lines(text, scale)) for text in parts.scores]
-    stated = [_value(one, scale) for one in found if one]
-    if len(stated) < len(found):
-        raise UnreadableReplyError(f"its score is {shorten(parts.scores[0])!r}, not one number")
+    stated = []
+    for text in parts.scores:
+        found = re.fullmatch(_PHRASES["value"][0], _lines(text, scale))
+        if found is None:
+            raise UnreadableReplyError(f"its score is {shorten(text)!r}, not one number")
+        stated.append(_value(found, scale))
     before, behind = _lines(parts.before, scale), _lines(parts.behind, scale)
     stated += [line.value for line in _numbered(before, scale) if line.is_score]
     told = re.sub(_PHRASES["list_number"][0], "", behind)
