@@ -14,6 +14,7 @@ from pytest_rageval.gates.worst_samples import WorstSamples, fallen, weighing
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
+    WEIGHTED_SCORE,
     Corrected,
     Correction,
     GateResult,
@@ -142,6 +143,7 @@ class RegressionGate(FallGate):
                 result, self.baseline, name, self.test.alpha, self.spans[name]
             )
         why = self._too_few(result, found.n, "have a score in both runs", name)
+        why = why or self._too_many_lost(result, found.n, name)
         if not why and self.mode != "any":
             why = (found if beyond is None else beyond).undecided
         finding = _Finding(name, found, gain, allowed, why=why, beyond=beyond, interval=interval)
@@ -191,6 +193,17 @@ class RegressionGate(FallGate):
             return ""
         total = f"{there} of the {len(ids) - left_out - not_asked} samples of {self.baseline.name}"
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
+
+    def _too_many_lost(self, result: ScenarioResult, n: int, metric: str) -> str:
+        """Return the message that too many weighted scores lack a metric of the baseline's."""
+        from pytest_rageval.stats.comparison import lost_metrics
+
+        lost = lost_metrics(result, self.baseline) if metric == WEIGHTED_SCORE else {}
+        if not lost:
+            return ""
+        names = ", ".join(dict.fromkeys(name for missing in lost.values() for name in missing))
+        what = f"still have every score ({names} missing on {len(lost)})"
+        return self._too_few(result, n - len(lost), what, metric)
 
     def _is_news_of_max_t(self, found: Sequence[_Finding], failed: Sequence[_Finding]) -> bool:
         """Return whether the gate would pass by Holm's method, which is stricter."""
@@ -317,7 +330,8 @@ class CorrectedRegressionGate(RegressionGate):
         found = corrected_difference(result, self.human[name], self.baseline, confidence)
         pairs = scored_pairs(result.info, weighing(result), self.baseline, name)
         both = [(ours - theirs, sample.sample_weight) for sample, ours, theirs in pairs]
-        why = self._too_few(result, len(both), "have a score in both runs") or found.why
+        why = self._too_few(result, len(both), "have a score in both runs")
+        why = why or self._too_many_lost(result, len(both), name) or found.why
         if found.mean is None or found.ci_low is None or found.ci_high is None:
             why = why or "the labels give no interval"
             return _CorrectedFinding(None, f"{name}: cannot be decided: {why}", why)

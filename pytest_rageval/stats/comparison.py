@@ -108,6 +108,26 @@ def scored_pairs(
     return [(one, a, b) for one, a, b in both if is_scored(a) and is_scored(b)]
 
 
+def lost_metrics(result: ScenarioResult, baseline: Baseline) -> dict[str, list[str]]:
+    """Return by sample the metrics whose score B has and A lacks, though both have a weighted one.
+
+    The weighted score of B leaves them out, too: what they would have said is lost.
+    """
+    both = scored_pairs(result.info, result.samples, baseline, WEIGHTED_SCORE)
+    names = [name for name in weights_of(result.info) if name in baseline.scores]
+    lost = {
+        sample.sample_id: [
+            name
+            for name in names
+            if is_scored(baseline.scores[name].get(sample.sample_id))
+            and not is_scored(sample.scores.get(name))
+        ]
+        for sample, _, _ in both
+        if sample.sample_weight > 0.0
+    }
+    return {sample_id: missing for sample_id, missing in lost.items() if missing}
+
+
 def interval_of_fall(
     result: ScenarioResult, baseline: Baseline, metric: str, alpha: float, span: float
 ) -> tuple[float, float] | None:

@@ -393,6 +393,24 @@ def test_holm_needs_more_pairs_for_more_metrics() -> None:
     assert check(options, same, same, columns=columns).outcome == "passed"
 
 
+def test_a_metric_that_the_run_lost_leaves_the_weighted_score_undecided() -> None:
+    """Contexts were lost on 3 of 20 rows: what is left of the weighted score says "equal"."""
+    columns = (F1, MetricColumn("recall"))
+    before = {"f1": (0.5,) * 20, "recall": (0.25,) * 20}
+    for n_lost, outcome in ((2, "passed"), (3, "failed")):
+        now = {"f1": (0.5,) * 20, "recall": (*(None,) * n_lost, *(0.25,) * (20 - n_lost))}
+        found = check({"metrics": [WEIGHTED_SCORE]}, now, before, columns=columns)
+        assert found.outcome == outcome
+    assert (
+        "only 17 of the 20 samples of main still have every score (recall missing on 3), and "
+        "min_pairs: 0.9 asks for 18" in found.message
+    )
+    # What the baseline lacked was not lost; another metric is judged by its own scores.
+    assert check({"metrics": [WEIGHTED_SCORE]}, before, now, columns=columns).outcome == "passed"
+    for options in ({"metrics": ["f1"]}, {"metrics": [WEIGHTED_SCORE], "min_pairs": 0}):
+        assert check(options, now, before, columns=columns).outcome == "passed"
+
+
 def test_a_baseline_without_scores_decides_nothing() -> None:
     """G2: 19 of 20 scores of the baseline are null; or all but two samples are gone."""
     now, nulls = (0.5,) * 20, (0.5, *(None,) * 19)
