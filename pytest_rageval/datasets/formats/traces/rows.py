@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.datasets.formats.traces.content import Document, decoded
+from pytest_rageval.datasets.formats.traces.content import Document, decoded, is_hidden
 from pytest_rageval.datasets.formats.traces.conventions import (
     answer_of,
     contexts_of,
@@ -38,7 +38,7 @@ _SEARCHES: Final = re.compile(
 
 _WHOLE: Final = ("chain", "agent", "")
 """Kinds of steps that may be whole requests."""
-_OF_ERRORS: Final = frozenset({"error", "errors", "code", "status", "status_code", "traceback"})
+_ERROR_KEYS: Final = frozenset({"error", "errors", "code", "status", "status_code", "traceback"})
 
 COLUMNS: Final = (
     *("id", "question", "contexts", "retrieved_ids", "answer", "references"),
@@ -46,7 +46,7 @@ COLUMNS: Final = (
     *("session", "user", "status", "error", "trace_input", "trace_output"),
 )
 
-_OF_SEARCH: Final = frozenset({"contexts", "retrieved_ids"})
+_CONTEXT_COLUMNS: Final = frozenset({"contexts", "retrieved_ids"})
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,17 @@ class TraceRow:
 
 
 def is_of_questions(trace: Trace) -> bool:
-    """Return whether any step asked a model, retrieved, or has a text: others are no rows."""
+    """Return whether any step is of another kind than a tool, or has a question or an answer.
+
+    Other traces are no rows.
+    """
     return any(
         span.kind not in ("", "tool") or question_of(span) or answer_of(span)
         for span in trace.spans
     )
 
 
-def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Iterable[str]) -> TraceRow:
+def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> TraceRow:
     """Return the row of a trace; ``extra`` are columns that the tool has beside the spans.
 
     ``mapped`` are the fields that a ``key_map`` reads from columns of its own.
@@ -96,7 +99,7 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Iterable[str]) -> Tra
     for name, value in extra.items():
         if fields.get(name) is None:
             fields[name] = value
-    unknown = "" if _OF_SEARCH.intersection(mapped) else _unknown(trace, fields)
+    unknown = "" if _CONTEXT_COLUMNS.intersection(mapped) else _how_to_record(trace, fields)
     if unknown:
         fields[UNRECORDED_SEARCH] = unknown
     ids = [document.id for document in documents or ()]
@@ -108,14 +111,15 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Iterable[str]) -> Tra
 def _content(
     trace: Trace, steps: Sequence[Span], documents: Sequence[Document] | None
 ) -> dict[str, Any]:
-    own = [span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")]
-    question = _question(trace, own, steps)
-    answer = _answer(own, steps)
+    request_roots = [
+        span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")
+    ]
+    question = _question(trace, request_roots, steps)
+    answer = _answer(request_roots, steps)
     has_ids = documents is not None and all(document.id for document in documents)
     has_texts = documents is not None and all(document.text for document in documents)
-    root_input, root_output = (
-        decoded(next(map(side, own), None)) for side in (input_of, output_of)
-    )
+    root_input = decoded(_first(input_of, request_roots))
+    root_output = decoded(_first(output_of, reversed(request_roots)))
     return {
         "question": question,
         "answer": answer,
@@ -127,16 +131,21 @@ def _content(
     }
 
 
-def _question(trace: Trace, own: Sequence[Span], steps: Sequence[Span]) -> str | None:
+def _first(side: Callable[[Span], Any], spans: Iterable[Span]) -> Any:
+    """Return the input or the output of the first step that has one, None without any."""
+    return next((found for found in map(side, spans) if found is not None), None)
+
+
+def _question(trace: Trace, request_roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
     """Return the root's question; without an input there, that of the highest step with one.
 
     A model's prompt may hold the passages, too: what the retrieval was asked is the question if the
     prompt has it.
     """
-    top = next((span for span in own if input_of(span) is not None), None)
+    top = next((span for span in request_roots if input_of(span) is not None), None)
     if top is not None and top.kind != "llm":
         return question_of(top)
-    inner = (span for span in trace.below(trace.roots) if span.kind in ("chain", "agent", ""))
+    inner = (span for span in trace.below(trace.roots) if span.kind in _WHOLE)
     named = next(filter(None, map(question_of, inner)), None)
     if named:
         return named
@@ -146,20 +155,20 @@ def _question(trace: Trace, own: Sequence[Span], steps: Sequence[Span]) -> str |
     return query if asked is None or (query and query in asked) else asked
 
 
-def _answer(own: Sequence[Span], steps: Sequence[Span]) -> str | None:
+def _answer(request_roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
     """Return the root's answer; without an output there, that of the last model.
 
     Not where the trace failed or has no end: nobody was given that answer. An output that is empty
     is what was given.
     """
-    if any(_error_of(span) is not None for span in own):
+    if any(_error_of(span) is not None for span in request_roots):
         return None
-    last = next((span for span in reversed(own) if output_of(span) is not None), None)
+    last = next((span for span in reversed(request_roots) if output_of(span) is not None), None)
     if last is not None:
         return answer_of(last)
-    if any(map(has_empty_output, own)):
+    if any(map(has_empty_output, request_roots)):
         return ""
-    if any(span.end_ns is None for span in own):
+    if any(span.end_ns is None for span in request_roots):
         return None
     models = (span for span in reversed(steps) if span.kind == "llm" and span.error is None)
     return next(filter(None, map(answer_of, models)), None)
@@ -172,16 +181,11 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
     the reranker before it found. A document that a later retrieval finds again counts once. What a
     failed retrieval found counts only where no other one worked.
     """
-    named = _outer(trace, [span for span in steps if span.kind in ("retrieval", "rerank")])
-    named = [span for span in named if span.error is None] or named
-    found = [(span.kind, documents_of(span)) for span in named]
-    if all(documents is None for _, documents in found):
-        searches = [span for span in steps if span.kind != "llm" and _SEARCHES.search(span.name)]
-        found = [("retrieval", documents_in_output(span)) for span in _outer(trace, searches)]
-    known = [(kind, documents) for kind, documents in found if documents is not None]
-    if known:
-        return _joined(known)
-    return next(filter(None, map(contexts_of, trace.roots)), None)
+    named = [span for span in steps if span.kind in ("retrieval", "rerank")]
+    worked = [span for span in named if span.error is None]
+    searches = (span for span in steps if span.kind != "llm" and _SEARCHES.search(span.name))
+    found = _outer(trace, worked) or _outer(trace, named) or _outer(trace, searches)
+    return _joined(found) if found else next(filter(None, map(contexts_of, trace.roots)), None)
 
 
 def _unrecorded(trace: Trace, steps: Sequence[Span], has_contexts: bool) -> Span | None:
@@ -207,17 +211,18 @@ def _unrecorded(trace: Trace, steps: Sequence[Span], has_contexts: bool) -> Span
     return None
 
 
-def _outer(trace: Trace, spans: Sequence[Span]) -> list[Span]:
-    """Return the spans that have documents and are in no other such span, in order."""
+def _outer(trace: Trace, spans: Iterable[Span]) -> list[tuple[str, list[Document]]]:
+    """Return (kind, documents) of those that have documents and are in no other such, in order."""
     inside: set[str] = set()
     kept = []
     for span in spans:  # parents begin before their children
         if span.span_id in inside:
             continue
         is_named = span.kind in ("retrieval", "rerank")
-        if (documents_of(span) if is_named else documents_in_output(span)) is None:
+        documents = documents_of(span) if is_named else documents_in_output(span)
+        if documents is None:
             continue
-        kept.append(span)
+        kept.append((span.kind, documents))
         inside |= {below.span_id for below in trace.below([span])}
     return kept
 
@@ -312,13 +317,13 @@ def _error_of(span: Span) -> str | None:
     if span.error is not None:
         return span.error
     output = decoded(output_of(span))
-    if not isinstance(output, Mapping) or not output.keys() <= _OF_ERRORS:
+    if not isinstance(output, Mapping) or not output.keys() <= _ERROR_KEYS:
         return None
     found = output.get("error") or output.get("errors")
     return shorten(str(found)) if found else None
 
 
-def _requests(trace: Trace) -> list[str]:
+def _two_questions(trace: Trace) -> list[str]:
     """Return two questions that are asked beside each other, [] where there is one request.
 
     A step that passes on what another one was asked, or said, belongs to the same request.
@@ -337,7 +342,7 @@ def _requests(trace: Trace) -> list[str]:
     return []
 
 
-def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str:
+def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Collection[str]) -> str:
     """Return why a trace can be no sample; "" where it can."""
     if not trace.roots:
         first = next((span for span in trace.orphans), trace.spans[0])
@@ -345,8 +350,8 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
             f"trace {trace.id} has no root span: the parent {first.parent_id} of {first.name!r} is "
             "not in the file; export whole traces"
         )
-    if requests := _requests(trace):
-        one, other = (shorten(repr(text)) for text in requests)
+    if questions := _two_questions(trace):
+        one, other = (shorten(repr(text)) for text in questions)
         return (
             f"trace {trace.id} has several requests, such as {one} and {other}: a row is one; "
             "export each request as a trace of its own"
@@ -371,7 +376,7 @@ def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Iterable[str]) -> str
     return ""
 
 
-def _unknown(trace: Trace, fields: Mapping[str, Any]) -> str:
+def _how_to_record(trace: Trace, fields: Mapping[str, Any]) -> str:
     """Return how to record what a search found where nobody did; "" where that is known."""
     span = _unrecorded(trace, trace.steps(), has_contexts=fields["contexts"] is not None)
     if span is None:
@@ -385,7 +390,8 @@ def _unknown(trace: Trace, fields: Mapping[str, Any]) -> str:
 
 def _undecided(trace_id: str, name: str, column: str, value: Any) -> str:
     side = "input" if column == "trace_input" else "output"
-    keys = [str(key) for key in value][:6] if isinstance(value, Mapping) else []
+    items = value.items() if isinstance(value, Mapping) else ()
+    keys = [str(key) for key, part in items if not (isinstance(part, str) and is_hidden(part))][:6]
     if not keys:
         return (
             f"trace {trace_id}: the {side} of its root span has no text that is the {name}; name "

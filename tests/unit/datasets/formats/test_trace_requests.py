@@ -119,3 +119,22 @@ def test_a_root_that_failed_has_no_answer(
     case = read(root, span("m", "root", *ONE, kind="LLM"))
     assert isinstance(case, InvalidRow)
     assert case.reason.endswith(f"trace t1 failed and has no answer{why}")
+
+
+def test_the_output_that_was_asked_for_an_answer_is_told(read: Callable[..., Case]) -> None:
+    """Of several roots the last output is the answer; so its keys are what the message names."""
+    case = read(
+        span("a", None, "How long?", {"intent": "refund", "language": "en"}),
+        span("b", None, None, {"code": "x1", "state": "ok"}, begins=1),
+    )
+    assert isinstance(case, InvalidRow)
+    assert case.reason.endswith(
+        "It has 'code', 'state'. Write dataset.key_map: {answer: trace_output.code}"
+    )
+
+
+def test_a_masked_answer_is_not_proposed_as_the_answer(read: Callable[..., Case]) -> None:
+    masked = {"note": "[REDACTED]", "state": "***", "more": {"code": "x1"}}
+    case = read(span("a", None, "How long?", masked))
+    assert isinstance(case, InvalidRow)
+    assert case.reason.endswith("It has 'more'. Write dataset.key_map: {answer: trace_output.more}")

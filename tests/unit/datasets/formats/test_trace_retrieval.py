@@ -48,6 +48,7 @@ def numbered(*documents: dict[str, str], kind: str = "retrieval.documents") -> d
 ROOT = span("root", None, **{KIND: "CHAIN", "input.value": "How long?", "output.value": "A day."})
 OTHER = {**ROOT, "context": {"trace_id": "t2", "span_id": "other"}}
 ONE = {"id": "d1", "content": "A day."}
+HIDDEN = [{"id": "d1", "score": "0.9"}, {"id": "d2", "score": "0.5"}]
 
 
 @pytest.fixture
@@ -189,13 +190,19 @@ def test_a_failed_search_beside_one_that_worked_has_no_output(read: Read) -> Non
     assert case.retrieved_ids == ("d1",)
 
 
+def test_what_worked_inside_a_failed_search_counts(read: Read) -> None:
+    """A wrapper that failed may have handed on what the one before it found, or a part of it."""
+    failed = {**phoenix("outer", 1, **numbered(HIDDEN[0])), "status": {"status_code": "ERROR"}}
+    two = {"id": "d2", "content": "No fee."}
+    case = read(failed, phoenix("inner", 2, parent="outer", **numbered(two)))
+    assert isinstance(case, Sample), case
+    assert (case.contexts, case.retrieved_ids) == (("No fee.",), ("d2",))
+
+
 def test_contexts_that_a_key_map_names_need_no_recorded_search(read: Read) -> None:
     case = read(phoenix(), key_map={"contexts": "trace_name"})
     assert isinstance(case, Sample), case
     assert case.contexts == ("root",)
-
-
-HIDDEN = [{"id": "d1", "score": "0.9"}, {"id": "d2", "score": "0.5"}]
 
 
 @pytest.mark.parametrize(
