@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
-from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
+from pytest_rageval.datasets.cells import DOCUMENT_KEYS, PASSAGE_KEYS, is_missing, passage_document
 from pytest_rageval.datasets.load import Dataset, data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
 from pytest_rageval.model import Case, InvalidRow, value_text
@@ -37,12 +37,13 @@ class Corpus:
 def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
     """Return the chunks in the file of ``spec``, whose path is relative to ``base_dir``.
 
-    The file may have any data format; each row needs a text and a ``doc_name``. Raises
-    ScenarioError that names the rows without them.
+    The file may have any data format; each row needs a text and names its document
+    (DOCUMENT_KEYS, else an id). Equal chunks of a document count once. Raises ScenarioError that
+    names the rows without them.
     """
     as_dataset = DatasetSpec(**dict(spec))
     file = data_file(as_dataset, base_dir, where, "corpus")
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, dict[str, None]] = {}  # texts by document: a dict is an ordered set
     problems: list[Problem] = []
     for row in reader_of(file, where, "corpus").read(file):
         chunk = _chunk(row)
@@ -60,13 +61,13 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
     return Corpus(file.shown, {name: tuple(texts) for name, texts in found.items()})
 
 
-def expecting(dataset: Dataset, corpus: Corpus) -> Dataset:
+def with_expected_contexts(dataset: Dataset, corpus: Corpus) -> Dataset:
     """Return the data with the chunks of each row's document as its expected contexts.
 
     A warning names documents without chunks.
     """
     unknown: dict[str, None] = {}
-    cases = [_expecting(case, corpus, unknown) for case in dataset.cases]
+    cases = [_with_expected(case, corpus, unknown) for case in dataset.cases]
     if not unknown:
         return replace(dataset, cases=cases)
     names = listed(map(shorten, unknown), _LISTED)
@@ -74,45 +75,18 @@ def expecting(dataset: Dataset, corpus: Corpus) -> Dataset:
     return replace(dataset, cases=cases, warnings=(*dataset.warnings, warning))
 
 
-def _expecting(case: Case, corpus: Corpus, unknown: dict[str, None]) -> Case:
-    if isinstance(case, InvalidRow) or case.reference_contexts is not None or case.doc_name is None:
-        return case
-    chunks = corpus.of_document(case.doc_name)
-    if chunks is None:
-        unknown[case.doc_name] = None
-        return case
-    return replace(case, reference_contexts=chunks)
-
-
-def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
-    """Return document and text of a chunk, or what it lacks."""
-    if isinstance(row, BrokenRow):
-        return row.reason
-    doc_name = passage_document(row.fields) or first_of(row.fields, _IDS)
-    text = _text(row.fields)
-    if doc_name is None:
-        return f"a chunk needs its document under one of {', '.join(DOCUMENT_KEYS)}"
-    if text is None:
-        return f"a chunk needs a text under one of {', '.join(PASSAGE_KEYS)}"
-    return doc_name, text
-
-
-def _text(fields: Mapping[str, Any]) -> str | None:
-    texts = (fields[key].strip() for key in PASSAGE_KEYS if isinstance(fields.get(key), str))
-    return next((text for text in texts if text), None)
-
-
 def corpus_texts(
     spec: CorpusSpec, base_dir: Path, where: str, wanted: Collection[str] | None
 ) -> dict[str, str]:
     """Return the texts of the ``wanted`` documents, of all for None; chunks of one are joined.
 
-    A title stands above the text. Raises ScenarioError for a file that cannot be read.
+    Documents are called by their ids first: ``retrieved_ids`` are ids, and are compared as they are
+    written. A title stands above the text. Raises ScenarioError for a file that cannot be read.
     """
     file = data_file(DatasetSpec(**dict(spec)), base_dir, where, "corpus")
     found: dict[str, list[str]] = {}
     for row in rows_in(file, where, "corpus"):
-        name = first_of(row.fields, _IDS) or passage_document(row.fields)
+        name = first_of(row.fields, _IDS) or _document(row.fields)
         text = first_of(row.fields, PASSAGE_KEYS)
         if name is None or text is None or (wanted is not None and name not in wanted):
             continue
@@ -138,6 +112,35 @@ def first_of(fields: Mapping[str, Any], names: Collection[str]) -> str | None:
     known = {_key(column): value for column, value in fields.items()}
     for name in names:
         value = known.get(_key(name))
-        if isinstance(value, str | int | float) and value_text(value).strip():
-            return value_text(value) if not isinstance(value, str) else value
+        if isinstance(value, str | int | float) and not is_missing(value):
+            text = value if isinstance(value, str) else value_text(value)
+            if text.strip():
+                return text
     return None
+
+
+def _with_expected(case: Case, corpus: Corpus, unknown: dict[str, None]) -> Case:
+    if isinstance(case, InvalidRow) or case.reference_contexts is not None or case.doc_name is None:
+        return case
+    chunks = corpus.of_document(case.doc_name)
+    if chunks is None:
+        unknown[case.doc_name] = None
+        return case
+    return replace(case, reference_contexts=chunks)
+
+
+def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
+    """Return document and text of a chunk, or what it lacks."""
+    if isinstance(row, BrokenRow):
+        return row.reason
+    doc_name = _document(row.fields) or first_of(row.fields, _IDS)
+    text = first_of(row.fields, PASSAGE_KEYS)
+    if doc_name is None:
+        return f"a chunk needs its document under one of {', '.join(DOCUMENT_KEYS)}, or an id"
+    if text is None:
+        return f"a chunk needs a text under one of {', '.join(PASSAGE_KEYS)}"
+    return doc_name, text.strip()
+
+
+def _document(fields: Mapping[str, Any]) -> str | None:
+    return passage_document(fields) or first_of(fields, DOCUMENT_KEYS)

@@ -197,10 +197,10 @@ def _with_corpus(binding: Binding, dataset: Dataset) -> Dataset:
     if spec is None or binding.scenario.dataset.qrels_path is not None:
         return dataset  # TREC files name no expected document
     # Not at the top: most scenarios have none.
-    from pytest_rageval.datasets.corpus import expecting, load_corpus
+    from pytest_rageval.datasets.corpus import load_corpus, with_expected_contexts
 
     corpus = load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
-    return expecting(dataset, corpus)
+    return with_expected_contexts(dataset, corpus)
 
 
 def _with_top_k(binding: Binding, dataset: Dataset) -> Dataset:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.datasets.corpus import Corpus, load_corpus
+from pytest_rageval.datasets.corpus import Corpus, corpus_texts, load_corpus
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.data_specs import CorpusSpec
 
@@ -80,6 +80,9 @@ def test_names_are_compared_in_nfc(corpus: LoadCorpus) -> None:
         {"contents": "x", "title": "a.pdf"},
         {"text": "", "content": "x", "doc_name": None, "source": "a.pdf"},
         {"text": "x", "doc_name": "a.pdf", "title": "Chapter 1"},
+        {"Text": "x", "Doc_Name": "a.pdf", "id": "c1"},
+        {"Page Content": " x ", "metadata": {"source": "a.pdf"}},
+        {"text": "x", "_id": "a.pdf"},
     ],
 )
 def test_the_names_that_other_systems_give_to_text_and_document(
@@ -109,9 +112,23 @@ def test_format_and_encoding_can_be_given(corpus: LoadCorpus) -> None:
     assert found.chunks == {"指南.pdf": ("双源",)}
 
 
-def test_a_number_may_be_a_documents_name_in_a_table(corpus: LoadCorpus) -> None:
-    """A18: cells of a CSV file are text."""
-    assert corpus("c.csv", "doc_name,text\n007,x\n").chunks == {"007": ("x",)}
+def test_a_number_may_be_a_document_or_a_text(corpus: LoadCorpus) -> None:
+    """A18: cells of a CSV file are text; in JSON a row's ``doc_name: 7`` names a document, too."""
+    assert corpus("c.csv", "doc_name,text\n007,5\n").chunks == {"007": ("5",)}
+    assert corpus("c.jsonl", lines({"doc_name": 7, "text": 5})).chunks == {"7": ("5",)}
+
+
+def test_both_readers_find_the_same_chunks(tmp_path: Path) -> None:
+    """Those of filled holes are called by their ids first."""
+    content = lines(
+        {"Text": "one", "Doc_Name": "a"}, {"text": 2, "docid": "b"}, {"text": "x", "source": "c"}
+    )
+    (tmp_path / "c.jsonl").write_text(content, "utf-8")
+    spec = CorpusSpec(path="c.jsonl")
+    texts = corpus_texts(spec, tmp_path, "s.yaml:3", None)
+    assert texts == {"a": "one", "b": "2", "c": "x"}
+    chunks = load_corpus(spec, tmp_path, "s.yaml:3").chunks
+    assert chunks == {name: (text,) for name, text in texts.items()}
 
 
 def test_rows_that_are_no_chunks_are_refused_with_their_lines(
@@ -120,19 +137,19 @@ def test_rows_that_are_no_chunks_are_refused_with_their_lines(
     """B7: a chunk that is left out would make a miss of a hit."""
     content = (
         '{"text": "x", "doc_name": "a.pdf"}\n{"text": "x"}\n{"doc_name": "a.pdf"}\n'
-        '{"text": " ", "doc_name": "a.pdf"}\nnot json\n[1]\n{"text": 5, "doc_name": "a.pdf"}\n'
-        '{"text": "x", "doc_name": " "}\n'
+        '{"text": " ", "doc_name": "a.pdf"}\nnot json\n[1]\n{"text": [5], "doc_name": "a.pdf"}\n'
+        '{"text": "x", "doc_name": " "}\n{"text": NaN, "doc_name": "a.pdf"}\n'
     )
     assert refused("c.jsonl", content) == [
         "c.jsonl:2: a chunk needs its document under one of doc_name, source, file_name, "
-        "document, title",
+        "document, title, or an id",
         "c.jsonl:3: a chunk needs a text under one of text, contents, content, page_content, "
         "passage",
         "c.jsonl:4: a chunk needs a text under one of text, contents, content, page_content, "
         "passage",
         "c.jsonl:5: not valid JSON: Expecting value (column 1)",
         "c.jsonl:6: expected a JSON object, found a list",
-        "c.jsonl: and 2 more",
+        "c.jsonl: and 3 more",
     ]
 
 
