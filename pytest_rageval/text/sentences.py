@@ -19,6 +19,9 @@ _MARKER: Final = (
 _STOP: Final = re.compile(
     rf"\n|([.!?。！？；…]+)({_CLOSING_CLASS}*)((?:[ \t]?{_MARKER})*{_CLOSING_CLASS}*)"
 )
+_CITED_END: Final = re.compile(
+    rf"(?<=[.!?。！？；…{re.escape(_CLOSING.replace(']', ''))}])(?:[ \t]?{_MARKER})++$"
+)
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _LAST_WORD: Final = re.compile(r"(?:[A-Za-z]+\.)*[A-Za-z]+$")
 _LIST_NUMBER: Final = re.compile(r"[ \t]*(?:[-*+>•][ \t]+)?(?:\*\*)?(?:\d{1,3}|[a-zA-Z])$")
@@ -27,7 +30,7 @@ _WORD: Final = r"(?>[^\W_]+(?:['’.,:/@-][^\W_]+)*)"
 _THREE_WORDS: Final = re.compile(rf"[\W_]*+{_WORD}(?:[\W_]++{_WORD}){{2}}")
 _ALPHANUMERIC: Final = re.compile(r"[^\W_]")
 # What stands before an item of a list. "3.5" is a number, "e.g." an abbreviation, and a capital
-# with a full stop more often an initial ("J. Smith won") than an item: as a word, it is judged.
+# with a full stop more often an initial ("J. Smith won") than an item: so it counts as a word.
 _PREFIX: Final = re.compile(
     r"\s*(?:[-*+>•]\s+|\(?(?:(?:\d{1,3}|[a-zA-Z])[)、]|\d{1,3}\.(?!\d)|[a-z]\.(?![\da-zA-Z]))\s*)*"
 )
@@ -61,7 +64,7 @@ _STARTERS: Final = frozenset(_STARTERS_WORDS.split())
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of ``text``; a line end is an end, a block of code is none.
+    """Return the sentences of ``text``; a line end ends one, and blocks of code are left out.
 
     Closing quotes, brackets and citations after the full stop belong to the sentence before them.
     What holds neither letter nor digit is left out; a text without any gives an empty list.
@@ -87,13 +90,14 @@ def sentence_spans(text: str) -> list[Span]:
 def counts_as_sentence(text: str) -> bool:
     """Return whether ``text`` states something: no heading, no question, and not too short.
 
-    Too short are fewer than three words; with Chinese, also fewer than four letters, digits or
-    characters. The number or letter of an item in a list is no word.
+    A text is long enough with three words; with Chinese, Japanese or Korean script also with four
+    letters, digits or characters. The number or letter of an item in a list is no word, nor is a
+    citation behind the full stop.
 
     >>> [counts_as_sentence(text) for text in ("## How it was built", "Why?", "高330米。")]
     [False, False, True]
     """
-    text = text.strip()
+    text = _CITED_END.sub("", text.strip())
     if text.startswith("#") or text.rstrip(_CLOSING + " \t").endswith(("?", "？")):
         return False
     body = text[_PREFIX.match(text).end() :]  # type: ignore[union-attr]  # may match nothing
@@ -160,12 +164,12 @@ def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
         return True
     if word in _BEFORE_A_SMALL_LETTER:
         return following[:1].islower()
-    if word in _BEFORE_A_NAME or (_INITIALS.match(word) and not _follows_a_digit(text, before)):
+    if word in _BEFORE_A_NAME or (_INITIALS.match(word) and not _is_unit(text, before)):
         return following.lower() not in _STARTERS or following[:1].islower()
     return False
 
 
-def _follows_a_digit(text: str, word: re.Match[str]) -> bool:
+def _is_unit(text: str, word: re.Match[str]) -> bool:
     """Return whether a letter is a unit, as in "330 m. Visitors", and no initial."""
     before = text[max(0, word.start() - 3) : word.start()].rstrip()
     return len(word.group()) == 1 and before[-1:].isdigit()

@@ -56,6 +56,13 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("它很高的。", True),
         ("是的。", False),
         ("它高吗，有多高？", False),
+        ("Is it high enough?[1]", False),
+        ('"Is it high enough?" [2][3]', False),
+        ("高度够吗？【1】", False),
+        ("高度够吗？[1]", False),
+        ("Apples fall.[1]", False),
+        ("Apples fall down.[1]", True),
+        ("It is 5 m high [1].", True),
         # An initial, an abbreviation or a decimal is a word, and no number of an item.
         ("U.S. GDP rose.", True),
         ("J. Smith won.", True),
