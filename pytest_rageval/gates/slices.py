@@ -237,6 +237,8 @@ class SliceGate(Gate):
         worst = failed[0][1] if failed else min(verdicts.values(), key=margin_of)
         if not failed:
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
+            if len(verdicts) == 1:
+                message = f"the only value of {self.field}: {worst.message}"
             return GateResult(self.name, "passed", worst.observed, worst.bound, message)
         said = listed(
             (f"{shorten(value, _LONGEST_VALUE)}: {verdict.message}" for value, verdict in failed),

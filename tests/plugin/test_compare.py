@@ -177,7 +177,7 @@ def test_samples_of_one_side_are_listed(saved: Project, plain: Run) -> None:
     saved.rows([*changed, {**changed[0], "id": "新::问"}])
     result = plain("--rag-compare", "main")
     result.stdout.fnmatch_lines(
-        ["1 samples only in this run: 新::问", "2 samples only in main: r6, r7"]
+        ["1 sample only in this run: 新::问", "2 samples only in main: r6, r7"]
     )
     comparison = saved.results()["comparison"]
     assert comparison["only_here"] == ["新::问"]

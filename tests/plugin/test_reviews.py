@@ -209,7 +209,7 @@ def test_a_rejected_question_is_missing_in_a_comparison_with_an_older_run(projec
     hand_in(project, {"refunds-4": {"verdict": "reject"}})
     result = project.pytest(*compare)
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["1 samples only in main: refunds-4"])
+    result.stdout.fnmatch_lines(["1 sample only in main: refunds-4"])
     hand_in(project, {f"refunds-{at}": {"verdict": "reject"} for at in (4, 6)})
     result = project.pytest(*compare)
     assert result.ret == pytest.ExitCode.TESTS_FAILED

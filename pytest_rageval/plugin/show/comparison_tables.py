@@ -36,6 +36,9 @@ from pytest_rageval.text.printable import cells, one_line, pad
 
 _LISTED = 5
 _ERROR_WIDTH = 300
+_GAP = "  "
+_NARROWEST = 8
+"""The least width of the column of variants' names."""
 
 
 def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
@@ -45,6 +48,39 @@ def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
     """
     for compared in view.compared:
         yield from _against(compared, column, width, whole=view.result.complete)
+
+
+def variants_heading(found: VariantComparison) -> str:
+    """Return the heading of the table."""
+    ran = len(found.contest.names) - len(found.missing)
+    of = "" if not found.missing else f"{ran} of "
+    return f"rageval: {one_line(found.info.name)}, {of}" + counted(
+        len(found.contest.names), "variant"
+    )
+
+
+def variant_lines(
+    found: VariantComparison, page: Path | str | None, root: Path, width: int
+) -> Iterator[Line]:
+    """Yield the ranked table, the verdict and the page; a text as ``page`` is why there is none."""
+    # Not at the top: most comparisons have no variants.
+    from pytest_rageval.reports.what_is_wrong import variant_errors
+
+    column = name_column(["gate best"], width)
+    for error in variant_errors(found.results):
+        yield from prose(shorten(one_line(error), _ERROR_WIDTH), width, "red")
+    if found.ranking is not None:
+        yield from prose(ranking_head(found.ranking), width)
+        yield from _table(found.ranking, width)
+        for at, line in enumerate(ranking_lines(found.ranking)):
+            is_warning = at == 0 and found.ranking.undecided  # it comes first
+            yield from prose(line, width, "yellow" if is_warning else "")
+    if found.gate is not None:
+        yield from verdict_lines([found.gate], column, width)
+    if isinstance(page, Path):
+        yield ((f"page {one_line(display_path(page, root))}", ""),)
+    elif page is not None:
+        yield ((f"variants  {one_line(page)}", "red"),)
 
 
 def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> Iterator[Line]:
@@ -59,7 +95,7 @@ def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> 
     wide = list(_wide(comparison, rows, column))
     fits = all(cells(plain(line)) <= width for line in wide)
     yield from wide if fits else _narrow(comparison, rows, width)
-    for row in rows:
+    for row in rows:  # where no sample differs, the verdict "equal" says what the note does
         if remark := row.figures.undecided or (row.figures.note if row.figures.n_nonzero else ""):
             yield from prose(f"{one_line(row.name)}: {remark}", width)
     if compared.needed_rows:
@@ -70,7 +106,7 @@ def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> 
 
 
 def _verdict(row: ComparedMetric) -> tuple[str, str]:
-    """Return the verdict with its colour."""
+    """Return the verdict with its colour: yellow where a note says why nothing could be shown."""
     if row.word == "no difference shown" and row.figures.note and not row.reach:
         return row.word, "yellow"
     return row.word, {"better": "green", "worse": "red"}.get(row.word, "")
@@ -108,48 +144,16 @@ def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) 
 
 def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Line]:
     if sample_ids:
-        some = listed(map(one_line, sample_ids), _LISTED)
-        yield from prose(f"{len(sample_ids)} samples {where}: {some}", width, "yellow")
-
-
-def variants_heading(found: VariantComparison) -> str:
-    """Return the heading of the table."""
-    ran = len(found.contest.names) - len(found.missing)
-    of = "" if not found.missing else f"{ran} of "
-    return f"rageval: {one_line(found.info.name)}, {of}" + counted(
-        len(found.contest.names), "variant"
-    )
-
-
-def variant_lines(
-    found: VariantComparison, page: Path | str | None, root: Path, width: int
-) -> Iterator[Line]:
-    """Yield the ranked table, the verdict and the page, or why that could not be written."""
-    # Not at the top: most comparisons have no variants.
-    from pytest_rageval.reports.what_is_wrong import variant_errors
-
-    column = name_column(["gate best"], width)
-    for error in variant_errors(found.results):
-        yield from prose(shorten(one_line(error), _ERROR_WIDTH), width, "red")
-    if found.ranking is not None:
-        yield from prose(ranking_head(found.ranking), width)
-        yield from _table(found.ranking, width)
-        for line in ranking_lines(found.ranking):
-            colour = "yellow" if line.startswith("no letters") else ""
-            yield from prose(line, width, colour)
-    if found.gate is not None:
-        yield from verdict_lines([found.gate], column, width)
-    if isinstance(page, Path):
-        yield ((f"page {one_line(display_path(page, root))}", ""),)
-    elif page is not None:
-        yield ((f"variants  {one_line(page)}", "red"),)
+        count, some = len(sample_ids), listed(map(one_line, sample_ids), _LISTED)
+        yield from prose(f"{counted(count, 'sample')} {where}: {some}", width, "yellow")
 
 
 def _table(ranking: Ranking, width: int) -> Iterator[Line]:
     rows = ranking_rows(ranking)
     shown = [HEADS, *(figures for _, figures in rows)]
     widths = [max(cells(row[at]) for row in shown) for at in range(len(HEADS))]
-    column = name_column((name for name, _ in rows), max(width - sum(widths) - 10, 8))
+    room = width - sum(widths) - len(_GAP) * len(HEADS)
+    column = name_column((name for name, _ in rows), max(room, _NARROWEST))
     for name, figures in (("variant", HEADS), *rows):
-        line = "  ".join(pad(text, size) for text, size in zip(figures, widths, strict=True))
+        line = _GAP.join(pad(text, size) for text, size in zip(figures, widths, strict=True))
         yield from named(name, column, ((line, ""),))

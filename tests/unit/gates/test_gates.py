@@ -432,7 +432,7 @@ def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) 
     gate = check(result, options, [named, bare])["by.doc_name.f1.mean"]
     assert (gate.outcome, gate.message) == (
         "passed",
-        "all 1 values of doc_name, worst 1.0000 >= 0.5000; left out, as all their rows rule the "
+        "the only value of doc_name: 1.0000 >= 0.5000; left out, as all their rows rule the "
         "metric out or weigh 0: a",
     )
 
@@ -471,7 +471,7 @@ def test_a_slice_of_nothing_but_rows_that_may_be_invalid_is_left_out(result: Res
     gate = check(result, options, [good, row])["by.doc_name.f1.mean"]
     assert (gate.outcome, gate.message) == (
         "passed",
-        "all 1 values of doc_name, worst 1.0000 >= 0.5000",
+        "the only value of doc_name: 1.0000 >= 0.5000",
     )
     # One that must not be invalid is an error, and fails its slice.
     row = SampleResult("r", 1, "error", invalid="not valid JSON", scores={"f1": None})

@@ -734,7 +734,7 @@ def test_a_slice_that_is_new_since_the_baseline_is_left_out_and_named() -> None:
     """Rows may be added: there is nothing that they could have fallen from."""
     found = sliced(("a", "a", "b", "c"), ("s0", "s1"), undecided="pass")
     assert found.outcome == "passed"
-    assert found.message.startswith("all 1 values of doc_name, worst weighted_score: undecided, A ")
+    assert found.message.startswith("the only value of doc_name: weighted_score: undecided, A ")
     assert found.message.endswith("; not in main, left out: b, c")
 
 

@@ -311,7 +311,10 @@ function checkSlices(state, gate, samples) {
   const verdict = () =>
     failed.length
       ? say("failed_slices", { ...figures, list: listedSlices(state, worstFirst) })
-      : say("all_slices", { ...figures, worst: worst.message() });
+      : say(verdicts.length === 1 ? "all_slices_one" : "all_slices", {
+          ...figures,
+          worst: worst.message(),
+        });
   return {
     ...worst,
     ...(failed.length ? { headline } : {}),

@@ -264,6 +264,7 @@ const RUN_WORDS = [
   [/a single row has nearly all the weight/, "一行几乎占有全部权重"],
   [/：how many rows is not known \((.+)\)$/, "：无法得知需要多少行（$1）"],
   [/^all (\d+) values of (.+?), worst /, "$2 的 $1 个取值均通过，最差为 "],
+  [/^the only value of (.+?): /, "$1 仅有的取值："],
   [/^(\d+) of (\d+) values of (.+?): /, "$3 的 $2 个取值中 $1 个未通过："],
   [/: (?=-?\d[\d.]* [<>] -?\d)/g, "："],
   [/; not in (.+?), left out: (.+?)(?: and (\d+) more)?$/, leftOutSaid],
