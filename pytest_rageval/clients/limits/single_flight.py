@@ -11,15 +11,15 @@ from pytest_rageval.clients.file_locks import ByteLocks
 
 T = TypeVar("T")
 
-_FIRST_LOOK_S = 0.01
-_LAST_LOOK_S = 0.1
+_SHORTEST_PAUSE_S = 0.01
+_LONGEST_PAUSE_S = 0.1
 
 
 class SingleFlight(Generic[T]):
     """The first caller asks: others wait for its future, other processes for the lock on a byte."""
 
-    def __init__(self, claims: ByteLocks | None = None) -> None:
-        self._claims = claims
+    def __init__(self, locks: ByteLocks | None = None) -> None:
+        self._locks = locks
         self._calls: dict[str, asyncio.Future[T | None]] = {}
 
     async def run(
@@ -29,10 +29,12 @@ class SingleFlight(Generic[T]):
         ask: Callable[[], Awaitable[T]],
         share: Callable[[T], T] = lambda result: result,
     ) -> T:
-        """Return what ``ask`` returns, or ``share`` of what another caller's call returned.
+        """Return what ``ask`` returns, or what another caller of the same question got.
 
-        ``look`` finds what another process has put into the cache. When the call fails, all who
-        wait for it fail with the same error; when it is cancelled, the next caller asks.
+        Call it when ``look``, which reads the cache, has found nothing. Return what another process
+        has cached meanwhile as it is, and ``share`` of what another caller of this process got;
+        without locks ``look`` is not called. When the call fails, all who wait for it fail with the
+        same error; when it is cancelled, the next caller asks.
         """
         while (call := self._calls.get(sha256)) is not None:
             found = await asyncio.shield(call)
@@ -42,7 +44,7 @@ class SingleFlight(Generic[T]):
         try:
             result = await self._ask(sha256, look, ask)
         except BaseException as error:
-            self._end(sha256, future, error)
+            self._end_without_result(sha256, future, error)
             raise
         del self._calls[sha256]
         future.set_result(result)
@@ -51,14 +53,16 @@ class SingleFlight(Generic[T]):
     async def _ask(
         self, sha256: str, look: Callable[[], T | None], ask: Callable[[], Awaitable[T]]
     ) -> T:
-        if self._claims is None:
+        if self._locks is None:
             return await ask()
-        async with _claim(self._claims, sha256, look) as seen:
-            # Another process may have asked between the first look and the claim.
-            found = seen if seen is not None else look()
+        async with _locked(self._locks, sha256, look) as found_meanwhile:
+            # Another process may have asked between the first look and the lock.
+            found = found_meanwhile if found_meanwhile is not None else look()
             return found if found is not None else await ask()
 
-    def _end(self, sha256: str, future: asyncio.Future[T | None], error: BaseException) -> None:
+    def _end_without_result(
+        self, sha256: str, future: asyncio.Future[T | None], error: BaseException
+    ) -> None:
         del self._calls[sha256]
         if isinstance(error, Exception):
             future.set_exception(error)
@@ -68,15 +72,15 @@ class SingleFlight(Generic[T]):
 
 
 @asynccontextmanager
-async def _claim(
-    claims: ByteLocks, sha256: str, look: Callable[[], T | None]
+async def _locked(
+    locks: ByteLocks, sha256: str, look: Callable[[], T | None]
 ) -> AsyncIterator[T | None]:
-    """Hold the lock on a question; yield what ``look`` finds while another process holds it."""
-    byte = int(sha256[:15], 16)
-    pause = _FIRST_LOOK_S
-    while not claims.try_lock(byte):
+    """Hold the lock on a question and yield None; or yield, without it, what ``look`` finds."""
+    byte = int(sha256[:15], 16)  # 60 bits: an offset in a file has 63
+    pause = _SHORTEST_PAUSE_S
+    while not locks.try_lock(byte):
         await asyncio.sleep(pause)
-        pause = min(pause * 1.5, _LAST_LOOK_S)
+        pause = min(pause * 1.5, _LONGEST_PAUSE_S)
         found = look()
         if found is not None:
             yield found
@@ -84,4 +88,4 @@ async def _claim(
     try:
         yield None
     finally:
-        claims.unlock(byte)
+        locks.unlock(byte)
