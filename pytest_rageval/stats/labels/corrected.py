@@ -48,6 +48,8 @@ from pytest_rageval.stats.wording import counted
 
 LEAST_LABELS: Final = 10
 """With fewer labels there is no corrected mean."""
+_MOST: Final = 10**9
+"""As many labels are too many to be a number worth telling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,10 @@ def corrected_mean(
 ) -> Corrected:
     """Return the corrected mean of all samples, and its interval.
 
-    ``strata`` are parts of which the labelled samples were drawn apart, at random. A stratum
-    in which every sample is labelled is known exactly if there are others, or if its index is in
-    ``exact``; else its samples stand for more like them. ``differences`` lie in -1..1 and have the
-    t interval m ± t·√v.
+    ``strata`` are parts from which the labelled samples were drawn separately, at random. A stratum
+    in which every sample is labelled is known exactly if there are other strata, or if its index is
+    in ``exact``; otherwise it stands for more like it. ``differences`` lie in -1..1 and have the t
+    interval m ± t·√v.
 
     Samples of weight 0 count for nothing. Without 10 labels in all, or two in each stratum that is
     not labelled throughout, there is no mean; with all labels of one group, no interval.
@@ -112,6 +114,37 @@ def residuals(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     return [weight * scale * (value - mean) for value, weight in zip(values, weights, strict=True)]
 
 
+def no_mean(why: str, labels: int = 0) -> Corrected:
+    """Return that there is no mean, and why; ``labels`` there are."""
+    return Corrected(None, None, None, None, labels, None, why)
+
+
+def labels_without_judge(
+    width: float, mean: float, variance: float, confidence: float = 0.95, per_label: float = 1.0
+) -> float | None:
+    """Return the fewest labels whose Wilson interval is at most ``width`` wide; None if too many.
+
+    ``mean`` lies in 0..1, ``variance`` is that of one label; a label counts as ``per_label``
+    independent ones (less than 1 where labels come in groups). With n labels the interval has the
+    variance/(n - 1), without this module's one more label, and t of n - 1 degrees. A float, because
+    ``worth`` is one: 0.1.0 wrote fractions.
+
+    >>> labels_without_judge(0.2, 0.5, 0.25)
+    96.0
+    """
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
+
+    def is_enough(n: int) -> bool:
+        degrees = max(n * per_label - 1.0, 1.0)
+        low, high = wilson_interval(
+            mean, variance / (n - 1.0), n * per_label, t_quantile(probability, degrees)
+        )
+        return high - low <= width
+
+    found = bisect_left(range(2, _MOST), True, key=is_enough) + 2
+    return float(found) if found < _MOST else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """The judge's scores of samples, their weights, and the groups that they are of."""
@@ -121,15 +154,19 @@ class _Rows:
     groups: list[Hashable]
 
     @property
-    def shares(self) -> Mapping[Hashable, float]:
+    def shares_by_group(self) -> Mapping[Hashable, float]:
         """Each group's share of the weight."""
         whole = math.fsum(self.weights)
         return _sums([weight / whole for weight in self.weights], self.groups)
 
     @property
     def units(self) -> float:
-        """How many independent samples they are like; of groups (Σ W)²/Σ W²."""
-        shares = self.shares
+        """How many independent samples they are like.
+
+        The number of samples, whatever their weights; as soon as two share a group, (Σ W)²/Σ W² of
+        the groups. Cautious: a single pair moves it from one to the other.
+        """
+        shares = self.shares_by_group
         if len(shares) == len(self.groups):
             return float(len(shares))
         return 1.0 / sum_of_squares(shares.values())
@@ -161,9 +198,9 @@ def _parts(strata: Sequence[Sequence[Judged]]) -> list[_Part]:
         labelled = [(at, one) for at, one in kept if one.human is not None]
         others = [(at, one) for at, one in kept if one.human is None]
         human = [one.human for _, one in labelled if one.human is not None]
-        rows = (_rows(index, samples, largest) for samples in (labelled, others))
         if kept:
-            parts.append(_Part(index, human, *rows))
+            rows, rest = _rows(index, labelled, largest), _rows(index, others, largest)
+            parts.append(_Part(index, human, rows, rest))
     return parts
 
 
@@ -171,6 +208,7 @@ def _rows(index: int, samples: Sequence[tuple[int, Judged]], largest: float) -> 
     return _Rows(
         [one.judge for _, one in samples],
         [one.weight / largest for _, one in samples],
+        # A sample without a group is one: a pair is never equal to a group, which is a number.
         [(index, at) if one.group is None else one.group for at, one in samples],
     )
 
@@ -190,20 +228,26 @@ _NO_ERROR: Final = _Error(0.0, {})
 class _Estimate:
     """The corrected mean of a stratum that has a share ``weight`` of all weight.
 
-    ``spread`` is the variance of one of its labels, ``alone`` their mean. ``labelled`` is each
-    group's share of the weight of the labels, and ``units`` how many independent labels they are
-    like; empty and 0 where the mean is known exactly.
+    ``alone`` is the mean of its labels, ``label_variance`` that of one of them, and ``trust`` how
+    far the judge is believed. ``label_shares`` are the groups' shares of the weight of the labels,
+    and ``units`` how many independent labels they are like; empty and 0 where the mean is known
+    exactly.
     """
 
     part: _Part
     weight: float
     mean: float
     alone: float
-    spread: float
-    share: float = 0.0
+    label_variance: float
+    trust: float = 0.0
     error: _Error = _NO_ERROR
-    labelled: Mapping[Hashable, float] = field(default_factory=dict)
+    label_shares: Mapping[Hashable, float] = field(default_factory=dict)
     units: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all of its samples are labelled, and the mean is known."""
+        return not self.label_shares
 
     @property
     def held(self) -> Mapping[Hashable, float]:
@@ -215,22 +259,21 @@ class _Estimate:
 
 def _exact(part: _Part, whole: float) -> _Estimate:
     mean = _weighted(part.human, part.labelled)
-    return _Estimate(part, part.weight / whole, mean, mean, _spread_of_labels(part))
+    return _Estimate(part, part.weight / whole, mean, mean, _label_variance(part))
 
 
 def _estimate(part: _Part, whole: float, unknown: float) -> _Estimate:
     labelled, others, weight = part.labelled, part.others, part.weight / whole
     alone = mean = _weighted(part.human, labelled)
-    share = _share(part)
-    if share:
-        mean -= share * (_weighted(labelled.judge, labelled) - _weighted(others.judge, others))
-    by_group, units = labelled.shares, labelled.units
-    spread = _spread_of_labels(part)
-    error = _NO_ERROR if units < 2.0 else _error(part, share, part.weight / unknown)
-    return _Estimate(part, weight, mean, alone, spread, share, error, by_group, units)
+    trust = _trust(part)
+    if trust:
+        mean -= trust * (_weighted(labelled.judge, labelled) - _weighted(others.judge, others))
+    shares, units = labelled.shares_by_group, labelled.units
+    error = _NO_ERROR if units < 2.0 else _error(part, trust, part.weight / unknown)
+    return _Estimate(part, weight, mean, alone, _label_variance(part), trust, error, shares, units)
 
 
-def _spread_of_labels(part: _Part) -> float:
+def _label_variance(part: _Part) -> float:
     """Return the variance of a label, such that n of them have a mean of variance 1/(n - 1) of it.
 
     With groups it is larger by what they make of the variance.
@@ -239,43 +282,44 @@ def _spread_of_labels(part: _Part) -> float:
     return sum_of_squares(deviations.values()) * len(part.human)
 
 
-def _share(part: _Part) -> float:
+def _trust(part: _Part) -> float:
     """Return lambda; 0 below two independent others, whose mean has no known variance."""
     labelled, others = part.labelled, part.others
     if len(set(others.groups)) < 2:
         return 0.0
     n, ratio = len(part.human), len(part.human) / len(others.judge)
     both = residuals(labelled.judge + others.judge, labelled.weights + others.weights)
-    spread = sum_of_squares(both) / (len(both) - 1)
-    if spread < NO_VARIANCE:
+    judge_variance = sum_of_squares(both) / (len(both) - 1)
+    if judge_variance < NO_VARIANCE:
         return 0.0
+    denominator = (1.0 + ratio) * judge_variance
     human = residuals(part.human, labelled.weights)
     judge = residuals(labelled.judge, labelled.weights)
-    covariance = dot(human, judge) / (n - 1)
-    found = covariance / ((1.0 + ratio) * spread)
-    return min(max(found / max(_steepest(part, judge, (1.0 + ratio) * spread), 1.0), 0.0), 1.0)
+    found = dot(human, judge) / (n - 1) / denominator
+    return min(max(found / max(_steepest(part, judge, denominator), 1.0), 0.0), 1.0)
 
 
-def _steepest(part: _Part, judge: Sequence[float], spread: float) -> float:
+def _steepest(part: _Part, judge: Sequence[float], denominator: float) -> float:
     """Return the largest D (f - mean f) of a label: above 1 it would raise m by being lower.
 
-    ``judge`` are the residuals of the judge's scores of labelled samples. With weights f - mean f
-    is such a residual without the weighted mean of all of them.
+    ``judge`` are the residuals of the judge's scores of labelled samples, and ``denominator`` is
+    that of lambda. With weights f - mean f is such a residual without the weighted mean of all of
+    them.
     """
     labelled, n = part.labelled, len(part.human)
     gap = _weighted(labelled.judge, labelled) - _weighted(part.others.judge, part.others)
     centre = _weighted(judge, labelled)
-    return n / (n - 1) * max(gap * (one - centre) for one in judge) / spread
+    return n / (n - 1) * max(gap * (one - centre) for one in judge) / denominator
 
 
-def _error(part: _Part, share: float, weight: float) -> _Error:
-    """Return the error of the mean that believes the judge to ``share``.
+def _error(part: _Part, trust: float, weight: float) -> _Error:
+    """Return the error of the mean that believes the judge to ``trust``.
 
     The stratum has its ``weight`` of the one more label.
     """
-    rest = [y - share * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
+    rest = [y - trust * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
     ours = _deviations(rest, part.labelled)
-    theirs = _deviations([share * f for f in part.others.judge], part.others) if share else {}
+    theirs = _deviations([trust * f for f in part.others.judge], part.others) if trust else {}
     k, squares = part.labelled.units, sum_of_squares(ours.values())
     variance = max(squares * k / (k - 1), (squares + weight / k**2) * k / (k + 1))
     if not theirs:
@@ -296,37 +340,43 @@ def _result(
     low = -1.0 if differences else 0.0
     mean = math.fsum(estimate.weight * estimate.mean for estimate in estimates)
     mean = min(max(mean, low), 1.0)
-    share = math.fsum(estimate.weight * estimate.share for estimate in estimates)
-    drawn = [estimate for estimate in estimates if estimate.labelled]
+    trust = math.fsum(estimate.weight * estimate.trust for estimate in estimates)
+    drawn = [estimate for estimate in estimates if not estimate.is_exact]
     if not drawn:
-        return Corrected(mean, mean, mean, share, labels, None)
-    fewest = min(estimate.units for estimate in drawn)
-    if fewest < 2.0:
-        why = "all labels of a stratum are of one group: no interval"
-        if fewest > 1.0:
-            why = f"the labels of a stratum are like those of {fewest:.1f} groups: no interval"
-        return Corrected(mean, None, None, share, labels, None, why)
-    variance = _variance(drawn)
-    labelled = _gathered((estimate.weight, estimate.labelled) for estimate in drawn)
+        return Corrected(mean, mean, mean, trust, labels, None)
+    if why := _too_few_groups(drawn):
+        return Corrected(mean, None, None, trust, labels, None, why)
     probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
-    units = min(math.fsum(estimate.units for estimate in drawn), float(len(labelled)))
+    by_group = _gathered((estimate.weight, estimate.label_shares) for estimate in drawn)
+    units = min(math.fsum(estimate.units for estimate in drawn), float(len(by_group)))
     quantile = t_quantile(probability, max(units - len(drawn), 1.0))
     if differences:
-        half = quantile * math.sqrt(variance)
-        return Corrected(mean, max(mean - half, low), min(mean + half, 1.0), share, labels, None)
-    size = 1.0 / sum_of_squares([math.fsum(one) for one in labelled])
+        half = quantile * math.sqrt(_variance(drawn))
+        return Corrected(mean, max(mean - half, low), min(mean + half, 1.0), trust, labels, None)
+    size = 1.0 / sum_of_squares([math.fsum(one) for one in by_group])
     most = 2.0 * mean * (1.0 - mean) / size
-    ends = wilson_interval(mean, min(variance, most), size, quantile)
-    independent = units / sum(len(estimate.part.human) for estimate in drawn)
-    worth = plain_labels(ends[1] - ends[0], mean, _spread(estimates), confidence, independent)
-    return Corrected(mean, *ends, share, labels, worth)
+    ends = wilson_interval(mean, min(_variance(drawn), most), size, quantile)
+    per_label = units / sum(len(estimate.part.human) for estimate in drawn)
+    variance = _variance_of_a_label(estimates)
+    worth = labels_without_judge(ends[1] - ends[0], mean, variance, confidence, per_label)
+    return Corrected(mean, *ends, trust, labels, worth)
 
 
-def _spread(estimates: Sequence[_Estimate]) -> float:
+def _too_few_groups(drawn: Sequence[_Estimate]) -> str:
+    """Return why labels in groups give no interval; "" where they do."""
+    fewest = min(estimate.units for estimate in drawn)
+    if fewest >= 2.0:
+        return ""
+    if fewest > 1.0:
+        return f"the labels of a stratum are like those of {fewest:.1f} groups: no interval"
+    return "all labels of a stratum are of one group: no interval"
+
+
+def _variance_of_a_label(estimates: Sequence[_Estimate]) -> float:
     """Return the variance of a label that is drawn from all strata."""
     centre = math.fsum(estimate.weight * estimate.alone for estimate in estimates)
     return math.fsum(
-        estimate.weight * (estimate.spread + (estimate.alone - centre) ** 2)
+        estimate.weight * (estimate.label_variance + (estimate.alone - centre) ** 2)
         for estimate in estimates
     )
 
@@ -358,11 +408,6 @@ def _gathered(
     return found.values()
 
 
-def no_mean(why: str, labels: int = 0) -> Corrected:
-    """Return that there is no mean, and why; ``labels`` there are."""
-    return Corrected(None, None, None, None, labels, None, why)
-
-
 def _weighted(values: Sequence[float], rows: _Rows) -> float:
     return dot(values, rows.weights) / math.fsum(rows.weights)
 
@@ -377,31 +422,3 @@ def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable,
     for value, group in zip(values, groups, strict=True):
         found[group].append(value)
     return {group: math.fsum(terms) for group, terms in found.items()}
-
-
-_MOST: Final = 10**9
-
-
-def plain_labels(
-    width: float, mean: float, variance: float, confidence: float = 0.95, units: float = 1.0
-) -> float | None:
-    """Return the fewest labels whose Wilson interval is at most ``width`` wide; None if too many.
-
-    ``mean`` lies in 0..1, ``variance`` is that of one label; a label counts as ``units``
-    independent ones (less than 1 where labels come in groups). With n labels the interval is that
-    of every other mean: variance/(n - 1) for yes and no, t of n - 1 degrees.
-
-    >>> plain_labels(0.2, 0.5, 0.25)
-    96.0
-    """
-    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
-
-    def is_enough(n: int) -> bool:
-        degrees = max(n * units - 1.0, 1.0)
-        low, high = wilson_interval(
-            mean, variance / (n - 1.0), n * units, t_quantile(probability, degrees)
-        )
-        return high - low <= width
-
-    found = bisect_left(range(2, _MOST), True, key=is_enough) + 2
-    return float(found) if found < _MOST else None

@@ -20,8 +20,8 @@ from pytest_rageval.stats.labels.corrected import (
     LEAST_LABELS,
     Judged,
     corrected_mean,
+    labels_without_judge,
     no_mean,
-    plain_labels,
 )
 from pytest_rageval.stats.labels.strata import (
     Key,
@@ -215,7 +215,7 @@ def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -
     low, high = min(low, mean), max(high, mean)
     labels = sum(map(_labelled, parts))
     share = estimates[0][1] if len(parts) == 1 else None
-    worth = plain_labels(high - low, mean, mean * (1.0 - mean), confidence)
+    worth = labels_without_judge(high - low, mean, mean * (1.0 - mean), confidence)
     return Corrected(mean, low, high, share, labels, worth)
 
 
