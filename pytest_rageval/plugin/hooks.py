@@ -208,9 +208,9 @@ def _start_controller(config: pytest.Config, settings: Settings) -> None:
 def _prepare_mode(config: pytest.Config, settings: Settings) -> None:
     """Have the session do something else than run tests, or score in other processes, if asked."""
     if config.getoption("rag_merge"):
-        from pytest_rageval.plugin.run.start_session import merge_instead
+        from pytest_rageval.plugin.run.start_session import judge_shards_instead
 
-        merge_instead(config, settings)
+        judge_shards_instead(config, settings)
     elif config.getoption("rag_label") is not None:
         from pytest_rageval.plugin.label import label_instead
 

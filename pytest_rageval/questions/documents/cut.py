@@ -24,7 +24,7 @@ SHORTEST: Final = 60
 _HUGE: Final = 3 * LONGEST
 """Code or a table that is wider is cut, too."""
 _LONGEST_JOINED: Final = LONGEST + LONGEST // 4
-"""How wide a passage may become by another section, which is too short for one of its own."""
+"""How wide a passage may become when it takes in a section too short to be a passage."""
 
 
 def width(text: str) -> int:
@@ -32,7 +32,7 @@ def width(text: str) -> int:
     return len(text) + count_cjk(text)
 
 
-def read_by(parts_of: Callable[[str], Iterable[Part]]) -> Callable[[Path], ReadFile]:
+def text_reader(parts_of: Callable[[str], Iterable[Part]]) -> Callable[[Path], ReadFile]:
     """Return how a format of texts reads a file: ``parts_of`` finds the parts of its text."""
 
     def read(path: Path) -> ReadFile:
@@ -46,8 +46,8 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
     """Return the passages of a text whose parts follow each other.
 
     Parts of a section are joined up to LONGEST, and longer ones are cut at the ends of sentences.
-    What is shorter than SHORTEST joins a neighbour of its section or of the one above; if there is
-    none, it is dropped and counted in `too_short`.
+    What is shorter than SHORTEST joins the stretch before or after it, in its own section, in a
+    sibling or in the section above; if there is none, it is dropped and counted in ``too_short``.
     """
     stretches = [found for section in _sections(parts) for found in _in_section(text, section)]
     joined = _with_neighbours(text, stretches)
@@ -128,7 +128,7 @@ Way = Callable[[str], Iterator[int]]
 
 
 def _cut_up(text: str, start: int, end: int, ways: Sequence[Way]) -> Iterator[Span]:
-    """Yield stretches up to LONGEST.
+    """Yield spans up to LONGEST.
 
     Cut in the first way; what is still wider than LONGEST, in the next.
     """

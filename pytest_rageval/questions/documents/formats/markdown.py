@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_rageval.questions.documents.base import DocumentFormat, Part
-from pytest_rageval.questions.documents.cut import read_by
+from pytest_rageval.questions.documents.cut import text_reader
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
@@ -110,4 +110,4 @@ def plain_title(title: str) -> str:
 _MARKS: Final = dict.fromkeys(map(ord, "*`"))
 
 
-FORMATS = (DocumentFormat("Markdown", ("md", "markdown", "mdx"), read_by(markdown_parts)),)
+FORMATS = (DocumentFormat("Markdown", ("md", "markdown", "mdx"), text_reader(markdown_parts)),)

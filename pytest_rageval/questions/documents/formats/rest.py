@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_rageval.questions.documents.base import DocumentFormat, Part
-from pytest_rageval.questions.documents.cut import read_by, width
+from pytest_rageval.questions.documents.cut import text_reader, width
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
@@ -120,4 +120,4 @@ def _indent(line: Line) -> int:
     return len(line.text) - len(line.text.lstrip())
 
 
-FORMATS = (DocumentFormat("reST", ("rst", "rest"), read_by(rest_parts)),)
+FORMATS = (DocumentFormat("reST", ("rst", "rest"), text_reader(rest_parts)),)

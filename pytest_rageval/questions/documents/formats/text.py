@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_rageval.questions.documents.base import DocumentFormat, Part
-from pytest_rageval.questions.documents.cut import read_by, width
+from pytest_rageval.questions.documents.cut import text_reader, width
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 
 _RULES: Final = "=-~*#^"
@@ -95,4 +95,4 @@ def _has_text(lines: Sequence[Line], at: int, may_be: Mapping[int, int]) -> bool
     return after < len(lines) and may_be.get(after, 99) > may_be[at]
 
 
-FORMATS = (DocumentFormat("text", ("txt", "text"), read_by(text_parts)),)
+FORMATS = (DocumentFormat("text", ("txt", "text"), text_reader(text_parts)),)
