@@ -384,7 +384,13 @@ jobs:
 {asked}      - {step}
       - uses: actions/upload-artifact@v7
         if: always()
-        with: {{name: rageval, path: "**/.rageval", include-hidden-files: true}}
+        with:
+          name: rageval
+          # The cache has the replies of the judge.
+          path: |
+            **/.rageval
+            !**/.rageval/.cache
+          include-hidden-files: true
 """
 _ASKED: Final = """\
       # What your system needs; if the target is an address, pytest-rageval[judge] as well:

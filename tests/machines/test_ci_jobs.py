@@ -127,8 +127,10 @@ def _artifacts(action: str, given: Mapping[str, str], service: Service, folder: 
     if action == "actions/upload-artifact" and given["name"] not in service.lost:
         kept = folder.with_name(f"artifact-{given['name']}")
         shutil.rmtree(kept, ignore_errors=True)
-        if (folder / given["path"]).exists():
-            service.stored[given["name"]] = Path(shutil.copytree(folder / given["path"], kept))
+        path, *left_out = given["path"].split()  # the others are "!folder"
+        if (folder / path).exists():
+            but = shutil.ignore_patterns(*(Path(one).name for one in left_out))
+            service.stored[given["name"]] = Path(shutil.copytree(folder / path, kept, ignore=but))
     elif action == "actions/download-artifact":
         for artifact in sorted(service.stored):
             if fnmatch(artifact, given["pattern"]):
