@@ -1,8 +1,8 @@
 """Requests over HTTP, within limits of size and time, and the keys that they carry.
 
-Keys are read from the environment when a request needs them, and removed from every text. aiohttp,
-because it costs a fifth of the CPU time a call of what httpx does, and httpx's pool of connections
-is quadratic in the requests in flight.
+Keys are read from the environment when a request needs them, and removed from every text. We take
+aiohttp because a call costs a fifth of the CPU time that it costs with httpx, whose pool of
+connections is quadratic in the requests in flight.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 NOT_SET: Final = "is not set"
-"""How the problem of a missing variable ends; who asks nobody needs none."""
+"""How the message of a missing variable ends; a dry run, which asks nobody, drops it by that."""
 
 _LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}")
 
@@ -74,14 +74,14 @@ class Credentials:
 
 def read_credentials(settings: ClientSettings) -> Credentials:
     """Return the headers for ``settings``; raise AuthError when a variable is not set."""
-    problems = missing_credentials(settings)
+    problems = credential_problems(settings)
     if problems:
         raise AuthError(f"{settings.shown}: {'; '.join(problems)}")
     variables = {name: text.strip() for name, text in os.environ.items()}
     headers = {
         name: Template(value).safe_substitute(variables) for name, value in settings.headers.items()
     }
-    secrets = [*headers.values(), *_of_requests(settings)]
+    secrets = [*headers.values(), *_other_secrets(settings)]
     if settings.api_key_env:
         key = os.environ[settings.api_key_env].strip()
         headers.setdefault("Authorization", f"Bearer {key}")
@@ -89,15 +89,15 @@ def read_credentials(settings: ClientSettings) -> Credentials:
     return Credentials(headers, secrets)
 
 
-def _of_requests(settings: ClientSettings) -> Iterator[str]:
-    """Yield what requests hold in addition to headers and may be a secret."""
+def _other_secrets(settings: ClientSettings) -> Iterator[str]:
+    """Yield the variables within headers, and what of the URL and the body may be a secret."""
     for value in settings.headers.values():
         yield from (os.environ.get(name, "").strip() for name in Template(value).get_identifiers())
     yield from query_secrets(settings.url.query)
     yield from named_secrets(settings.extra_body)
 
 
-def missing_credentials(settings: ClientSettings) -> list[str]:
+def credential_problems(settings: ClientSettings) -> list[str]:
     """Return what is wrong with the environment variables that ``settings`` name, never a value."""
     problems = []
     if settings.api_key_env:
@@ -250,8 +250,9 @@ class Transport:
             message = f"{where}: TLS failed; does the server speak https? Else write http://"
             raise ConnectionFailed(message) from None
         except (http.ClientError, OSError) as error:
-            is_odd = type(error).__name__ == "ServerDisconnectedError" and not self._has_replied
-            hint = "; does it speak https?" if is_odd and url.startswith("http:") else ""
+            is_closed = type(error).__name__ == "ServerDisconnectedError"
+            may_speak_https = is_closed and not self._has_replied and url.startswith("http:")
+            hint = "; does it speak https?" if may_speak_https else ""
             message = f"{where}: the connection failed ({reason_of(error)}{hint})"
             failed = ConnectionFailed(message, is_transient=True)
             cause = getattr(error, "os_error", error)
@@ -277,7 +278,7 @@ class Transport:
 
     def _open(self) -> aiohttp.ClientSession:
         http = self._aiohttp()
-        # The limits are ours (see limits.py); aiohttp's own would be a second queue.
+        # The limits are ours (see limits/limits.py); aiohttp's own would be a second queue.
         connector = http.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=300)
         session: aiohttp.ClientSession = http.ClientSession(
             connector=connector,
@@ -394,7 +395,7 @@ async def read_body(response: aiohttp.ClientResponse, most_mb: float) -> bytes:
 
 
 def _is_plain_and_short(response: aiohttp.ClientResponse, most: int) -> bool:
-    """Return whether a body is as it is, and says that it is short: nearly all are."""
+    """Return whether a body is neither packed nor chunked, and states a length within ``most``."""
     if "Content-Encoding" in response.headers or "Transfer-Encoding" in response.headers:
         return False
     return response.content_length is not None and response.content_length <= most

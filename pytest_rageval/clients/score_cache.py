@@ -5,7 +5,8 @@ A line of ``<folder>/<time>-<run>-<process>.score.jsonl``::
     {"sha256": "4c1f…", "value": {"value": 0.5, "reason": "…", "details": {...}, "answers": 2}}
 
 The first 16 digits of the digest name the definition: metric, version, options, packages, models.
-The others name the sample's fields and the repeat. ``answers`` is how many replies were read.
+The others name the sample's fields and the repeat. ``answers`` is how many replies were read;
+a key ``replies`` beside it counts them by what was wrong with them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pytest_rageval.text.json_value import digest
 
 _HEAD_DIGITS = 16
 _CHECKS = 2
-"""Raised when replies are refused that gave a score before (R5: the prompt's example)."""
+"""Add 1 when replies are refused that gave a score before (R5: the prompt's example)."""
 
 
 def define(
@@ -139,7 +140,10 @@ class _Entry(Value, frozen=True):
 
 
 def _from_entry(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
-    """Return a score, which has no name yet, and of how many replies; None for a damaged entry."""
+    """Return a score, which has no name yet, and of how many replies.
+
+    None without an entry, and for a damaged one.
+    """
     try:
         entry = convert(plain, _Entry)
     except ValidationError:

@@ -20,7 +20,7 @@ from pytest_rageval.plugin.exit_status import keep_verdict
 from pytest_rageval.plugin.names import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
-from pytest_rageval.plugin.settings import SETTINGS, Settings, is_controller, refuse_pairs
+from pytest_rageval.plugin.settings import SETTINGS, Settings, is_controller, refuse_misplaced
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
-    refuse_pairs(config)
+    refuse_misplaced(config)
     if config.getoption("rag_questions") is not None or config.getoption("rag_from") is not None:
         return _write_from(config)
     if config.getoption("rag_init") is not None:

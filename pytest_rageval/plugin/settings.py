@@ -1,6 +1,7 @@
 """The settings of a run and its overrides, from the command line, the environment or the ini file.
 
-The command line wins over the environment, and the environment over the ini file.
+The command line wins over the environment, and the environment over the ini file; reports of
+the ini file and of the option add up.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Settings:
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
         """Return the settings of this run; raises pytest.UsageError for invalid values."""
-        _ini_boolean("rageval_github", config)  # read at the end of the run
+        _ini_boolean("rageval_github", config)  # refused now, for it is read at the end of the run
         run_paths, strict = _run_paths(config), options.STRICT.value(config)
         cache_dir = options.CACHE_DIR.value(config) or run_paths.run_base(None) / ".cache"
         return cls(
@@ -82,6 +83,49 @@ class Settings:
             conditions=tuple(options.WHERE.values(config)),
             overrides=tuple(_overrides(config)),
         )
+
+
+SETTINGS = pytest.StashKey[Settings]()
+"""Key in the config: the settings of the run."""
+
+
+def is_controller(config: pytest.Config) -> bool:
+    """Return whether workers of pytest-xdist run the tests, and this process hears of them.
+
+    ``--dist`` alone starts none, and ``--collect-only`` has this process collect.
+    """
+    spreads = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
+    collects = config.getoption("collectonly", False)
+    return spreads and not collects and not hasattr(config, "workerinput")
+
+
+def refuse_misplaced(config: pytest.Config) -> None:
+    """Raise UsageError for options that exclude each other, lack their command, or are left over.
+
+    Left over is a command in addopts.
+    """
+    commands = [command for command in options.COMMANDS if command.is_given(config)]
+    asks = config.getoption("rag_questions") is not None or config.getoption("rag_nuggets")
+    allowed_pair = ["init", "dry-run"] if asks else None
+    if len(commands) > 1 and [command.name for command in commands] != allowed_pair:
+        names = " and ".join(command.flag for command in commands)
+        raise pytest.UsageError(f"{names} are two commands: run one after the other")
+    for command in commands:
+        _refuse_left_over(config, command)
+    _refuse_alone(config)
+    if options.SAVE.is_given(config) and options.SAVE_FAILED.is_given(config):
+        raise pytest.UsageError(
+            f"{options.SAVE.flag} and {options.SAVE_FAILED.flag}: give one of them"
+        )
+    shard = next(iter(options.SHARD.entries(config)), None)
+    if shard is not None:
+        of_whole_runs = options.touching("baseline", "answers", "files")
+        sources = [option.source(config) for option in of_whole_runs if option.is_given(config)]
+        if sources:
+            message = "a shard is a part of a run; give it to pytest --rag-merge"
+            raise pytest.UsageError(f"{', '.join(sources)}: {message}")
+        if config.getoption("rag_merge"):
+            raise shard.refused("a merge runs no cases; leave it out")
 
 
 def _run_paths(config: pytest.Config) -> RunPaths:
@@ -106,7 +150,7 @@ def _run_paths(config: pytest.Config) -> RunPaths:
 
 
 def _reports(config: pytest.Config) -> tuple[str, ...]:
-    """Return the names of the reports: those of the ini file, and those of the option."""
+    """Return the names of the reports: those of the ini file and those of the option add up."""
     given = [(_REPORTS_INI, text) for text in config.getini(_REPORTS_INI)]
     given += [(options.REPORT.source(config), text) for text in options.REPORT.values(config)]
     if not given:
@@ -124,16 +168,6 @@ def _reports(config: pytest.Config) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def is_controller(config: pytest.Config) -> bool:
-    """Return whether workers of pytest-xdist run the tests, and this process hears of them.
-
-    ``--dist`` alone starts none, and ``--collect-only`` has this process collect.
-    """
-    spreads = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
-    collects = config.getoption("collectonly", False)
-    return spreads and not collects and not hasattr(config, "workerinput")
-
-
 def _no_fast(config: pytest.Config) -> str:
     is_off, is_fast = options.NO_FAST.value(config), _ini_boolean(_FAST_INI, config)
     if is_off is not None:
@@ -146,10 +180,6 @@ def _ini_boolean(name: str, config: pytest.Config) -> bool:
         return bool(config.getini(name))
     except (ValueError, TypeError, pytest.UsageError) as error:
         raise no_boolean(name, str(error)) from None
-
-
-SETTINGS = pytest.StashKey[Settings]()
-"""Key in the config: the settings of the run."""
 
 
 def _overrides(config: pytest.Config) -> list[Override]:
@@ -177,31 +207,6 @@ def _refuse_alone(config: pytest.Config) -> None:
         needed = option.beside and config.getoption(f"rag_{option.beside}") in (None, False)
         if needed and option.is_given(config):
             raise pytest.UsageError(f"{option.flag} goes with --rag-{option.beside}")
-
-
-def refuse_pairs(config: pytest.Config) -> None:
-    """Raise UsageError for options that cannot be given together, or not there."""
-    commands = [command for command in options.COMMANDS if command.is_given(config)]
-    asks = config.getoption("rag_questions") is not None or config.getoption("rag_nuggets")
-    forecasts = ["init", "dry-run"] if asks else None
-    if len(commands) > 1 and [command.name for command in commands] != forecasts:
-        names = " and ".join(command.flag for command in commands)
-        raise pytest.UsageError(f"{names} are two commands: run one after the other")
-    for command in commands:
-        _refuse_left_over(config, command)
-    _refuse_alone(config)
-    if options.SAVE.is_given(config) and options.SAVE_FAILED.is_given(config):
-        raise pytest.UsageError(
-            f"{options.SAVE.flag} and {options.SAVE_FAILED.flag}: give one of them"
-        )
-    for shard in options.SHARD.entries(config):
-        late = options.touching("baseline", "answers", "files")
-        sources = [option.source(config) for option in late if option.is_given(config)]
-        if sources:
-            message = "a shard is a part of a run; give it to pytest --rag-merge"
-            raise pytest.UsageError(f"{', '.join(sources)}: {message}")
-        if config.getoption("rag_merge"):
-            raise shard.refused("a merge runs no cases; leave it out")
 
 
 def _refuse_left_over(config: pytest.Config, command: Command) -> None:

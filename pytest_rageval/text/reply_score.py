@@ -25,6 +25,8 @@ from pytest_rageval.text.reply_text import (
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
 _END_TOKENS: Final = r"(?:<\|(?!end_of_box)[^|<>\n]{1,40}\|>\s*)+\Z"
+"""What ends a reply of a model whose server leaves it in, such as <|im_end|>; no box of a score."""
+
 _LISTED: Final = 5
 _LONGEST_LINE: Final = 100
 _SHORT: Final = 40
@@ -47,6 +49,7 @@ class _Scale:
 
     def phrases(self, name: str) -> Iterator[str]:
         """Yield the patterns of a name, for this scale."""
+        # Judges begin a scale at 0 or 1, whatever was asked.
         low = f"(?:{_spelled(self.low)}|0|1)"
         for pattern in _PHRASES[name]:
             yield pattern.replace("<low>", low).replace("<high>", _spelled(self.high))
@@ -79,7 +82,7 @@ def read_score(text: str, low: float, high: float) -> float:
     """
     plain = re.sub(_END_TOKENS, "", strip_thinking(text))
     if _states_score(first := text.strip().partition("\n")[0]) and first not in plain:
-        raise UnreadableReplyError("a mark of thoughts follows on its score")
+        raise UnreadableReplyError("a tag of its thinking, such as </think>, follows its score")
     if not text[-1:].isspace() and re.search(_CUT_OFF, plain):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
     scale, parts = _Scale(low, high), take_apart(plain_characters(plain))
@@ -107,7 +110,8 @@ def read_level(text: str, low: float, high: float) -> float:
         raise UnreadableReplyError("its level is neither in JSON nor alone")
     if not level.is_integer():
         raise UnreadableReplyError(f"its score {level:g} is between two levels")
-    if high == 1.0:  # of more levels, the highest may be a "not": the answer does not answer
+    # With more levels, a rubric's own words may contain "not" (5: "does not contradict ...").
+    if high == 1.0:
         _refuse_opposite(level, lines, objects)
     return level
 
@@ -178,7 +182,8 @@ def _lines(text: str, scale: _Scale) -> str:
 def _numbered(lines: str, scale: _Scale) -> Iterator[_Line]:
     """Yield the lines that are nothing but a number of the scale, and perhaps its name.
 
-    The name may stand in the line before. Raises UnreadableReplyError for a score that is not on
+    The name may stand in the line before. Lines that begin with a named score and go on in words
+    are yielded as ``is_called`` only. Raises UnreadableReplyError for a score that is not on
     the scale.
     """
     rows, end = lines.split("\n"), -1
@@ -200,10 +205,14 @@ def _numbered(lines: str, scale: _Scale) -> Iterator[_Line]:
 
 
 def _begun(row: str, end: int, scale: _Scale) -> Iterator[_Line]:
-    """Yield the score that a line states with words behind it, which may be no other one."""
+    """Yield the named score that a row begins with; words follow.
+
+    No other line may differ from it.
+    """
     found = re.match(_PHRASES["numbered"][0], row[:_LONGEST_LINE])
-    is_level = found is not None and "level" in (found["name"] or "level")
-    if found and not is_level and _names_the_score(found["name"]) and scale.has(_as_number(found)):
+    name = found["name"] or "" if found else ""
+    is_named = _names_the_score(name) and "level" not in name
+    if found and is_named and scale.has(_as_number(found)):
         yield _Line(_as_number(found), end, is_score=False, is_called=True)
 
 
@@ -214,6 +223,7 @@ def _is_at_an_end(first: int, last: int, rows: list[str]) -> bool:
 
 
 def _states_score(line: str) -> bool:
+    """Return whether a line is nothing but a named score, without JSON or tags."""
     is_plain = not re.search(r"[<{\[]", line)
     found = re.fullmatch(_PHRASES["numbered"][0], to_lines(line[:_LONGEST_LINE]))
     return is_plain and found is not None and _names_the_score(found["name"] or "")

@@ -19,7 +19,7 @@ from pytest_rageval.clients.base import (
     vector_in,
 )
 from pytest_rageval.clients.errors import AskAgain, BadRequestError, ClientError, ServerError
-from pytest_rageval.clients.http import missing_credentials, preload
+from pytest_rageval.clients.http import credential_problems, preload
 from pytest_rageval.clients.json_endpoint import (
     JsonEndpoint,
     check_endpoint,
@@ -206,7 +206,7 @@ def _text(content: Any) -> str:
 
 def check(settings: ClientSettings) -> list[str]:
     """Return what is wrong with ``settings`` for a server with OpenAI's API."""
-    return [*check_endpoint(settings, has_default=True), *missing_credentials(settings)]
+    return [*check_endpoint(settings, has_default=True), *credential_problems(settings)]
 
 
 _ALIASES = ("openai_compatible", "openai-compatible")

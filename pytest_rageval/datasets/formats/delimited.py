@@ -77,7 +77,7 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
             number += 1
             blank.end()
             if len(cells) == len(header):
-                found.refuse_other(file, cells, records.line)
+                found.refuse_differing_twins(file, cells, records.line)
                 texts = map(as_kept if is_quoted else _or_missing, cells)
                 yield _row(header, texts, number, records.line)
             else:

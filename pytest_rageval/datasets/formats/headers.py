@@ -12,7 +12,7 @@ from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.scenario.column_names import read_field
 
 _LONGEST_NAME: Final = 30
-"""The most characters of a cell that may be the name of a column, though no field has that name."""
+"""A longer cell of the second line is a value, not a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Header:
     twins: tuple[tuple[int, int], ...] = ()
     lines: int = 1
 
-    def refuse_other(self, file: DataFile, cells: Sequence[Any], line: int) -> None:
+    def refuse_differing_twins(self, file: DataFile, cells: Sequence[Any], line: int) -> None:
         """Raise ScenarioError if columns of one name differ in this row: only one is meant."""
         for at, first in self.twins:
             if at < len(cells) and cells[at] != cells[first]:
@@ -72,9 +72,9 @@ def read_header(file: DataFile, header: Iterable[str], second: Sequence[str] = (
 def joined_names(upper: Sequence[str], lower: Sequence[str]) -> list[str] | None:
     """Return the names in two header lines, of groups and of columns; None unless that is sure.
 
-    A group's name comes before names that several groups have. Sure means: the second line has a
-    name wherever the first has none, it has at least two known fields, and more of them than the
-    first.
+    A group's name comes before names that several groups have. Sure means: both lines are equally
+    long, the second has a name wherever the first has none, it has at least two known fields, and
+    more of them than the first, and the joined names are distinct.
 
     >>> joined_names(["Gold", "", "Bot"], ["question", "answer", "answer"])
     ['question', 'Gold answer', 'Bot answer']
@@ -113,7 +113,8 @@ def _fields(names: Iterable[str]) -> int:
 def _may_be_below(upper: Sequence[str], lower: Sequence[str]) -> bool:
     """Return whether the ``upper`` line may be a title, and the ``lower`` one the names.
 
-    Half of the upper names or more are missing or repeated, and all cells below are short words.
+    There are three columns or more, half of the upper names or more are missing or repeated, and
+    all cells below are short words, mostly different, without a digit or a question mark.
     """
     gaps = _gaps(upper)
     are_words = all(

@@ -66,7 +66,7 @@ def _lines(stream: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
     while raw := stream.readline(limit + 1):
         length = len(raw)
         if length > limit and not raw.endswith(b"\n"):
-            while (rest := stream.readline(limit)) and length:
+            while rest := stream.readline(limit):
                 length += len(rest)
                 if rest.endswith(b"\n"):
                     break
@@ -172,14 +172,15 @@ def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
             yield from read_json_lines(file)
             return
         data, lines = _one_after_the_other(text, file, noting(doubled))
-    doubled = [*_all_doubled(data)] if doubled else []  # it may have been read twice
+    # The text may have been read twice: only objects that are in the data count.
+    doubled = [*_all_doubled(data)] if doubled else []
     if isinstance(data, Doubled):
         raise file.refuse(data.reason)
     if isinstance(data, dict) and {"success", "data"} <= data.keys() and not file.spec.rows_at:
-        data = _answered(data, file)
-    found = shaped(data, file, doubled)
+        data = _rows_of_dbgpt(data, file)
+    found = rows_of_document(data, file, doubled)
     rows = rows_of(found, file.spec.max_row_mb, file.section, lines)
-    yield from map(_without_doubled, rows) if doubled else rows
+    yield from map(_broken_if_doubled, rows) if doubled else rows
 
 
 def row_paths_in(file: DataFile) -> list[RowsPath]:
@@ -197,7 +198,7 @@ def _no_json(file: DataFile, error: json.JSONDecodeError) -> ScenarioError:
 
 
 def _is_an_object_a_line(text: str) -> bool:
-    """Return whether the first line is an object, and no later one goes on with another."""
+    """Return whether the first line is a whole object, and no line looks like part of a longer."""
     try:
         is_object = isinstance(read_json_rows(text.lstrip().split("\n", 1)[0]), dict)
     except ValueError:
@@ -237,9 +238,10 @@ def _one_after_the_other(
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
-def shaped(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> list[Any]:
+def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> list[Any]:
     """Return the rows in a document; raises ScenarioError with what to write.
 
+    Adds a note to the file if the run that wrote it was unfinished.
     ``doubled`` are the objects with a key twice. Only a row may be one: any other has lost a part
     of the document.
     """
@@ -269,7 +271,7 @@ def _all_doubled(value: Any) -> Iterator[Doubled]:
             rest += reversed(one.values() if isinstance(one, dict) else one)
 
 
-def _without_doubled(row: Row | BrokenRow) -> Row | BrokenRow:
+def _broken_if_doubled(row: Row | BrokenRow) -> Row | BrokenRow:
     """Return the row, or a broken row if an object in it has a key twice."""
     found = next(_all_doubled(row.fields), None) if isinstance(row, Row) else None
     if found is None or isinstance(row, BrokenRow):
@@ -277,11 +279,14 @@ def _without_doubled(row: Row | BrokenRow) -> Row | BrokenRow:
     return BrokenRow(row.number, row.line, found.reason, json_text(row.fields))
 
 
-_OF_A_METRIC = ("score", "passing", "metric_name", "prediction_cost", "feedback")
+_KEYS_OF_DBGPT_METRICS = ("score", "passing", "metric_name", "prediction_cost", "feedback")
 
 
-def _answered(response: dict[str, Any], file: DataFile) -> Any:
-    """Return the rows of DB-GPT's response, one per sample, without the results of metrics."""
+def _rows_of_dbgpt(response: dict[str, Any], file: DataFile) -> Any:
+    """Return the rows of DB-GPT's response, one per sample, without the results of metrics.
+
+    The response itself if its data are no groups.
+    """
     if not response["success"]:
         raise file.refuse(f"a response of DB-GPT that reports a failure: {response.get('err_msg')}")
     groups = response["data"]
@@ -289,7 +294,7 @@ def _answered(response: dict[str, Any], file: DataFile) -> Any:
         return response
     rows = [group[0] if _is_of_one_sample(group) else group for group in groups]
     for row in rows:
-        for key in _OF_A_METRIC if isinstance(row, dict) else ():
+        for key in _KEYS_OF_DBGPT_METRICS if isinstance(row, dict) else ():
             row.pop(key, None)  # in place: the object may record that it has a key twice
     return rows
 
@@ -331,9 +336,12 @@ def _is_one_value(file: DataFile) -> bool:
 
 
 def _may_be_document(file: DataFile) -> bool:
-    """Return whether the first line begins a list, or an object that does not end in it."""
+    """Return whether the first line begins a list, or an object that does not end in it.
+
+    An object of a file that is too large to be read as a whole is a broken line.
+    """
     with file.open() as stream:
-        first = (stream.readline(file.max_row_bytes) for _ in range(_BLANK_LINES))
+        first = (stream.readline(file.max_row_bytes) for _ in range(_MOST_BLANK_LINES))
         lines = (raw.removeprefix(b"\xef\xbb\xbf").strip() for raw in first)
         line = next(filter(None, lines), b"")
     if not line.startswith(b"{"):
@@ -346,7 +354,7 @@ def _may_be_document(file: DataFile) -> bool:
     return False
 
 
-_BLANK_LINES = 100
+_MOST_BLANK_LINES = 100
 """How many of them may be before a document that is called JSON Lines."""
 
 READERS = (

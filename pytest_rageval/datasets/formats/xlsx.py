@@ -130,7 +130,7 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
             if lost:
                 yield BrokenRow(number, line, f"the {lost[0].what}; {lost[0].repair}")
             else:
-                head.refuse_other(file, cells + [None] * (len(header) - len(cells)), line)
+                head.refuse_differing_twins(file, cells + [None] * (len(header) - len(cells)), line)
                 yield _row(file, header, cells, number, line)
 
 

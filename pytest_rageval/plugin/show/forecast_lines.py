@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_rageval.clients.http import missing_credentials
+from pytest_rageval.clients.http import credential_problems
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.counting_models import ModelUse
 from pytest_rageval.engine.scoring.forecast import Forecast
@@ -53,7 +53,7 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     for use in dry.found.models:
         yield model_line(use, may_stop=info.stop is not None)
     for use in dry.found.models:
-        missing = missing_credentials(use.settings) if use.calls else ()
+        missing = credential_problems(use.settings) if use.calls else ()
         yield from (f"needs     {use.settings.role}.{problem}" for problem in missing)
     if target is None and not dry.found.models:
         yield "asks      nobody"

@@ -1,4 +1,7 @@
-"""Puts scores and gates into reports of others: the words of -v, JUnit XML, allure, GitHub."""
+"""Puts scores and gates into reports of others, and runs into the history and ``latest``.
+
+Those of others are the words of -v, JUnit XML, allure and GitHub.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.clients.errors import AuthError
-from pytest_rageval.clients.http import missing_credentials, read_credentials
+from pytest_rageval.clients.http import credential_problems, read_credentials
 from pytest_rageval.clients.settings import CACHE_MODES, ClientSettings, Price, RunSettings
 from pytest_rageval.errors import OptionError
 
@@ -68,7 +68,7 @@ def test_a_key_that_cannot_be_used_is_named_but_not_shown(
     else:
         monkeypatch.setenv("JUDGE_KEY", value)
     settings = ClientSettings("m", api_key_env="JUDGE_KEY")
-    (found,) = missing_credentials(settings)
+    (found,) = credential_problems(settings)
     assert found.startswith(problem)
     with pytest.raises(AuthError, match="JUDGE_KEY"):
         read_credentials(settings)
@@ -76,7 +76,7 @@ def test_a_key_that_cannot_be_used_is_named_but_not_shown(
 
 def test_a_literal_header_that_no_server_takes_is_refused() -> None:
     settings = ClientSettings("m", headers={"X-Title": "a\nb"})
-    assert missing_credentials(settings) == ["headers.X-Title: holds characters that no header has"]
+    assert credential_problems(settings) == ["headers.X-Title: holds characters that no header has"]
 
 
 def test_a_key_that_is_a_word_is_left_in_texts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from fake_config import config_of
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.option_values import Command, Option, Overriding, value_at, whole
 from pytest_rageval.plugin.options import ALL_OPTIONS, COMMANDS
-from pytest_rageval.plugin.settings import Settings, refuse_pairs
+from pytest_rageval.plugin.settings import Settings, refuse_misplaced
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_pairs_that_do_not_go_together_are_wrong_use(
 ) -> None:
     """[E12] Each names both."""
     with pytest.raises(pytest.UsageError, match=re.escape(message)):
-        refuse_pairs(config_of(tmp_path, *given.split()))
+        refuse_misplaced(config_of(tmp_path, *given.split()))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_pairs_that_do_not_go_together_are_wrong_use(
     ],
 )
 def test_others_may_be_given_together(tmp_path: Path, given: str) -> None:
-    refuse_pairs(config_of(tmp_path, *given.split()))
+    refuse_misplaced(config_of(tmp_path, *given.split()))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -53,24 +53,24 @@ def test_a_command_that_is_left_over_is_wrong_use(
 ) -> None:
     """[E22] In addopts, a variable or a file of it, every run would be green without a verdict."""
     words = [command.flag] if command.alone or command.metavar is None else [command.flag, "20"]
-    refuse_pairs(config_of(tmp_path, *words))
+    refuse_misplaced(config_of(tmp_path, *words))
     (tmp_path / "words.txt").write_text("\n".join(words))
-    refuse_pairs(config_of(tmp_path, addopts=words, typed=["-q", "@words.txt"]))
+    refuse_misplaced(config_of(tmp_path, addopts=words, typed=["-q", "@words.txt"]))
     (tmp_path / "words.txt").write_bytes("\n".join([*words, "größer"]).encode("latin-1"))
-    refuse_pairs(config_of(tmp_path, addopts=words, typed=["-q", "@words.txt"]))
+    refuse_misplaced(config_of(tmp_path, addopts=words, typed=["-q", "@words.txt"]))
     with pytest.raises(pytest.UsageError) as caught:
-        refuse_pairs(config_of(tmp_path, addopts=words))
+        refuse_misplaced(config_of(tmp_path, addopts=words))
     where = f"{command.flag}: found in addopts in {tmp_path / 'pytest.ini'}: every run would"
     assert str(caught.value).startswith(where)
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(["-q", *words]))
     with pytest.raises(pytest.UsageError, match="found in PYTEST_ADDOPTS: "):
-        refuse_pairs(config_of(tmp_path, addopts=words))
+        refuse_misplaced(config_of(tmp_path, addopts=words))
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k user@x -q")
     with pytest.raises(pytest.UsageError, match="found in addopts in "):
-        refuse_pairs(config_of(tmp_path, addopts=words))
+        refuse_misplaced(config_of(tmp_path, addopts=words))
     monkeypatch.setenv("PYTEST_ADDOPTS", "-q @words.txt")
     with pytest.raises(pytest.UsageError, match="found in a file that PYTEST_ADDOPTS names: "):
-        refuse_pairs(config_of(tmp_path, addopts=words))
+        refuse_misplaced(config_of(tmp_path, addopts=words))
 
 
 def test_a_new_option_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ certain which of several texts is meant, there is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,7 +65,10 @@ class Document:
 
 
 def decoded(value: Any, *, is_json: bool = False) -> Any:
-    """Return the object or list that a text spells, else the value; with ``is_json`` any JSON."""
+    """Return the object or list that a text spells, else the value.
+
+    With ``is_json``, also a text that is a JSON string.
+    """
     if not isinstance(value, str):
         return value
     start = value.lstrip()[:1]
@@ -74,7 +77,7 @@ def decoded(value: Any, *, is_json: bool = False) -> Any:
             return read_json(value)
         except ValueError:
             return value
-    return value_or_text(value) if start in ("{", "[") and start else value
+    return value_or_text(value) if start in ("{", "[") else value
 
 
 def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
@@ -99,7 +102,7 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
         return question_in(value[0], depth - 1) if len(value) == 1 else _first_text(value)
     if not depth or not isinstance(value, Mapping) or _is_of_another(value, _USER):
         return None
-    return _named(value, _QUESTION, "question", depth)
+    return _named(value, _QUESTION, "question", question_in, depth)
 
 
 def _said(messages: list[Any], roles: frozenset[str]) -> list[str] | None:
@@ -138,20 +141,27 @@ def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
         return answer_in(value[0], depth - 1) if len(value) == 1 else None
     if not depth or not isinstance(value, Mapping) or _is_of_another(value, _ASSISTANT):
         return None
-    return _named(value, _ANSWER, "answer", depth)
+    return _named(value, _ANSWER, "answer", answer_in, depth)
 
 
-def _named(value: Mapping[str, Any], names: tuple[str, ...], field: str, depth: int) -> str | None:
-    """Return the text under the first of the names that has one, or under a name of the field."""
+def _named(
+    value: Mapping[str, Any],
+    names: tuple[str, ...],
+    field: str,
+    read: Callable[[Any, int], str | None],
+    depth: int,
+) -> str | None:
+    """Return the text under the first name, a user's own name of the field, or the other names.
+
+    Else that of the only value.
+    """
     own = [name for name in value if name not in names and _is_named(name, field)]
-    read = question_in if field == "question" else answer_in
     for name in (*names[:1], *own, *names[1:]):
         if name in value and not isinstance(value[name], bool | int | float):
             found = read(value[name], depth - 1)
             if found:
                 return found
-    filled = [part for part in value.values() if part not in (None, "", [], {})]
-    return read(filled[0], depth - 1) if len(filled) == len(value) == 1 else None
+    return read(next(iter(value.values())), depth - 1) if len(value) == 1 else None
 
 
 def _is_named(name: Any, field: str) -> bool:
@@ -224,7 +234,9 @@ def message_text(message: Any, depth: int = _DEEPEST) -> str:
 
 
 def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
-    """Return the passages in the output of a step, best first; None where it has none.
+    """Return the passages in the output of a step, best first.
+
+    None where it lists none, [] where a retrieval says that it found none.
 
     ``is_retrieval``: the step says that it retrieves. Then bare texts are passages, too; else only
     objects with a text are.
@@ -234,8 +246,8 @@ def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
     """
     value = decoded(value)
     found = _documents(value, is_retrieval, _DEEPEST)
-    is_empty = found is None and is_retrieval and isinstance(value, Mapping) and value
-    return [] if is_empty and not _holds_anything(value) else found
+    may_be_empty = found is None and is_retrieval and isinstance(value, Mapping) and value
+    return [] if may_be_empty and not _holds_anything(value) else found
 
 
 def _holds_anything(value: Any, depth: int = _DEEPEST) -> bool:
@@ -302,7 +314,7 @@ def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] 
         item = decoded(part[0] if _is_scored(part) else part)
         passage = _document(item)
         if passage is None and is_retrieval:
-            passage = _bare(item) if isinstance(item, str) else _hidden(item)
+            passage = _bare(item) if isinstance(item, str) else _without_text(item)
         if passage is None:
             return None
         found.append(passage)
@@ -315,7 +327,7 @@ def _is_scored(part: Any) -> bool:
     return is_list and all(isinstance(score, int | float) for score in part[1:])
 
 
-def _hidden(value: Any) -> Document | None:
+def _without_text(value: Any) -> Document | None:
     """Return the passage that an object is without its text; None for a message of a chat."""
     is_object = isinstance(value, Mapping) and "role" not in value
     return Document("", _id_of(value)) if is_object else None
