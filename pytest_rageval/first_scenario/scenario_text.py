@@ -384,13 +384,10 @@ jobs:
 {asked}      - {step}
       - uses: actions/upload-artifact@v7
         if: always()
-        with:
+        with: # The cache, which has the judge's replies, is left out.
           name: rageval
-          # The cache has the replies of the judge.
-          path: |
-            **/.rageval
-            !**/.rageval/.cache
           include-hidden-files: true
+          path: "**/.rageval\\n!**/.rageval/.cache"
 """
 _ASKED: Final = """\
       # What your system needs; if the target is an address, pytest-rageval[judge] as well:
