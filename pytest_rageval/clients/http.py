@@ -26,6 +26,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pytest_rageval import extras
 from pytest_rageval.clients.errors import AuthError, ConnectionFailed
+from pytest_rageval.clients.gzip_members import Members
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.redaction import Redactor, named_secrets, query_secrets
@@ -407,7 +408,7 @@ def _unpacked(unpacker: Any, chunk: bytes) -> Iterator[bytes]:
         yield chunk
         return
     is_full = True
-    while is_full:
+    while is_full or chunk:
         part = unpacker.decompress(chunk, _CHUNK)
         chunk, is_full = unpacker.unconsumed_tail, len(part) >= _CHUNK
         yield part
@@ -424,4 +425,4 @@ def _unpacker(encoding: str, chunk: bytes) -> Any:
         )
     # Some servers leave out the header of zlib, whose first byte says 8 in its lower half.
     is_raw = name == "deflate" and chunk[0] & 0x0F != 8
-    return zlib.decompressobj(-zlib.MAX_WBITS if is_raw else zlib.MAX_WBITS | 32)
+    return zlib.decompressobj(-zlib.MAX_WBITS) if is_raw else Members()

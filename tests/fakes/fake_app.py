@@ -167,11 +167,13 @@ _FAULTS: Mapping[str, tuple[str, bytes]] = {
 }
 _PACKED: Mapping[str, Callable[[], bytes]] = {
     "gzip": lambda: gzip.compress(b"Paris"),
+    "gzip twice": lambda: gzip.compress(b"Pa") + gzip.compress(b"ris") + b"\0" * 9,
     "deflate": lambda: zlib.compress(b"Paris"),
     "deflate raw": lambda: zlib.compress(b"Paris", wbits=-15),
     "gzip bomb": lambda: gzip.compress(b"x" * 2**25),
     "gzip broken": lambda: b"Paris",
     "gzip cut": lambda: gzip.compress(b"Paris")[:-10],
+    "gzip twice, cut": lambda: gzip.compress(b"Pa") + gzip.compress(b"ris")[:-10],
     "br": lambda: b"Paris",
 }
 """Replies that are packed, or say that they are."""

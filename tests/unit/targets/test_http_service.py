@@ -249,7 +249,7 @@ def test_a_smaller_limit_ends_the_reading_early(ask: Ask) -> None:
     assert "the reply is larger than 0.5 MB" in str(failure(ask, "long|x", max_mb=0.5))
 
 
-@pytest.mark.parametrize("packed", ["gzip", "deflate", "deflate raw"])
+@pytest.mark.parametrize("packed", ["gzip", "gzip twice", "deflate", "deflate raw"])
 def test_a_packed_reply_is_unpacked(ask: Ask, packed: str) -> None:
     """[R2]"""
     assert ask(f"{packed}|x").text == "Paris"
@@ -268,6 +268,7 @@ def test_a_reply_that_shows_its_end_may_end_with_the_connection(ask: Ask, fault:
         ("gzip bomb", "the reply is larger than 1 MB (target.max_mb)"),
         ("gzip broken", "the reply cannot be unpacked"),
         ("gzip cut", "the reply is packed, and its end is missing"),
+        ("gzip twice, cut", "the reply is packed, and its end is missing"),
         ("br", "the reply is packed as 'br', which was not asked for"),
     ],
 )
