@@ -271,18 +271,18 @@ def error_in(found: object) -> str:
     message.
     """
     said = found.get("error") if isinstance(found, Mapping) else None
-    return "" if isinstance(said, float) or _is_no_error(said) else shorten(str(said), 200)
+    return "" if isinstance(said, float) or is_no_error(said) else shorten(str(said), 200)
 
 
-def _is_no_error(said: object) -> bool:
+def is_no_error(said: object) -> bool:
     """Return whether an error says that there is none.
 
     A code of success decides; without one, all values must be empty or say success.
     """
     if isinstance(said, Mapping):
         code = said.get("code")
-        is_coded = code is not None and code != "" and _is_no_error(code)
-        return is_coded or all(map(_is_no_error, said.values()))
+        is_coded = code is not None and code != "" and is_no_error(code)
+        return is_coded or all(map(is_no_error, said.values()))
     return not said or (isinstance(said, str | int) and str(said).strip().lower() in _NO_ERROR)
 
 

@@ -25,7 +25,8 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     answer_of,
 )
-from pytest_rageval.targets.events import events_of, refuse_error
+from pytest_rageval.targets.ends import Ending, refuse_error
+from pytest_rageval.targets.events import events_of
 from pytest_rageval.targets.http_replies import json_of
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check
 from pytest_rageval.text.codec import read_json
@@ -208,12 +209,17 @@ def read_answer(reply: HttpReply) -> Answer:
     if reply.content_type.lower() != "text/event-stream":
         return answer_of(_picked("choices[0].message.content", _checked(reply)))
     view: Any = None
+    ending = Ending()
     for event in events_of(reply.text):
         refuse_error(event)
+        now: Any = None
         with suppress(LostPathError):
-            view = _DELTA.pick(event.data) or view
+            now = _DELTA.pick(event.data)
+        view = now or view
+        ending.add(event, has_text=bool(now))
     if not isinstance(view, str) or not view.strip():
         raise TargetError("replied a stream without an answer: the app failed")
+    ending.check(may_be_cut_off=reply.may_be_cut_off)
     return answer_of(last_message(view))
 
 

@@ -1,4 +1,4 @@
-"""Events of streamed replies: how they are read, of which types they are, what ends an answer.
+"""Events of streamed replies: how they are read, and of which types they are.
 
 One table says what the documented types of the usual protocols hold.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from pytest_rageval.errors import shorten
-from pytest_rageval.targets.base import TargetError, error_in
+from pytest_rageval.targets.base import TargetError
 from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
-from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
+from pytest_rageval.text.json_value import JsonPath
 
 
 def one_of(words: str) -> frozenset[str]:
@@ -68,19 +66,12 @@ _RESPONSES = re.compile(
 _ON_THE_WAY = one_of("node step task retry call")
 """The words of types whose failure need not be that of the answer."""
 
-_ENDS = one_of("end ended done finish finished close closed complete completed stop eos")
-_END = re.compile(r"\[(?:done|end)\]$", re.IGNORECASE)
+ENDS: Final = one_of("end ended done finish finished close closed complete completed stop eos")
+END: Final = re.compile(r"\[(?:done|end)\]$", re.IGNORECASE)
 _BARE_END = re.compile(
     r"\W*(?:done|end|closed?|finish(?:ed)?|completed?|stop|success|ok|null)?\W*$", re.IGNORECASE
 )
 
-_FAILED = one_of("error errors failed failure incomplete abort aborted cancelled canceled expired")
-"""The last word of types of what failed or broke off."""
-
-_NO_ANSWER = one_of("error failed failure incomplete aborted")
-"""The status of what failed or broke off; an order may be cancelled."""
-
-_REASONS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _SUCCEEDED = one_of("succeeded completed complete success")
 _OTHERS = one_of("tool user human system developer")
 """Roles that do not answer."""
@@ -92,41 +83,6 @@ GENERIC = ("", "message", "data")
 """The names of events that say nothing of their type."""
 
 _TYPE_KEYS = ("type", "event", "event_type")
-_FINISHES = tuple(
-    map(
-        parse_path,
-        (
-            "choices[0].finish_reason",
-            "candidates[0].finishReason",
-            "delta.stop_reason",
-            "output.finish_reason",
-            "output.choices[0].finish_reason",
-            "finish_reason",
-            "finishReason",
-        ),
-    )
-)
-_CUT_SHORT = one_of(
-    "error content_filter sensitive safety recitation blocklist prohibited_content refusal"
-)
-"""Why a model's answer ends in its midst; it is not what the model would have said."""
-_UNFINISHED = one_of("none null tool_calls function_call tool_use") | {""}
-"""The reasons of an answer that goes on."""
-
-_BEGINS = one_of(
-    """
-    message_start message-start run_started workflow_started response.created
-    response.in_progress thread.run.created thread.run.in_progress conversation.chat.created
-    conversation.chat.in_progress
-    """
-)
-"""The types that begin an answer whose end has a type, too."""
-
-_PIECES = one_of("block part item step node task tool call chain model text content output")
-"""The words of types whose end is that of a piece."""
-
-_FLAGS = one_of("done stop finished finish final last end is_final is_finished is_end is_last")
-"""Keys at the top of an event that say whether the answer ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +109,12 @@ class Event:
     @property
     def has_succeeded(self) -> bool:
         """Whether its status says so."""
-        return any(_status(place) in _SUCCEEDED for place in _places(self.data))
+        return any(status_of(place) in _SUCCEEDED for place in places_in(self.data))
 
     @property
     def may_go_on(self) -> bool:
         """Whether a failure that it tells of may be that of a step only, or be mended yet."""
-        is_half = any(_status(place) == "incomplete" for place in _places(self.data))
+        is_half = any(status_of(place) == "incomplete" for place in places_in(self.data))
         return is_half or is_passing(self.types())
 
 
@@ -173,6 +129,21 @@ def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any
             value = value[step]
         except (LookupError, TypeError):
             return
+
+
+def places_in(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in which protocols have a status and an error."""
+    if not isinstance(value, Mapping):
+        return []
+    inner = (value.get(name) for name in ("data", "response", "result"))
+    return [value, *(place for place in inner if isinstance(place, Mapping))]
+
+
+def status_of(place: Mapping[str, Any]) -> str:
+    """Return the status of an object in lower case, "none" for none."""
+    status = place.get("status")
+    said = str(status.get("state") if isinstance(status, Mapping) else status).lower()
+    return said.removeprefix("task_state_")
 
 
 def _named(value: Mapping[str, Any]) -> list[str]:
@@ -222,113 +193,12 @@ def replaces(types: Sequence[str]) -> bool:
 def is_end(types: Sequence[str], text: str) -> bool:
     """Return whether a text is the mark of the end, such as ``[DONE]``."""
     words = frozenset().union(*map(words_of, types))
-    return bool(_END.match(text.strip()) or (not _ENDS.isdisjoint(words) and _BARE_END.match(text)))
+    return bool(END.match(text.strip()) or (not ENDS.isdisjoint(words) and _BARE_END.match(text)))
 
 
 def is_passing(types: Sequence[str]) -> bool:
     """Return whether a failure that such an event tells of may be that of a step only."""
     return is_aside(types) or any(not _ON_THE_WAY.isdisjoint(words_of(name)) for name in types)
-
-
-def failure_in(event: Event) -> str:
-    """Return what an event says of a failure, "" for none."""
-    data, said = event.data, ""
-    if isinstance(data, str):
-        said = data if data.startswith(("[SERVER_ERROR]", "[ERROR]")) else ""
-    elif isinstance(data, dict):
-        said = next(filter(None, map(_failure_at, _places(data))), "") or _failed_code(data)
-    if not said and any(_has_failed(name) for name in event.types()):
-        said = event.written or str(data or "no words about it")
-    return shorten(said, 200)
-
-
-def refuse_error(event: Event) -> None:
-    """Raise TargetError for an event that is an error."""
-    if said := failure_in(event):
-        raise TargetError(f"its stream breaks off with an error: {said}")
-
-
-def failure_of(value: Mapping[str, Any]) -> str:
-    """Return the failure that a reply tells of, "" for none.
-
-    Within it, where an order may have failed, an error has to stand beside the status.
-    """
-    if said := _failure_at(value) or (shorten(str(value), 200) if is_cut_short(value) else ""):
-        return said
-    within = [place for place in _places(value) if error_in(place) and _has_failed_status(place)]
-    return error_in(within[0]) if within else ""
-
-
-def _failure_at(place: Mapping[str, Any]) -> str:
-    """Return the error of an object, or its status where that is a failure; "" for none."""
-    said = error_in(place)
-    if not said and _has_failed_status(place):
-        why = next(filter(None, map(place.get, _REASONS)), "no words about it")
-        said = shorten(f"status {_status(place)!r}: {why}", 200)
-    return said
-
-
-def _has_failed_status(place: Mapping[str, Any]) -> bool:
-    return _status(place) in _NO_ANSWER
-
-
-def _places(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects in which protocols have a status and an error."""
-    if not isinstance(value, Mapping):
-        return []
-    inner = (value.get(name) for name in ("data", "response", "result"))
-    return [value, *(place for place in inner if isinstance(place, Mapping))]
-
-
-def _status(place: Mapping[str, Any]) -> str:
-    status = place.get("status")
-    return str(status.get("state") if isinstance(status, Mapping) else status).lower()
-
-
-def _failed_code(data: Mapping[str, Any]) -> str:
-    """Return an envelope with the code of an HTTP error, or an object of the type error."""
-    code = data.get("code")
-    is_code = isinstance(code, int) and 400 <= code < 600 and bool(data.get("message"))
-    is_error = str(data.get("object")).lower() == "error" or is_cut_short(data)
-    return str(data) if is_code or is_error else ""
-
-
-def is_cut_short(data: Mapping[str, Any]) -> bool:
-    """Return whether a model's reply says that it ends in its midst."""
-    for path in (one for one in _FINISHES if one.root in data):
-        with suppress(LostPathError):
-            if str(path.pick(data)).lower() in _CUT_SHORT:
-                return True
-    return False
-
-
-def is_whole_after(event: Event) -> bool | None:
-    """Return whether the answer is whole with an event, None if the event says nothing of it."""
-    data, types = event.data, event.types()
-    is_mark = isinstance(data, str) and _END.match(data.strip())
-    if is_mark or any(_ends_all(words_of(name)) for name in types):
-        return True
-    if any(name.lower() in _BEGINS for name in types):
-        return False
-    return _is_whole(data) if isinstance(data, Mapping) and not is_aside(types) else None
-
-
-def _ends_all(words: frozenset[str]) -> bool:
-    return not _ENDS.isdisjoint(words) and _PIECES.isdisjoint(words)
-
-
-def _is_whole(data: Mapping[str, Any]) -> bool | None:
-    flags = [data[key] for key in _FLAGS if isinstance(data.get(key), bool)]
-    for path in (one for one in _FINISHES if one.root in data):
-        with suppress(LostPathError):
-            flags.append(str(path.pick(data)).lower() not in _UNFINISHED)
-    is_empty_end = data.get("data") is True  # RAGFlow
-    return any(flags) if flags else is_empty_end or None
-
-
-def _has_failed(name: str) -> bool:
-    found = _WORD.findall(name)
-    return bool(found) and found[-1].lower() in _FAILED
 
 
 def read(text: str) -> Any:
@@ -351,7 +221,7 @@ def events_of(text: str) -> Iterator[Event]:
     """
     for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
         for line in block.split("\n"):
-            if line.strip() and not (IS_FIELD.match(line) or _END.match(line.strip())):
+            if line.strip() and not (IS_FIELD.match(line) or END.match(line.strip())):
                 raise TargetError(f"replied a stream with a line that is no event: {line[:100]!r}")
         named = re.findall(r"(?m)^event:(.*)$", block)
         name = named[-1].strip() if named else ""
@@ -359,7 +229,7 @@ def events_of(text: str) -> Iterator[Event]:
         data = "\n".join(line.removeprefix(" ") for line in lines)
         if lines:
             yield Event(_parsed(data), data, name)
-        elif name or _END.match(block.strip()):
+        elif name or END.match(block.strip()):
             yield Event(block.strip() if not name else None, None, name)
 
 
@@ -386,7 +256,10 @@ def json_lines(text: str) -> Iterator[Event]:
 _AI_SDK = {
     "0": "text",
     "3": "error",
-    **dict.fromkeys("2def", "metadata"),
+    **dict.fromkeys("2k", "metadata"),
+    "d": "finish",
+    "e": "finish-step",
+    "f": "start-step",
     "8": "annotations",
     **dict.fromkeys("9abc", "tool"),
     **dict.fromkeys("gij", "reasoning"),
@@ -396,8 +269,9 @@ _AI_SDK = {
 
 
 def is_ai_sdk(line: str) -> bool:
-    """Return whether a line is one of Vercel's AI SDK 4: a letter, a colon, JSON."""
-    return line[:1] in _AI_SDK and line[1:2] == ":" and line[2:3] in ('"', "{", "[")
+    """Return whether a line is one of Vercel's AI SDK 4: a letter, a colon, JSON; no score 3:0."""
+    is_json = line[2:3] in ('"', "{", "[") or line[2:].strip() == "null"
+    return line[:1] in _AI_SDK and line[1:2] == ":" and is_json
 
 
 def ai_sdk_lines(text: str) -> Iterator[Event]:

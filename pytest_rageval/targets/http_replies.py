@@ -11,21 +11,23 @@ from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
+from pytest_rageval.targets.ends import Ending, failure_of, says_half
 from pytest_rageval.targets.events import (
     IS_FIELD,
     Event,
     ai_sdk_lines,
     events_of,
-    failure_of,
     is_ai_sdk,
-    is_whole_after,
     json_lines,
     read,
 )
 from pytest_rageval.targets.streams import StreamedAnswer, may_lead, text_at
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
 
-_LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
+_SSE = "text/event-stream"
+_LINES = re.compile(
+    r"(?:application|text)/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-(?:seq|stream)|stream\+json)$"
+)
 _UNTYPED = ("", "text/plain", "application/octet-stream", "application/json")
 """The types that services name of streams, too."""
 _BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")
@@ -64,8 +66,13 @@ class ReplyReader:
         return answer_of(value) if isinstance(value, str) else self._answer(value)
 
     def _answer(self, value: Any) -> Answer:
-        if isinstance(value, dict) and (said := failure_of(value)):
+        if said := failure_of(value):
             raise TargetError(f"replied an error: {said}")
+        if isinstance(value, dict) and (flag := says_half(value)):
+            raise TargetError(
+                f"replied JSON that says that more follows ({flag}: false); have the server send "
+                "the whole answer"
+            )
         if not self._paths:
             return answer_of(value)
         try:
@@ -89,12 +96,11 @@ class ReplyReader:
         before is half an answer.
         """
         answer = StreamedAnswer(self._paths.get("answer"), self._events)
+        ending = Ending()
         found: dict[str, Any] = {}
-        event = is_whole = None
+        event = None
         for event in events:
-            answer.add(event)
-            if (said := is_whole_after(event)) is not None:
-                is_whole = said
+            ending.add(event, has_text=answer.add(event))
             for name, value in self._other_fields(event.data).items():
                 found[name] = _continued(name, found.get(name), value)
         if event is None:
@@ -103,13 +109,7 @@ class ReplyReader:
             path.written for name, path in self._paths.items() if name not in {*found, "answer"}
         ]
         text = answer.text
-        if is_whole is False:
-            raise TargetError("replied a stream that stops where more should follow")
-        if reply.may_be_cut_off and not is_whole:
-            raise TargetError(
-                "replied a stream that may be cut off: it ends with the connection, and no event "
-                "says that it is whole; have the server send chunks (HTTP/1.1), or data: [DONE]"
-            )
+        ending.check(may_be_cut_off=reply.may_be_cut_off)
         if lost:
             raise TargetError(f"no event of its stream has anything at {lost[0]!r}")
         return answer_of({**found, "answer": text})
@@ -183,21 +183,22 @@ def _events_in(reply: HttpReply) -> Iterator[Event] | None:
     Many services name no type of content: then it is one if each of its lines is.
     """
     kind, text = reply.content_type.lower(), reply.text
-    if kind == "text/event-stream":
-        return events_of(text)
-    if kind in _LINES:
+    lines = [line for line in text.split("\n") if line.strip()]
+    if kind == _SSE:
+        if any(map(IS_FIELD.match, lines)):
+            return events_of(text)
+        # Some call JSON lines so, or a text.
+        return json_lines(text) if all(line.startswith("{") for line in lines) else None
+    if _LINES.match(kind):
         return json_lines(text)
     if kind not in _UNTYPED:
         return None
-    lines = [line for line in text.split("\n") if line.strip()]
     # One that begins as a stream and goes on otherwise is a stream that has failed.
     if (all(map(IS_FIELD.match, lines)) and _has_data(text)) or re.match(_BEGINS_SSE, text):
         return events_of(text)
-    if len(lines) < 2:
-        return None
-    if all(map(is_ai_sdk, lines)):
+    if lines and all(map(is_ai_sdk, lines)):
         return ai_sdk_lines(text)
-    return json_lines(text) if all(map(_is_object, lines[:2])) else None
+    return json_lines(text) if len(lines) > 1 and all(map(_is_object, lines[:2])) else None
 
 
 def _has_data(text: str) -> bool:
@@ -224,7 +225,7 @@ def json_of(reply: HttpReply) -> Any:
     try:
         return read(text)
     except ValueError:
-        if "json" in kind:
+        if "json" in kind or (kind == _SSE and text.lstrip().startswith("{")):
             raise TargetError("replied broken JSON") from None
     if "\ufffd" in text:
         found = f"{len(reply.body)} bytes of {reply.content_type}"

@@ -15,16 +15,15 @@ from typing import Any
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.ends import failure_in
 from pytest_rageval.targets.events import (
     GENERIC,
     Event,
-    failure_in,
     is_answer,
     is_aside,
     is_end,
     is_thought,
     one_of,
-    refuse_error,
     repeats,
     replaces,
     words_of,
@@ -99,21 +98,34 @@ class StreamedAnswer:
         self._parts: list[Part] = []
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
-        self._failure: Event | None = None
+        self._is_json = False
+        self._failure = ""
 
-    def add(self, event: Event) -> None:
-        """Take one event; raises TargetError for one that says that there is no answer."""
+    def add(self, event: Event) -> bool:
+        """Take one event; return whether a part of the answer, not blank, was in it.
+
+        Raises TargetError for an event that says that there is no answer.
+        """
         part = self._part_of(event)
-        if part is not None and not is_end(part.types, part.text):
-            self._take(part)
-        if failure_in(event):
+        is_text = part is not None and not is_end(part.types, part.text)
+        is_taken = part is not None and is_text and self._take(part)
+        has_text = part is not None and bool(part.text.strip())
+        if said := failure_in(event, has_text=has_text, is_after_json=self._is_json):
+            self._failure = said
             if not event.may_go_on:
-                refuse_error(event)
-            self._failure = event  # of a tool or a step: what comes after may be the answer
+                self._refuse_failure()
+            # of a tool or a step: what comes after may be the answer
         elif event.has_succeeded:
-            self._failure = None
+            self._failure = ""
+        self._is_json = self._is_json or isinstance(event.data, Mapping)
+        return is_taken
 
-    def _take(self, part: Part) -> None:
+    def _refuse_failure(self) -> None:
+        if self._failure:
+            raise TargetError(f"its stream breaks off with an error: {self._failure}")
+
+    def _take(self, part: Part) -> bool:
+        """Put a text where it belongs; return whether that is in the answer."""
         others = [name for name in part.types if name.lower() not in self._events]
         is_listed = len(others) < len(part.types) or (
             not part.types and not self._events.isdisjoint(GENERIC)
@@ -122,8 +134,10 @@ class StreamedAnswer:
         if self._events:
             is_left_out = not is_listed or is_aside(others) or part.is_of_others
         if replaces(part.types) and not (is_left_out and "finished" in words_of(part.types[0])):
-            self._parts, self._failure = [part], None
-        elif is_left_out:
+            # A snapshot that ends with the words of the user, or of a tool, has no answer yet.
+            self._parts, self._failure = [] if part.is_of_others else [part], ""
+            return bool(self._parts and part.text.strip())
+        if is_left_out:
             if part.text.strip():
                 self._left_out.update(dict.fromkeys(part.types))
         elif repeats(part.types) and not is_listed:
@@ -131,7 +145,9 @@ class StreamedAnswer:
         else:
             self._parts.append(part)
             if part.text.strip():
-                self._failure = None
+                self._failure = ""
+                return True
+        return False
 
     def _part_of(self, event: Event) -> Part | None:
         """Return the text of an event, None if it has no place for one."""
@@ -155,8 +171,7 @@ class StreamedAnswer:
     @property
     def text(self) -> str:
         """The answer; raises TargetError where there is none, or none can be told from others."""
-        if self._failure is not None:
-            refuse_error(self._failure)
+        self._refuse_failure()
         parts = self._parts or self._repeats[-1:]
         if not parts:
             raise TargetError(f"replied a stream in which no event has an answer{self._hint()}")
@@ -270,7 +285,7 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     # What is called a delta is no more than that: "D", "DR" of DDR.
     may_grow = not all("delta" in part.place for part in said)
     marked = [_MARK.sub("", text) for text in texts]
-    if _restates(said, before) or (may_grow and (_grow(texts) or _grow(marked))):
+    if may_grow and (_restates(said, before) or _grow(texts) or _grow(marked)):
         return said[-1].text
     is_twice = len(said) == 2 and texts[0] == texts[1] and not texts[0].strip().isdigit()
     if is_twice and said[0].place in _WHOLES:

@@ -12,10 +12,11 @@ from fake_app import Asked, FakeApp
 from pydantic import ValidationError
 
 from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.targets.base import TARGET_REGISTRY, Answer, TargetContext, TargetError
-from pytest_rageval.targets.dbgpt import DbgptOptions, DbgptTarget, last_message
+from pytest_rageval.targets.dbgpt import DbgptOptions, DbgptTarget, last_message, read_answer
 
 pytest.importorskip("aiohttp", reason="the extra 'judge' asks services")
 
@@ -100,6 +101,28 @@ def test_a_view_before_an_error_is_no_answer(app: FakeApp, ask: Ask, last: str) 
     broken = events.replace(b"data: [DONE]", f"data: {last}".encode())
     app.answer = lambda _: (kind, broken)
     assert "stream" in failure(ask, app="a", model="m")
+
+
+@pytest.mark.parametrize(
+    ("last", "is_open", "message"),
+    [
+        ("", False, "stops where more should follow"),
+        ("", True, "may be cut off"),
+        ('{"choices": [{"delta": {}, "finish_reason": "content_filter"}]}', False, "breaks off"),
+    ],
+)
+def test_a_view_that_is_not_the_last_is_no_answer(last: str, is_open: bool, message: str) -> None:
+    """As of any other service; the mark of the end makes it whole."""
+    kind, events = stream("Refunds take", "Refunds take five days")
+    if not is_open:
+        events = events.replace(b'"delta"', b'"finish_reason": null, "delta"')
+
+    def reply(body: bytes) -> HttpReply:
+        return HttpReply(200, {"Content-Type": kind}, body, may_be_cut_off=is_open)
+
+    assert read_answer(reply(events)).text == "Refunds take five days"
+    with pytest.raises(TargetError, match=message):
+        read_answer(reply(events.replace(b"[DONE]", last.encode())))
 
 
 def test_a_reply_of_more_than_8_megabytes_is_an_error(app: FakeApp, ask: Ask) -> None:

@@ -347,7 +347,34 @@ FAILURES: dict[str, tuple[tuple[Any, ...], str | None, str]] = {
         "status 'failed'",
     ),
     "Errors in capitals": (("five", ("ERROR", "busy")), None, "busy"),
-}
+    "Baidu": (({"result": "five"}, {"error_code": 336100, "error_msg": "busy"}), "result", "busy"),
+    "FastChat": ((chat("five"), {"text": "busy", "error_code": 50004}, "[DONE]"), None, "busy"),
+    "ADK": (("five", {"errorCode": "SAFETY", "errorMessage": "busy"}), None, "busy"),
+    "MiniMax": ((chat("five"), {"base_resp": {"status_code": 1002, "status_msg": "busy"}}), None,
+                "busy"),
+    "a code": ((chat("five"), {"code": 50505, "message": "busy", "data": None}), None, "busy"),
+    "a code in words": (("five", {"code": "InternalError", "msg": "busy"}), None, "busy"),
+    "no success": (("five", {"success": False, "message": "busy"}), None, "busy"),
+    "FastAPI": (("five", {"detail": "busy"}), None, "busy"),
+    "errors": (("five", {"errors": [{"message": "busy"}]}), None, "busy"),
+    "Bedrock": (({"text": "five"}, {"modelStreamErrorException": {"message": "busy"}}), None,
+                "busy"),
+    "an exception": ((chat("five"), {"type": "exception", "detail": "busy"}), None, "busy"),
+    "Coze, a question": (({"content": "five"}, ("Interrupt", {"title": "busy"})), None, "busy"),
+    "Dify, stopped": (
+        (
+            {"event": "text_chunk", "data": {"text": "five"}},
+            {"event": "workflow_finished", "data": {"status": "stopped", "outputs": {}}},
+        ),
+        "data.text",
+        "stopped",
+    ),
+    "A2A, rejected": (("five", {"result": {"status": {"state": "TASK_STATE_REJECTED"}}}), None,
+                      "rejected"),
+    "Replicate": ((("output", "five"), ("done", {"reason": "canceled"})), None, "canceled"),
+    "a line among JSON": (({"token": "five"}, "[Error] busy", "[DONE]"), None, "busy"),
+    "another one": (({"token": "five"}, "Error: busy", "[DONE]"), None, "busy"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAILURES)
@@ -362,6 +389,47 @@ def test_a_tool_that_failed_on_the_way_is_no_failure() -> None:
     """[A21] The answer came after it."""
     events = ({"type": "tool_result", "error": "timeout"}, {"type": "token", "content": "five"})
     assert read(SSE, sse(*events)).text == "five"
+
+
+HONEST: tuple[dict[str, Any], ...] = (
+    {"code": 0, "message": "ok"},
+    {"code": 200, "msg": "busy"},
+    {"code": "00000", "message": "busy"},
+    {"code": 20000, "message": "busy"},
+    {"code": "A-7", "message": "a success"},
+    {"code": 7001, "message": "a product's"},
+    {"error_code": 0, "error_msg": "busy"},
+    {"base_resp": {"status_code": 0, "status_msg": ""}},
+    {"success": False},
+    {"success": True, "message": "done"},
+    {"detail": "in brief"},
+    {"data": {"order": 7, "status": "cancelled"}},
+    {"data": {"order": 7, "status": "stopped"}},
+    {"status": "cancelled"},
+)
+
+
+@pytest.mark.parametrize("envelope", HONEST)
+def test_an_envelope_around_an_answer_is_no_failure(envelope: dict[str, Any]) -> None:
+    """In a stream, and in JSON."""
+    assert read(SSE, sse({"answer": "five", **envelope})).text == "five"
+    assert read("application/json", json.dumps({"answer": "five", **envelope})).text == "five"
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {"code": 500, "message": "busy"},
+        {"object": "error", "message": "busy"},
+        {"error_code": 7, "error_msg": "busy"},
+        {"result": {"status": {"state": "failed"}, "message": "busy"}},
+        {"data": {"status": "stopped", "message": "busy", "outputs": {}}},
+    ],
+)
+def test_an_envelope_of_json_tells_of_a_failure_too(envelope: dict[str, Any]) -> None:
+    """RAGFlow writes **ERROR** where the answer would be."""
+    with pytest.raises(TargetError, match="replied an error: .*busy"):
+        read("application/json", json.dumps({"answer": "**ERROR**", **envelope}))
 
 
 @pytest.mark.parametrize("none", [None, "", "None", "ok", 200, {"code": 0, "message": "fine"},
@@ -460,6 +528,8 @@ TOKENS = ({"token": "five"}, {"token": " days"})
         lines(*TOKENS),
         "data: five\n\ndata:  days\n\n",
         'f:{"messageId":"m"}\n0:"five"\ng:"hm"\n0:" days"\nd:{"finishReason":"stop"}\n',
+        '0:"five days"\n',
+        '2:null\n0:"five days"\nk:{"data":"x","mimeType":"image/png"}\nd:{"finishReason":"stop"}\n',
     ],
 )
 def test_a_stream_without_a_type_is_one(kind: str, text: str) -> None:
@@ -469,8 +539,9 @@ def test_a_stream_without_a_type_is_one(kind: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["data: none", "five\ndays", "Data: five\n\nSource: a", '{"a": 1}\nis JSON', "0: five\n1: six"],
-)
+    ["data: none", "five\ndays", "Data: five\n\nSource: a", '{"a": 1}\nis JSON', "0: five\n1: six",
+     "3:0"],
+)  # fmt: skip
 def test_a_text_stays_a_text(text: str) -> None:
     """[A21]"""
     assert read("text/plain", text).text == text
@@ -478,8 +549,47 @@ def test_a_text_stays_a_text(text: str) -> None:
 
 def test_a_failure_of_the_ai_sdk_is_one() -> None:
     """[A21] Version 4: an error has the number 3."""
-    with pytest.raises(TargetError, match="error: .*busy"):
-        read("text/plain", '0:"five"\n3:"busy"\n')
+    for text in ('0:"five"\n3:"busy"\n', '3:"busy"\n'):
+        with pytest.raises(TargetError, match="error: .*busy"):
+            read("text/plain", text)
+    with pytest.raises(TargetError, match="error: .*content-filter"):
+        read("text/plain", '0:"five"\nd:{"finishReason":"content-filter"}\n')
+    begun = 'f:{"messageId":"m"}\n0:"five"\ne:{"finishReason":"stop"}\n'
+    with pytest.raises(TargetError, match="more should follow"):
+        read("text/plain", begun)
+    assert read("text/plain", begun + 'd:{"finishReason":"stop"}\n', is_open=True).text == "five"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/stream+json",
+        "application/x-jsonlines",
+        "application/json-lines",
+        "text/jsonl",
+        "application/json-seq",
+        "application/ndjson",
+        "text/event-stream",
+    ],
+)
+def test_json_lines_have_many_types(kind: str) -> None:
+    """Langflow and Onyx call them server-sent events."""
+    assert read(kind, lines(*TOKENS)).text == "five days"
+    assert read(kind, lines(*TOKENS).replace("\n", "\n\n")).text == "five days"
+    with pytest.raises(TargetError, match="broken JSON lines"):
+        read(kind, lines(*TOKENS)[:-5])
+
+
+def test_a_text_that_is_called_server_sent_events_is_one() -> None:
+    """As in many a tutorial; one object of JSON is one, too."""
+    assert read(SSE, "It is:\n\n9 EUR").text == "It is:\n\n9 EUR"
+    assert read(SSE, json.dumps({"answer": "five"}, indent=1)).text == "five"
+    with pytest.raises(TargetError, match="broken JSON"):
+        read(SSE, '{\n "answer": "fi')
+    with pytest.raises(TargetError, match="text that may be cut off"):
+        read(SSE, "It is:", is_open=True)
+    with pytest.raises(TargetError, match="without any event"):
+        read(SSE, ": ping\n\n")
 
 
 @pytest.mark.parametrize(
@@ -541,6 +651,16 @@ SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"tex
         # What is called a delta is one, whatever it begins with.
         ((chat("D"), chat("DR"), "[DONE]"), "choices[0].delta.content", "DDR"),
         ((chat("ha"), chat("ha"), "[DONE]"), "choices[0].delta.content", "haha"),
+        (
+            (chat("D"), chat("uran"), chat(" Duran"), "[DONE]"),
+            "choices[0].delta.content",
+            "Duran Duran",
+        ),
+        (
+            (chat("Bora"), {**chat(" Bora"), "citations": ["a"]}, "[DONE]"),
+            "choices[0].delta.content",
+            "Bora Bora",
+        ),
         # The mark of the end, of text-generation-inference.
         (
             ({"token": {"text": "five"}}, {"token": {"text": "</s>", "special": True}}),
@@ -548,7 +668,17 @@ SEARCHED = [{"type": "file_search_call", "queries": ["fee"]}, {"content": [{"tex
             "five",
         ),
     ],
-    ids=["own words", "state", "one word", "digits", "deltas", "the same deltas", "a mark"],
+    ids=[
+        "own words",
+        "state",
+        "one word",
+        "digits",
+        "deltas",
+        "the same deltas",
+        "repeating deltas",
+        "a delta with citations",
+        "a mark",
+    ],
 )
 def test_what_is_said_once_counts_once(events: tuple[Any, ...], path: str, text: str) -> None:
     """[A21]"""
@@ -558,6 +688,12 @@ def test_what_is_said_once_counts_once(events: tuple[Any, ...], path: str, text:
 OLLAMA = {"message": {"content": "five"}, "done": False}
 ENDED = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 CALLED = {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}
+BAIDU = {"result": "five", "finish_reason": "normal", "is_end": False}
+USAGE = {"choices": [{"delta": {"content": ""}, "finish_reason": None}], "usage": {}}
+A2A = {"result": {"status": {"state": "working"}, "final": False}}
+A2A_END = {"result": {"status": {"state": "completed"}, "final": True}}
+TGI = {"token": {"text": "five"}, "generated_text": None}
+ADK = {"text": "five", "partial": True}
 WHOLE: dict[str, tuple[Any, ...]] = {
     "OpenAI": (chat("five"), ENDED, {"choices": [], "usage": {}}),
     "OpenAI, its mark alone": (chat("five"), "[DONE]"),
@@ -572,14 +708,34 @@ WHOLE: dict[str, tuple[Any, ...]] = {
     "Gemini": ({"text": "five"}, {"candidates": [{"finishReason": "STOP"}]}),
     "AG-UI": ({"type": "RUN_STARTED"}, {"type": AG, "delta": "five"}, {"type": "RUN_FINISHED"}),
     "RAGFlow": ({"text": "five"}, RAG_END),
+    "OpenRouter": (chat("five"), USAGE, ENDED),
+    "Baidu": (BAIDU, {"result": "", "is_end": True}),
+    "A2A": (A2A, {"text": "five"}, A2A_END),
+    "TGI": (TGI, {"token": {"text": "</s>", "special": True}, "generated_text": "five"}),
+    "watsonx": (
+        {"results": [{"generated_text": "five", "stop_reason": "not_finished"}]},
+        {"results": [{"generated_text": "", "stop_reason": "eos_token"}]},
+    ),
+    "Bedrock": ({"text": "five"}, {"messageStop": {"stopReason": "end_turn"}}),
+    "Java": ({"text": "five", "isEnd": False}, {"text": "", "isEnd": True}),
+    "the flag within": ({"data": {"text": "five", "done": False}}, {"data": {"done": True}}),
     "the name of an event": ("five", ("end", "")),
+}
+
+
+PATHS = {
+    "Anthropic": "delta.text",
+    "Baidu": "result",
+    "TGI": "token.text",
+    "watsonx": "results[0].generated_text",
+    "the flag within": "data.text",
 }
 
 
 def test_a_stream_that_ends_with_the_connection_has_to_say_that_it_is_whole() -> None:
     """[A21] Nothing else tells it from one that was cut off; chunks of HTTP do."""
     for name, events in WHOLE.items():
-        path = {"answer": "delta.text"} if name == "Anthropic" else {}
+        path = {"answer": PATHS[name]} if name in PATHS else {}
         for is_open in (False, True):
             assert read(SSE, sse(*events), is_open=is_open, **path).text == "five"
         # Without its last event that says so, it is cut off.
@@ -592,26 +748,112 @@ def test_a_stream_that_ends_with_the_connection_has_to_say_that_it_is_whole() ->
     "events",
     [
         (chat("five"),),
-        (chat("five"), CALLED),
         (OLLAMA,),
         WHOLE["Anthropic"][:2],
         WHOLE["Anthropic"][:3],
         WHOLE["AG-UI"][:2],
         ({"output": {"text": "five", "finish_reason": "null"}},),
+        # What ends is a thought, a search, a call, a step.
+        (*WHOLE["AG-UI"][:2], {"type": "THINKING_END"}),
+        (*WHOLE["AG-UI"][:2], {"type": "REASONING_END"}),
+        ({"event": "workflow_started"}, {"event": "message", "answer": "five"},
+         {"event": "iteration_completed"}),
+        ({"type": "response.created"}, {"type": "text", "text": "five"},
+         {"type": "response.mcp_list_tools.completed"}),
+        (("conversation.chat.created", {}), (f"{COZE}.delta", {"content": "five"}),
+         (f"{COZE}.completed", {"type": "function_call", "content": "{}"})),
+        (OLLAMA, {"step": "rerank", "done": True}),
+        ({"content": "five", "is_end": False, "finish": True, "finish_reason": "normal"},),
+        ({"content": "five", "done": True}, {"content": " days", "done": False}),
+        (ADK,),
+        (A2A, {"text": "five"}),
+        (TGI,),
+        ({"content": "five", "close": False},),
+        ({"content": "five", "node_is_finish": False},),
+        ({"content": "five", "isFinished": False},),
+        ({"content": "five", "status": "generating"},),
+        ({"content": "five", "finishReason": ""},),
+        ({"choices": [{"delta": {"content": "five"}, "finish_reason": "not_finished"}]},),
     ],
-)
+)  # fmt: skip
 def test_a_stream_that_says_that_more_follows_is_cut_off(events: tuple[Any, ...]) -> None:
     """[A21] A proxy ends its chunks also where the service behind it broke off."""
     path = {"answer": "output.text"} if "output" in events[0] else {}
-    path |= {"answer": "delta.text"} if len(events) > 1 and isinstance(events[0], tuple) else {}
+    path |= {"answer": "token.text"} if events[0] is TGI else {}
+    path |= {"answer": "delta.text"} if events[0] is WHOLE["Anthropic"][0] else {}
     with pytest.raises(TargetError, match="a stream that stops where more should follow"):
         read(SSE, sse(*events), **path)
+
+
+def test_what_says_that_more_follows_is_named_with_what_to_do() -> None:
+    with pytest.raises(TargetError, match=r"follow \(done: false\); have the server send data: \["):
+        read(SSE, sse(OLLAMA))
+    with pytest.raises(TargetError, match=r"\(choices\[0\].finish_reason: null\)"):
+        read(SSE, sse(chat("five")))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (chat("five"), CALLED),
+        (chat("five"), CALLED, "[DONE]"),
+        (chat("five"), {"delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}),
+        ("five", ("thread.run.requires_action", {}), "[DONE]"),
+    ],
+)
+def test_a_stream_that_ends_with_a_call_of_a_tool_has_no_answer(events: tuple[Any, ...]) -> None:
+    """What the tool found, and what is said of it, is missing."""
+    with pytest.raises(TargetError, match="ends with a call of a tool"):
+        read(SSE, sse(*events))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (ADK, {"text": "five"}),
+        ({"content": "five", "status": "generating"}, {"content": "", "status": "done"}),
+        ({"type": "status", "status": "running"}, {"content": "five"}),
+        ({"status": "processing", "message": "I look."}, {"content": "five"}),
+        ({"content": "five"}, {"type": "TaskResult", "stop_reason": None}),
+        ({"content": "fi", "done": True}, {"content": "ve", "done": False}, {"done": True}),
+    ],
+)
+def test_what_only_seems_to_say_that_more_follows_does_not(events: tuple[Any, ...]) -> None:
+    assert read(SSE, sse(*events)).text == "five"
+
+
+def test_behind_an_end_more_text_leaves_it_open_whether_more_follows() -> None:
+    """An app says that one of its steps is done, and then answers."""
+    told = ({"content": "I look. ", "done": True}, {"content": "five"})
+    assert read(SSE, sse(*told)).text == "I look. five"
+    with pytest.raises(TargetError, match="may be cut off"):
+        read(SSE, sse(*told), is_open=True)
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", ""])
+@pytest.mark.parametrize("flag", ["done", "is_end", "isFinished", "is_final"])
+def test_one_line_of_a_stream_alone_is_half_an_answer(kind: str, flag: str) -> None:
+    """Cut off behind its first line, nothing else tells it from JSON."""
+    with pytest.raises(TargetError, match=rf"says that more follows \({flag}: false\)"):
+        read(kind, json.dumps({"response": "It is ", flag: False}) + "\n")
+    for other in ({flag: True}, {"last": False}, {"page": {flag: False}}):
+        assert read(kind, json.dumps({"response": "It is", **other})).text == "It is"
 
 
 @pytest.mark.parametrize(
     "end",
     [
         {"choices": [{"delta": {}, "finish_reason": "content_filter"}]},
+        {"choices": [{"delta": {}, "finish_reason": "insufficient_system_resource"}]},
+        {"choices": [{"delta": {}, "finish_reason": "network_error"}]},
+        {"choices": [{"delta": {}, "finish_reason": "abort"}]},
+        {"candidates": [{"finish_reason": "IMAGE_SAFETY"}]},
+        {"candidates": [{"finishReason": "OTHER"}]},
+        {"type": "message-end", "delta": {"finish_reason": "ERROR_TOXIC"}},
+        {"messageStop": {"stopReason": "guardrail_intervened"}},
+        {"results": [{"stop_reason": "error"}]},
+        {"stop_reason": "refusal"},
+        {"type": "finish", "finishReason": "content-filter"},
         {"candidates": [{"finishReason": "SAFETY"}]},
         {"type": "message_delta", "delta": {"stop_reason": "refusal"}},
     ],
@@ -623,6 +865,14 @@ def test_an_answer_that_a_filter_cuts_short_is_none(end: dict[str, Any]) -> None
     whole = {"choices": [{"message": {"content": "fi"}, "finish_reason": "content_filter"}]}
     with pytest.raises(TargetError, match="replied an error"):
         read("application/json", json.dumps(whole), answer="choices[0].message.content")
+    parts = [gemini({"text": "fi"}), {"candidates": [{"finishReason": "SAFETY"}]}]
+    with pytest.raises(TargetError, match="replied an error: .*SAFETY"):
+        read(
+            "application/json", json.dumps(parts), answer="[0].candidates[0].content.parts[*].text"
+        )
+    for reason in ("stop", "length", "other", "repetition", "model_length", "eos", "COMPLETE"):
+        said = chat("five"), {"choices": [{"delta": {}, "finish_reason": reason}]}
+        assert read(SSE, sse(*said), answer="choices[0].delta.content").text == "five"
 
 
 def test_a_path_that_no_event_has_is_an_error() -> None:
@@ -669,6 +919,19 @@ def test_own_words_and_thoughts_are_no_answer_where_events_are_named_either() ->
 def test_the_user_of_a_graph_is_not_its_answer() -> None:
     stream = sse({"type": "human", "content": "How much?"}, {"type": "ai", "content": "Five."})
     assert read(SSE, stream, answer="content").text == "Five."
+
+
+@pytest.mark.parametrize("last", ["human", "tool"])
+def test_a_state_that_ends_with_anothers_words_has_no_answer(last: str) -> None:
+    """LangGraph's values, cut off before the model has answered."""
+    asked = (
+        "values",
+        {"messages": [{"type": "ai", "content": ""}, {"type": last, "content": "?"}]},
+    )
+    said = ("values", {"messages": [{"type": "ai", "content": "Five."}]})
+    with pytest.raises(TargetError, match="no event has an answer"):
+        read(SSE, sse(asked), answer="messages[-1].content")
+    assert read(SSE, sse(asked, said), answer="messages[-1].content").text == "Five."
 
 
 def test_nodes_are_told_by_what_is_said_about_an_event() -> None:

@@ -1,0 +1,340 @@
+"""What ends a streamed answer: the word that it is whole, that more follows, or that it failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.targets.base import TargetError, error_in, is_no_error
+from pytest_rageval.targets.events import (
+    END,
+    ENDS,
+    Event,
+    is_aside,
+    one_of,
+    places_in,
+    status_of,
+    words_of,
+)
+from pytest_rageval.text.json_value import parse_path
+
+_BEGINS = one_of(
+    """
+    message_start message-start run_started workflow_started start-step response.created
+    response.in_progress thread.run.created thread.run.in_progress conversation.chat.created
+    conversation.chat.in_progress
+    """
+)
+"""The types that begin an answer whose end has a type, too."""
+
+_OF_ALL = one_of(
+    "message messages run stream workflow response chat conversation thread answer generation "
+    "completion turn of"
+)
+"""What a type may say ends: all of an answer, and no call, part, node or search."""
+
+_FLAGS = one_of(
+    "done stop finished finish final last end close isfinal isfinished isfinish isend islast "
+    "nodeisfinish"
+)
+"""Keys that say whether the answer ends with an event, in lower case without underscores."""
+
+_HALF = one_of("done isend isfinished isfinal")
+"""Those of them that say so of a whole reply; pages have last: false."""
+
+_HOLDERS = ("data", "payload", "result", "output")
+_PASSING = ("partial", "status")
+"""The signs that more follows which a text without them takes back."""
+_STEPS = one_of("step node tool stage")
+_GOES_ON = one_of("generating in_progress working running processing pending queued")
+
+_REASONS = tuple(
+    parse_path(f"{place}{name}")
+    for place, names in {
+        "": "finish_reason finishReason stop_reason stopReason",
+        "choices[0].": "finish_reason",
+        "candidates[0].": "finishReason finish_reason",
+        "delta.": "stop_reason finish_reason",
+        "messageStop.": "stopReason",
+        "output.": "finish_reason choices[0].finish_reason",
+        "results[0].": "stop_reason metadata.finishReason",
+    }.items()
+    for name in names.split()
+)
+_CUT_SHORT = one_of(
+    """
+    error filter filtered safety abort aborted cancel canceled cancelled block blocked blocklist
+    refusal toxic insufficient network recitation spii sensitive prohibited malformed interrupted
+    timeout guardrail armor
+    """
+)
+"""Words of why a model's answer ends in its midst; it is not what the model would have said."""
+_CALLS = one_of("tool_calls tool_call tool_use function_call")
+_OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_turn")
+"""The reasons of an answer that goes on."""
+
+_FAILED = one_of(
+    "error errors failed failure incomplete abort aborted cancelled canceled expired exception "
+    "interrupt interrupted rejected timeout"
+)
+"""The last word of types of what failed or broke off."""
+
+_NO_ANSWER = one_of("error failed failure incomplete aborted")
+"""The status of what failed or broke off; an order may be cancelled."""
+_NO_TASK = _NO_ANSWER | one_of("canceled cancelled rejected")
+
+_WHYS = ("last_error", "incomplete_details", "message", "msg", "detail")
+_CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
+_MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
+_RAW_ERROR = re.compile(r"\s*(?:\[?(?:error|exception)\b ?[\]:]|traceback )", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_DONE: Final = "have the server send data: [DONE] at the end of a whole stream"
+
+
+class Ending:
+    """Follows a stream, event by event, to tell whether its answer is whole at the end."""
+
+    def __init__(self) -> None:
+        self._is_whole: bool | None = None
+        self._said = ""
+        self._call = ""
+
+    def add(self, event: Event, *, has_text: bool) -> None:
+        """Take one event; ``has_text``: a part of the answer, not blank, is in it."""
+        types = event.types()
+        begun = next((name for name in types if name.lower() in _BEGINS), "")
+        says, said = (False, begun) if begun else _said(event, has_text)
+        if has_text:
+            self._call = ""
+        for place, reason in [] if _is_beside(event) else _reasons(event.data):
+            if reason not in _OPEN:
+                self._call = f"{place}: {reason}" if reason in _CALLS else ""
+        self._call = next((name for name in types if name.endswith("requires_action")), self._call)
+        # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
+        if says is None:
+            is_after = has_text and (self._is_whole or self._said.startswith(_PASSING))
+            if is_after or (self._said.startswith("status") and _has_moved_on(event.data)):
+                self._is_whole, self._said = None, ""
+        elif says or has_text or begun or not self._is_whole:
+            self._is_whole, self._said = says, said
+
+    def check(self, *, may_be_cut_off: bool) -> None:
+        """Raise TargetError for a stream that ends before its answer does."""
+        if self._call:
+            raise TargetError(
+                f"replied a stream that ends with a call of a tool ({self._call}); have the "
+                "service send what it answers behind that"
+            )
+        if self._is_whole is False:
+            raise TargetError(
+                f"replied a stream that stops where more should follow ({self._said}); {_DONE}"
+            )
+        if may_be_cut_off and not self._is_whole:
+            raise TargetError(
+                "replied a stream that may be cut off: it ends with the connection, and no event "
+                f"says that it is whole; have the server send chunks (HTTP/1.1), or {_DONE[21:]}"
+            )
+
+
+def _is_beside(event: Event) -> bool:
+    """Return whether an event tells of a thought, a step or another's words."""
+    types = event.types()
+    is_of_step = any(not _STEPS.isdisjoint(words_of(name)) for name in types)
+    return is_of_step or is_aside(types) or event.is_of_others()
+
+
+def _said(event: Event, has_text: bool) -> tuple[bool | None, str]:
+    """Return whether the answer is whole with an event, None if it says nothing of it; and why."""
+    data = event.data
+    if isinstance(data, str) and END.match(data.strip()):
+        return True, data
+    if _is_beside(event):
+        return None, ""
+    flags: list[tuple[bool, str]] = []
+    if isinstance(data, Mapping) and (has_text or _STEPS.isdisjoint(data)):
+        flags = list(_flags(data))
+    no = [said for is_end, said in flags if not is_end]
+    if no:
+        return False, no[0]
+    reasons = _reasons(data)
+    is_end = bool(flags) or any(map(_ends_all, event.types()))
+    if is_end or any(reason not in _OPEN | _CALLS for _, reason in reasons):
+        return True, ""
+    # Some say at the top, behind it all, that nothing stopped it.
+    signs = [f"{place}: {reason}" for place, reason in reasons if has_text or "." in place]
+    signs += [f"status: {said}" for said in _statuses(data) if has_text and said in _GOES_ON]
+    return (False, signs[0]) if signs else (None, "")
+
+
+def _flags(data: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
+    """Yield what the flags of an event say of its end, and how they are written."""
+    for key, value in ((key, value) for place in _held(data) for key, value in place.items()):
+        name = str(key).lower().replace("_", "")
+        if name in _FLAGS and isinstance(value, bool):
+            yield value, f"{key}: {str(value).lower()}"
+        elif name == "partial" and value is True:  # Google's ADK, which sends the whole behind it
+            yield False, "partial: true"
+    if "token" in data and "generated_text" in data:  # text-generation-inference
+        yield data["generated_text"] is not None, "generated_text: null"
+    if data.get("data") is True:  # RAGFlow
+        yield True, ""
+
+
+def _held(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    inner = (data.get(name) for name in _HOLDERS)
+    return [data, *(place for place in inner if isinstance(place, Mapping))]
+
+
+def _statuses(data: Any) -> list[str]:
+    return [status_of(place) for place in _held(data)] if isinstance(data, Mapping) else []
+
+
+def _reasons(data: Any) -> list[tuple[str, str]]:
+    """Return why a model stopped, in lower case, by the path of each that is there."""
+    found: list[tuple[str, str]] = []
+    for path in (one for one in _REASONS if isinstance(data, Mapping) and one.root in data):
+        reason: Any = data
+        with suppress(LookupError, TypeError):  # without a message of how far the path leads
+            for step in path.steps:
+                reason = reason[step]
+            if reason is None or isinstance(reason, str):
+                said = "null" if reason is None else reason[:100] or "empty"
+                found.append((path.written, said.lower().replace("-", "_")))
+    return found
+
+
+def _has_moved_on(data: Any) -> bool:
+    return any(said not in _GOES_ON | {"none"} for said in _statuses(data))
+
+
+def _ends_all(name: str) -> bool:
+    words = words_of(name)
+    return not ENDS.isdisjoint(words) and words - ENDS <= _OF_ALL
+
+
+def says_half(value: Mapping[str, Any]) -> str:
+    """Return the flag at the top of a whole reply that says that more follows, "" for none."""
+    found = (key for key, said in value.items() if said is False)
+    return next((key for key in found if key.lower().replace("_", "") in _HALF), "")
+
+
+def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = False) -> str:
+    """Return what an event says of a failure, "" for none.
+
+    ``has_text``: it has a text besides; then a code or a word of failure may be of the matter
+    itself. ``is_after_json``: events before it are objects, so a text is none of the answer.
+    """
+    data, said = event.data, ""
+    if isinstance(data, str):
+        is_error = data.startswith(("[SERVER_ERROR]", "[ERROR]"))
+        said = data if is_error or (is_after_json and _RAW_ERROR.match(data)) else ""
+    elif isinstance(data, dict):
+        said = next(filter(None, map(_failure_at, places_in(data))), "")
+        is_replicate = any(map(_ends_all, event.types())) and _is_short(str(data.get("reason")))
+        if not said and (is_replicate or _is_cut_short(data) or _is_error(data, has_text)):
+            said = str(data)
+    if not said and any(_has_failed(name) for name in event.types()):
+        said = event.written or str(data or "no words about it")
+    return shorten(said, 200)
+
+
+def refuse_error(event: Event) -> None:
+    """Raise TargetError for an event that is an error."""
+    if said := failure_in(event):
+        raise TargetError(f"its stream breaks off with an error: {said}")
+
+
+def failure_of(value: object) -> str:
+    """Return the failure that a reply, or an item of it, tells of, "" for none.
+
+    Within it, where an order may have failed, an error has to stand beside the status.
+    """
+    if isinstance(value, list):
+        return next(filter(None, map(failure_of, value)), "")
+    if not isinstance(value, Mapping):
+        return ""
+    if said := _failure_at(value):
+        return said
+    if _is_cut_short(value) or _is_error(value, has_text=True):
+        return shorten(str(value), 200)
+    within = [place for place in places_in(value) if _has_failed_status(place)]
+    sure = [place for place in within if error_in(place) or _is_run(place)]
+    return (error_in(sure[0]) or _failure_at(sure[0])) if sure else ""
+
+
+def _failure_at(place: Mapping[str, Any]) -> str:
+    """Return the error of an object, or its status where that is a failure; "" for none."""
+    said = error_in(place)
+    if not said and _has_failed_status(place):
+        why = next(filter(None, map(place.get, _WHYS)), "no words about it")
+        said = shorten(f"status {status_of(place)!r}: {why}", 200)
+    return said
+
+
+def _has_failed_status(place: Mapping[str, Any]) -> bool:
+    said = status_of(place)
+    is_stopped = said == "stopped" and _is_run(place)  # Dify
+    return is_stopped or said in (_NO_TASK if _is_run(place) else _NO_ANSWER)
+
+
+def _is_run(place: Mapping[str, Any]) -> bool:
+    """Return whether a status is that of a task (A2A) or a workflow (Dify), not of an order."""
+    return isinstance(place.get("status"), Mapping) or "outputs" in place
+
+
+def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
+    """Return whether an event or a reply is an envelope around an error."""
+    base = data.get("base_resp")  # MiniMax
+    if str(data.get("object")).lower() == "error" or (
+        isinstance(base, Mapping) and _is_bad_code(base.get("status_code"), 1)
+    ):
+        return True
+    said = [data.get(name) for name in _MESSAGES]
+    is_said = any(not _is_fine(one) for one in said)
+    for name in _CODES:
+        code = data.get(name)
+        is_own = name.startswith("err")
+        is_sure = is_own or (isinstance(code, int) and 400 <= code < 600) or not has_text
+        is_bad = is_sure and _is_bad_code(code, 1 if is_own else 400)
+        if is_bad and (is_said or (is_own and data.get("text"))):
+            return True
+    if has_text:
+        return False
+    is_alone = len(data) == 1 and any(data.get(name) for name in ("detail", "errors"))
+    thrown = (name.endswith("Exception") for name in map(str, data))
+    return is_alone or any(thrown) or (data.get("success") is False and is_said)
+
+
+def _is_bad_code(code: object, least: int) -> bool:
+    """Return whether a code is a text or at least that, and not 200, 20000, "00000" or "ok"."""
+    if isinstance(code, bool) or not isinstance(code, int | str):
+        return False
+    digits = str(code).strip()
+    if digits.strip("0") == "2" or is_no_error(digits) or not digits.strip("0"):
+        return False
+    return not digits.isdecimal() or int(digits[:9]) >= least
+
+
+def _is_fine(said: object) -> bool:
+    text = str(said).lower()
+    return is_no_error(said) or "success" in text or "成功" in text
+
+
+def _is_cut_short(data: Mapping[str, Any]) -> bool:
+    """Return whether a model's reply says that it ends in its midst."""
+    return any(
+        _is_short(reason) or (place.startswith("candidates") and reason in ("other", "language"))
+        for place, reason in _reasons(data)
+    )
+
+
+def _is_short(reason: str) -> bool:
+    return not _CUT_SHORT.isdisjoint(words_of(reason))
+
+
+def _has_failed(name: str) -> bool:
+    found = _WORD.findall(name)
+    return bool(found) and found[-1].lower() in _FAILED
