@@ -8,16 +8,19 @@ was found.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
 from pytest_rageval.text.phrases import phrases_in
+from pytest_rageval.text.reply_json import refuse_more
 from pytest_rageval.text.reply_score import read_level, read_score
 from pytest_rageval.text.reply_text import (
     BEGUN,
     UnreadableReplyError,
     objects_in,
     strip_thinking,
+    to_lines,
 )
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "read_level",
     "read_reason",
     "read_score",
+    "refuse_additions",
     "strip_thinking",
 ]
 
@@ -51,6 +55,20 @@ def find_objects(text: str) -> list[dict[str, Any]]:
         if value not in objects:
             objects.append(value)
     return objects[::-1]
+
+
+def refuse_additions(text: str) -> None:
+    """Raise UnreadableReplyError where words stand behind the JSON that may take it back.
+
+    Between objects, too, a correction may be announced.
+    """
+    plain = strip_thinking(text)
+    objects = list(objects_in(plain))
+    between = [plain[one.end : then.start] for one, then in pairwise(objects)]
+    if any(re.search(_PHRASES["replaces"][0], to_lines(words)) for words in between):
+        raise UnreadableReplyError("it corrects itself between its JSON")
+    if objects:
+        refuse_more(plain[objects[-1].end :])
 
 
 def is_cut_off(text: str) -> bool:

@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.text.phrases import phrases_in
-from pytest_rageval.text.reply_text import BEGUN, FoundJson, leaves_of, objects_in
+from pytest_rageval.text.reply_text import (
+    BEGUN,
+    FoundJson,
+    UnreadableReplyError,
+    leaves_of,
+    objects_in,
+)
 
 _PHRASES: Final = phrases_in(__package__, "scores.toml")
 
@@ -76,7 +83,9 @@ def take_apart(text: str) -> ReplyParts:
     ]
     return ReplyParts(
         scores=tuple(leaves[at].text for at in scores),
-        others=tuple(leaf.text for leaf in after if rank < leaf.rank < _Rank.OTHER),
+        others=tuple(
+            leaf.text.removeprefix("level ") for leaf in after if rank < leaf.rank < _Rank.OTHER
+        ),
         before="\n".join(_before(text, objects)),
         behind=text[objects[-1].end :] if objects else "",
         texts="\n".join(leaf.text for leaf in leaves if leaf.rank == _Rank.OTHER),
@@ -86,11 +95,22 @@ def take_apart(text: str) -> ReplyParts:
     )
 
 
+def refuse_more(behind: str) -> None:
+    """Raise UnreadableReplyError for words behind the JSON of a reply that may take it back.
+
+    Explanations and courtesies do not.
+    """
+    words = " ".join(re.sub(r"<[^<>\n]{1,40}>", " ", behind).lower().split())
+    if not re.match(_PHRASES["may_follow"][0], words):
+        raise UnreadableReplyError(f"it goes on behind its JSON: {shorten(words, 40)!r}")
+
+
 def _is_quoted(found: FoundJson, text: str) -> bool:
-    """Return whether an object stands within a sentence, which may be about the answer."""
+    """Return whether an object stands within a sentence, or is announced as the answer's."""
     led_up = text[: found.start].rpartition("\n")[2]
     return bool(
         re.match(_WORDS_FOLLOW, text[found.end :])
+        or re.search(_PHRASES["announces_others"][0], text[: found.start].lower()[-200:])
         or (re.search(r"\w[\s\"'`“]*\Z", led_up) and not re.search(_NAMES_JSON, led_up))
     )
 
@@ -108,15 +128,17 @@ def _before(text: str, objects: list[FoundJson]) -> Iterator[str]:
 def _leaves(value: Any) -> Iterator[_Leaf]:
     for path, text in leaves_of(value):
         keys = [" ".join(re.sub(r"[_-]+", " ", key).lower().split()) for key in path]
-        yield _Leaf(" ".join(keys), text, _rank(keys, text))
+        plain = re.sub(r"^(?:Level|等级) *(?=\d+$)", "level ", text)
+        yield _Leaf(" ".join(keys), plain, _rank(keys, plain))
 
 
 def _rank(keys: list[str], text: str) -> _Rank:
     path, key, is_top = " ".join(keys), keys[-1] if keys else "", len(keys) == 1
     is_template = bool(text) and not any(map(str.isalnum, text))
-    if is_template or not text or re.search(_PHRASES["key_of_scale"][0], path):
+    is_of_others = re.search(_PHRASES["key_of_others"][0], " ".join(keys[:-1])) is not None
+    if is_template or is_of_others or not text or re.search(_PHRASES["key_of_scale"][0], path):
         return _Rank.OTHER
-    is_number = re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) is not None
+    is_number = re.fullmatch(r"(?:level )?[-+]?\d+(?:\.\d+)?", text) is not None
     is_score = re.search(_PHRASES["key_of_score"][0], key) is not None
     if re.fullmatch(_PHRASES["key_of_plain"][0], key) and (is_score or is_number):
         return _Rank.PLAIN if is_top else _Rank.SCORE
@@ -138,7 +160,7 @@ def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
 _WORDS_FOLLOW = r"(?:<[^<>\n]{1,40}>|[^\w\n{\[<])*\w"
 """In the line of an object, behind the marks of an end such as ``</s>``."""
 
-_NAMES_JSON = r"(?i)(?:json\w*|output|result)\W*\Z"
+_NAMES_JSON = r"(?i)(?:json\w*|output|result|verdict|evaluation|assessment|judge?ment)(?: is)?\W*\Z"
 
 _QUOTE = r"[\"'“”]"
 _PAIR = (

@@ -13,7 +13,7 @@ from typing import Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.text.phrases import phrases_in
-from pytest_rageval.text.reply_json import ReplyParts, take_apart
+from pytest_rageval.text.reply_json import ReplyParts, refuse_more, take_apart
 from pytest_rageval.text.reply_text import (
     FoundJson,
     UnreadableReplyError,
@@ -30,6 +30,7 @@ _END_TOKENS: Final = r"(?:<\|(?!end_of_box)[^|<>\n]{1,40}\|>\s*)+\Z"
 _LISTED: Final = 5
 _LONGEST_LINE: Final = 100
 _SHORT: Final = 40
+_NUMBER_WITHOUT_END: Final = r"[\d.]{400}"
 _CUT_OFF: Final = r"\{[^{}]*[:：]\s*[\"'“]?[-\d.]+\Z"
 """JSON that ends in a number: 8 may be the beginning of 80."""
 
@@ -81,8 +82,10 @@ def read_score(text: str, low: float, high: float) -> float:
     (4.0, 3.5)
     """
     plain = re.sub(_END_TOKENS, "", strip_thinking(text))
-    if _states_score(first := text.strip().partition("\n")[0]) and first not in plain:
+    if _is_taken_for_thought(text.strip(), plain):
         raise UnreadableReplyError("a tag of its thinking, such as </think>, follows its score")
+    if re.search(_NUMBER_WITHOUT_END, plain):
+        raise UnreadableReplyError("it has a number without an end")
     if not text[-1:].isspace() and re.search(_CUT_OFF, plain):
         raise UnreadableReplyError("its JSON has no end, and its number may have none")
     scale, parts = _Scale(low, high), take_apart(plain_characters(plain))
@@ -93,6 +96,15 @@ def read_score(text: str, low: float, high: float) -> float:
     if parts.is_quoted:
         raise UnreadableReplyError("its JSON stands within a sentence")
     return _read_key(parts, scale) if parts.scores else _read_lines(parts, scale)
+
+
+def _is_taken_for_thought(text: str, plain: str) -> bool:
+    """Return whether a lone end of thoughts, which an answer may hold, is behind a score."""
+    if re.match(r"[<\[◁]", text):
+        return False
+    lines = [line for line in text.split("\n") if line not in plain]
+    is_json = re.match(r"(?:```\w*\s*)?\{\s*[\"'“]", text) is not None
+    return any(map(_states_score, lines)) or (is_json and text[:8] not in plain)
 
 
 def read_level(text: str, low: float, high: float) -> float:
@@ -121,9 +133,9 @@ def _refuse_opposite(level: float, lines: str, objects: Iterable[FoundJson]) -> 
     is_met = level == 1.0
     if re.search(_PHRASES["says_not_met" if is_met else "says_met"][0], lines):
         raise UnreadableReplyError(f"it says {level:g}, and the opposite")
-    same, opposite = ("yes", "no") if is_met else ("no", "yes")
+    same, opposite = ("yes", "denied") if is_met else ("no", "yes")
     for key, value in (pair for found in objects for pair in found.value.items()):
-        said = str(value).strip().lower()
+        said = str(value).strip().lower().replace("_", " ")
         is_verdict = re.search(_PHRASES["key_of_verdict"][0], key.lower().replace("_", " "))
         # What a verdict says has to be the same; another short text may not be its opposite.
         if (is_verdict and not re.fullmatch(_PHRASES[same][0], said)) or (
@@ -141,12 +153,13 @@ def _read_key(parts: ReplyParts, scale: _Scale) -> float:
             raise UnreadableReplyError(f"its score is {shorten(text)!r}, not one number")
         stated.append(_value(found, scale))
     before, behind = _lines(parts.before, scale), _lines(parts.behind, scale)
-    stated += [line.value for line in _numbered(before, scale) if line.is_score]
+    stated += [line.value for line in _numbered(before, scale) if line.is_score or line.is_called]
     told = re.sub(_PHRASES["list_number"][0], "", behind)
     numbers = [*parts.others, *re.findall(_PHRASES["other_number"][0], told)]
     value = _only([*stated, *filter(scale.has, map(float, numbers))])
     _refuse_taken_back(value, behind, scale)
-    _refuse_others("concluded", value, to_lines(parts.texts), scale)
+    _refuse_others("concluded", value, f"{before}\n{to_lines(parts.texts)}", scale)
+    refuse_more(parts.behind)
     return value
 
 
@@ -198,10 +211,18 @@ def _numbered(lines: str, scale: _Scale) -> Iterator[_Line]:
         is_called = is_headed or _names_the_score(found["name"] or "")
         if is_called:
             is_score = _is_at_an_end(at - is_headed, at, rows)
+            led_up = rows[at - 1 - is_headed] if at > is_headed else ""
+            is_score = is_score and not _announces_others(led_up)
         else:
             is_score = _may_be_alone(found, at, rows)
-        if is_score or (scale.has(_as_number(found)) and not _is_no_score(found)):
+        is_part = found["out_of"] and not (is_called or is_score)  # Main point: 2/2
+        if is_score or (scale.has(_as_number(found)) and not _is_no_score(found) and not is_part):
             yield _Line(_value(found, scale), end, is_score, is_called)
+
+
+def _announces_others(line: str) -> bool:
+    """Return whether a line with a colon announces something else than a score."""
+    return line.endswith(":") and not re.search(_PHRASES["announces_score"][0], line)
 
 
 def _begun(row: str, end: int, scale: _Scale) -> Iterator[_Line]:

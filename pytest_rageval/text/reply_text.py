@@ -79,10 +79,10 @@ def to_lines(reply: str) -> str:
     text = re.sub(r"\\(?:text|textbf|mathbf|mathrm)\{([^{}\n]*)\}", r"\1", text)
     text = re.sub(_BOX, _boxed, text)
     text = re.sub(
-        r"(?i)(?<![\"'“「`])\[result\]\s*:?\s*\(?(?=-?\d)", "\nfinal score: ", text
-    )  # Prometheus
+        r"(?i)(?:\A|(?<=[.!?。)\n]))\s*\[result\]\s*:?\s*\(?(?=-?\d)", "\nfinal score: ", text
+    )  # Prometheus, behind its feedback
     text = re.sub(r"(?<![^\s。])【([^】\n]{1,12})】[ \t]*:?[ \t]*(?=[^\s:])", r"\n\1: ", text)
-    text = re.sub(r"</?answer>", "\n", text)  # of a model that thinks
+    text = re.sub(r"<answer>((?:(?!</?answer>).)*)</answer>\s*\Z", r"\n\1", text, flags=re.DOTALL)
     text = re.sub(_TAG, lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
     text = re.sub(r"```\w*", "\n", text)
     text = re.sub(r"[*_~`\u200b-\u200d\ufeff]+", _blank, text)

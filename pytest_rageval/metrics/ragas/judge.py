@@ -19,7 +19,7 @@ from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import declared
 from pytest_rageval.metrics.ragas.embedder import Embedder
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, refuse_repeated
-from pytest_rageval.text.reply import find_objects, is_cut_off
+from pytest_rageval.text.reply import find_objects, is_cut_off, refuse_additions
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -77,6 +77,7 @@ def _found(text: str, model: type[M], error: ValidationError) -> M:
         raise ValueError(_in_words(problems[0]) if problems else "there is no JSON object in it")
     if is_cut_off(text):
         raise ValueError("its last JSON has no end")
+    refuse_additions(text)
     return found[0]
 
 

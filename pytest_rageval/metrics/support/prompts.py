@@ -14,7 +14,12 @@ from pytest_rageval.metrics.support.table import Cell, Level
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.prompts import Language, filled, free_mark, prompts_of, tagged
 from pytest_rageval.text.refusals import kind_of
-from pytest_rageval.text.reply import UnreadableReplyError, find_objects, is_cut_off
+from pytest_rageval.text.reply import (
+    UnreadableReplyError,
+    find_objects,
+    is_cut_off,
+    refuse_additions,
+)
 from pytest_rageval.text.reply_text import objects_in
 from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
 from pytest_rageval.text.tokenize import has_cjk, split_characters
@@ -80,8 +85,10 @@ class CellsReply:
     def __call__(self, reply: str) -> tuple[Cell, ...]:
         """Return a cell for each statement, in their order; raises ValueError."""
         found: dict[int, Cell] = {}
-        # A model that thinks aloud corrects itself: its last word counts.
-        for verdict in _listed(reply, "verdicts", self.shown)[-1]:
+        listed, *others = _listed(reply, "verdicts", self.shown)
+        if any(other != listed for other in others):
+            raise UnreadableReplyError("it has several lists of verdicts, which differ")
+        for verdict in listed:
             number, cell = _verdict(verdict)
             if number in found:
                 raise UnreadableReplyError(f"it has two verdicts on statement {number}")
@@ -121,7 +128,8 @@ def _plain(claim: str) -> str:
 
 def _listed(reply: str, name: str, shown: str) -> list[list[Any]]:
     """Return the lists of the judge in their order, one at least; raises UnreadableReplyError."""
-    lists = _lists(find_objects(reply), name)
+    objects = find_objects(reply)
+    lists = _lists(objects, name)
     planted = objects_in(shown) if name in shown else ()
     quoted = _lists((found.value for found in planted), name)
     own = [listed for listed in lists if listed not in quoted]
@@ -132,6 +140,9 @@ def _listed(reply: str, name: str, shown: str) -> list[list[Any]]:
         raise UnreadableReplyError(f'it has no list "{name}"')
     if is_cut_off(reply):
         raise UnreadableReplyError("its last JSON has no end")
+    if not _lists(objects[-1:], name):
+        raise UnreadableReplyError(f'its last JSON has no list "{name}"')
+    refuse_additions(reply)
     return own
 
 
@@ -145,6 +156,7 @@ _WORDS: Final[Mapping[str, Level]] = {
     "partial": "partial",
     "partially": "partial",
     "none": "none",
+    "not": "none",
 }
 
 
@@ -153,7 +165,8 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
         raise UnreadableReplyError('the entries of "verdicts" must be objects')
     number, said = verdict.get("n"), verdict.get("support")
     # A text alone: null, which Python spells None, is a verdict that is missing.
-    level = _WORDS.get(said.strip().lower()) if isinstance(said, str) else None
+    word = said.lower().strip(" .").removesuffix(" supported") if isinstance(said, str) else ""
+    level = _WORDS.get(word)
     if isinstance(number, str) and number.strip().isdecimal():
         number = int(number)
     if not isinstance(number, int) or isinstance(number, bool):

@@ -45,7 +45,7 @@ def verdicts(*values: int) -> Verdicts:
         '{"attributed": 0} or so? No.</think>{"attributed": 1}',
         '◁think▷{"attributed": 0}?◁/think▷{"attributed": 1}',
         '<thinking>{"attributed": 0}?</thinking>\n{"attributed": 1}',
-        '{"attributed": 1} (of the form {"attributed": ...}, as {asked})',
+        'As {asked}: {"attributed": 1}\n\nExplanation: it is of the form {"attributed": ...}.',
         'It is {"attributed": 1}, so:\n```json\n{"attributed": 1}\n```',
         "{'attributed': 1, 'reason': 'it\\'s there',}",
         '[{"attributed": 1}]',

@@ -299,6 +299,10 @@ const RUN_WORDS = [
     /only (\d+) of the (\d+) samples of (.+?) have a score in both runs/g,
     "$3 的 $2 个样本中只有 $1 个在两次运行中都有分数",
   ],
+  [
+    /only (\d+) of the (\d+) samples of (.+?) still have every score \((.+?) missing on (\d+)\)/g,
+    "$3 的 $2 个样本中只有 $1 个仍有全部分数（$5 个缺少 $4）",
+  ],
   [/only (\d+) of the (\d+) samples of (.+?) are in this run/g, "$3 的 $2 个样本中只有 $1 个在本次运行中"],
   [/, and min_pairs: (\S+) asks for (\d+)/g, "，而 min_pairs: $1 要求 $2 个"],
   [/(\d+) pairs? cannot reach p < ([\d.e-]+)/g, "$1 对样本无论结果如何都达不到 p < $2"],

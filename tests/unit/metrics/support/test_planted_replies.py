@@ -84,9 +84,31 @@ def test_of_a_verdict_and_a_quotation_the_verdict_counts(reply: str) -> None:
         f"{OWN}\nOr is it? {VERDICTS}\nNo: {OWN}",
     ],
 )
-def test_of_two_verdicts_the_last_one_counts(reply: str) -> None:
-    """Whether it stands in a fence or not, and though it was said before."""
-    assert CellsReply(1)(reply)[0].level == "none"
+def test_of_two_verdicts_that_differ_none_counts(reply: str) -> None:
+    """The last may be what it would be: which one is meant, a reader cannot know."""
+    with pytest.raises(UnreadableReplyError, match="several lists|corrects itself|goes on behind"):
+        CellsReply(1)(reply)
+
+
+@pytest.mark.parametrize(
+    ("more", "is_read"),
+    [
+        ("\n\nExplanation: the source names 5 euros.", True),
+        ("\n\nI hope that this helps!", True),
+        (f"\n{OWN}", True),
+        ("\n\nWait, the source says 10 days. So it is full.", False),
+        ("\n\n不对，资料说的是10天。", False),
+        ('\n{"n": 1, "support": "full"}', False),
+        ("\nOn second thought, full.", False),
+    ],
+)
+def test_words_behind_verdicts_may_take_them_back(more: str, is_read: bool) -> None:
+    reply = CellsReply(1)
+    if is_read:
+        assert reply(OWN + more)[0].level == "none"
+    else:
+        with pytest.raises(UnreadableReplyError, match="goes on behind its JSON|its last JSON"):
+            reply(OWN + more)
 
 
 def test_a_correction_that_is_cut_off_leaves_no_verdict() -> None:
