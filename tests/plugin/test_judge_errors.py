@@ -42,7 +42,7 @@ LASTING = {
     "refusal": "*the model refused to answer: I cannot help with that.*",
     "filtered": "*the model refused to answer*",
     "filter_400": "*a content filter stopped the request*",
-    "redirect": "*redirects to http://elsewhere.test/v2/chat; set base_url*",
+    "redirect": "*redirects to http://elsewhere.test/v2/chat; set judge.base_url*",
 }
 
 # What passes after one more attempt.

@@ -119,6 +119,11 @@ def test_the_reason_of_a_refusal_says_not() -> None:
         "答案说明了台风等级为5。",
         "Says the final score was 0:0.",
         'The answer says "no fee", as asked.',
+        "未推荐竞争对手。",
+        "没有提到价格。",
+        "Not a single price is mentioned.",
+        "Partially: the deadline is there.",
+        "期限应为0元之外的费用。",
     ],
 )
 def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> None:
@@ -126,6 +131,23 @@ def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> Non
     reply = f'{{"reason": "{reason}", "score": 1}}'
     assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
     assert MetOrNot({}, {}, high=1.0).read(f"<think>{reason} Wait, not met.</think>{reply}") == 1.0
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The criterion is partially met: the date is there, the fee is not.",
+        "The criterion is met only in part: the fee is missing.",
+        "The answer does not show that the criterion is met.",
+        "答案仅部分满足该标准，缺少手续费。",
+        "答案未能满足该标准。",
+        "不足以满足该标准。",
+        "期限应为14天。",
+    ],
+)
+def test_what_a_reason_says_of_a_part_leaves_a_0(reason: str) -> None:
+    """The samples that fail were errors."""
+    assert MetOrNot({}, {}, high=1.0).read(f'{{"reason": "{reason}", "score": 0}}') == 0.0
 
 
 def test_a_score_and_a_reason_behind_it_are_a_verdict() -> None:
@@ -149,6 +171,13 @@ def test_a_score_and_a_reason_behind_it_are_a_verdict() -> None:
         *('{"理由": "…", "评分": "1（部分满足）"}', '{"Score": "1 (partially met)"}'),
         *('{"decision": "not met", "score": 1}', '{"判定": "不满足", "score": 1}'),
         '{"reason": "The answer does not meet the criterion.", "score": 1}',
+        '{"reason": "The answer meets only a part of the criterion.", "score": 1}',
+        '{"reason": "The requirement is not met.", "score": 1}',
+        '{"reason": "Only partially met.", "score": 1}',
+        '{"reason": "答案没有完全满足该标准，缺少手续费。", "score": 1}',
+        '{"reason": "答案未能满足该标准。", "score": 1}',
+        '{"reason": "Das Kriterium ist nicht erfüllt.", "score": 1}',
+        '{"reason": "x", "score": 1}\n\nHold on, that is the deadline; the fee is missing.',
         '{"meets_it": "No, the fee is missing", "score": 1}',
         '{"reason": "Criterion not met: the fee is missing.", "score": 1}',
         '{"reason": "The criterion has not been met.", "score": 1}',
