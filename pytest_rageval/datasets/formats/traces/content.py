@@ -1,7 +1,7 @@
 """The question, the answer or the documents in a value that a span holds.
 
 A value may be a text, an object of a program, messages of a chat, or JSON of these. Where it is not
-certain which of several texts is meant, there is none.
+certain which of several texts is meant, there is none. Of a call's arguments it is the first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,15 @@ _TEXT: Final = (
 _INNER: Final = ("document", "node", "payload", "kwargs", "entity", "metadata", "_source")
 _ID: Final = ("id", "document.id", "doc_id", "document_id", "chunk_id", "id_", "_id", "node_id")
 _DEEPEST: Final = 8
-_REPR: Final = re.compile(r"<[\w.]+[ (].*>", re.DOTALL)
+"""How many objects and lists around a text are looked into."""
+_DEEPEST_CHAT: Final = 4
+"""How many lists around a message are; LangChain's are lists of chats."""
+_DEEPEST_PASSAGE: Final = 3
+"""How many objects around the text of a passage are, such as hit, payload and document."""
+_LONGEST_NAME: Final = 60
+"""A longer key is a text, and no name of a field."""
+_REPR: Final = re.compile(r"<[\w.]+[ (][^<>]*>|<[A-Z]\w*\(.*\)>", re.DOTALL)
+"""How Python writes an object; HTML has text between two tags."""
 _HIDDEN: Final = re.compile(r"(?i)[\[<(_*]+\s*(?:redacted|masked)\s*[\])>_*]+|\*{3,}")
 """What exporters and masks write in place of a text."""
 
@@ -58,7 +66,7 @@ def is_hidden(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A passage that was retrieved, with its id where it has one; "" is a text that is hidden."""
+    """A passage, with its id where it has one; "" is a text that is hidden."""
 
     text: str
     id: str | None = None
@@ -93,8 +101,8 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
         if isinstance(spelled, str):
             return _text(value)
         # A list that is no chat and no call is what somebody wrote: "[1, 2]".
-        found = question_in(spelled, depth)
-        return found if found or isinstance(spelled, Mapping) or _objects(spelled) else value
+        is_other = isinstance(spelled, Mapping) or _holds_objects(spelled) or _withholds(spelled)
+        return question_in(spelled, depth) or (None if is_other or not spelled else value)
     if depth and isinstance(value, list):
         said = _said(value, _USER)
         if said is not None:
@@ -118,14 +126,15 @@ def _is_of_another(value: Mapping[str, Any], roles: frozenset[str]) -> bool:
     return is_other and message_text(value) != ""
 
 
-def _objects(value: Any) -> bool:
+def _holds_objects(value: Any) -> bool:
     return any(isinstance(part, Mapping | list) for part in value)
 
 
 def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
     """Return the answer in the output of a step; None where none, or no certain one, is there.
 
-    A text that spells an object without an answer is the answer as it is.
+    A text that spells an object without an answer is the answer as it is, unless the object says
+    that the answer is null, or it is masked.
 
     >>> answer_in({"choices": [{"message": {"role": "assistant", "content": "Six euros."}}]})
     'Six euros.'
@@ -133,7 +142,7 @@ def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
     if isinstance(value, str):
         spelled = decoded(value)
         found = None if isinstance(spelled, str) else answer_in(spelled, depth)
-        return found or _text(value)
+        return found or (None if _withholds(spelled) else _text(value))
     if depth and isinstance(value, list):
         said = _said(value, _ASSISTANT)
         if said is not None:
@@ -142,6 +151,19 @@ def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
     if not depth or not isinstance(value, Mapping) or _is_of_another(value, _ASSISTANT):
         return None
     return _named(value, _ANSWER, "answer", answer_in, depth)
+
+
+def _withholds(value: Any) -> bool:
+    """Return whether a mask stands in place of an answer, or null or "" under a name of answers."""
+    if isinstance(value, Mapping):
+        return any(
+            _withholds(part) or (part in (None, "") and _is_named(name, "answer"))
+            for name, part in value.items()
+            if len(value) == 1 or name in _ANSWER or _is_named(name, "answer")
+        )
+    if isinstance(value, list):
+        return any(map(_withholds, value))
+    return isinstance(value, str) and is_hidden(value)
 
 
 def _named(
@@ -165,7 +187,7 @@ def _named(
 
 
 def _is_named(name: Any, field: str) -> bool:
-    known = read_field(name) if isinstance(name, str) and len(name) < 60 else None
+    known = read_field(name) if isinstance(name, str) and len(name) <= _LONGEST_NAME else None
     return known is not None and known[0] == field
 
 
@@ -180,7 +202,7 @@ def _first_text(values: list[Any]) -> str | None:
     return _text(values[0]) if values and isinstance(values[0], str) else None
 
 
-def messages_in(value: Any, depth: int = 4) -> Iterator[tuple[str, str]]:
+def messages_in(value: Any, depth: int = _DEEPEST_CHAT) -> Iterator[tuple[str, str]]:
     """Yield role, in lower case, and text of each message of a chat that has a text."""
     for part in map(decoded, value if isinstance(value, list) else [value]):
         if _is_pair(part):
@@ -236,7 +258,7 @@ def message_text(message: Any, depth: int = _DEEPEST) -> str:
 def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
     """Return the passages in the output of a step, best first.
 
-    None where it lists none, [] where a retrieval says that it found none.
+    [] where a retrieval's output says that nothing was found, None where it does not say what was.
 
     ``is_retrieval``: the step says that it retrieves. Then bare texts are passages, too; else only
     objects with a text are.
@@ -286,7 +308,7 @@ def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | N
 
 def _bare(text: str) -> Document | None:
     """Return the passage that a text without an object is; None for Python's repr of one."""
-    is_passage = text.strip() and text != "null" and not _REPR.match(text)
+    is_passage = text.strip() and text != "null" and not _REPR.fullmatch(text.strip())
     return Document(_text(text) or "") if is_passage else None
 
 
@@ -349,7 +371,7 @@ def _side_by_side(value: Mapping[str, Any]) -> list[Document] | None:
     return found if any(one.text or one.id for one in found) else None
 
 
-def _document(value: Any, depth: int = 3) -> Document | None:
+def _document(value: Any, depth: int = _DEEPEST_PASSAGE) -> Document | None:
     """Return the passage that an object is; None for one without a text, and for a message."""
     if not isinstance(value, Mapping) or "role" in value:
         return None

@@ -231,6 +231,14 @@ def test_contexts_are_unknown_where_one_text_is_hidden(read: Read) -> None:
     assert (case.contexts, case.retrieved_ids) == (None, ("d1", "d2"))
 
 
+def test_texts_of_html_are_passages(read: Read) -> None:
+    """They begin as Python's repr of an object does."""
+    passages = ['<p class="a">A fee.</p>', "<td (b)>\n<Node d1>A day.</td>", "<B (1)> and more"]
+    case = read(phoenix(output__value=json.dumps(passages)))
+    assert isinstance(case, Sample), case
+    assert case.contexts == tuple(passages)
+
+
 @pytest.mark.parametrize("output", [["A fee.", "[REDACTED]"], {"documents": ["***", "A fee."]}])
 def test_a_hidden_text_of_a_list_keeps_its_place(read: Read, output: Any) -> None:
     """The contexts are unknown; those of another search alone are not all of them."""
@@ -290,6 +298,7 @@ def test_a_document_without_an_id_beside_others_is_named(load: Load) -> None:
         [{"role": "tool", "content": "A day.", "id": "m1"}],
         [{"title": "Refunds", "url": "https://x"}],
         [["<Node d1>"]],
+        ["<lib.schema.Node object at 0x7f3a>", "<Document(id='d1', text='<b>A day.</b>')>"],
         {"documents": ["[REDACTED]"]},
         ["[REDACTED]", "***"],
     ],

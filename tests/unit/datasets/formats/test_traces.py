@@ -909,6 +909,39 @@ def test_what_another_says_is_no_answer(fields: Fields, gave: Any) -> None:
     assert fields(chain(output__value=text))["answer"] == text
 
 
+@pytest.mark.parametrize(
+    "gave",
+    [
+        {"answer": "[REDACTED]"},
+        {"answer": None, "status": "ok"},
+        {"output": {"text": "***"}, "code": 1},
+        {"note": "[MASKED]"},
+        [{"role": "assistant", "content": "[REDACTED]"}],
+        ["[REDACTED]"],
+    ],
+)
+def test_a_masked_answer_in_json_is_none(load: Load, gave: Any) -> None:
+    """Its text is not what the system said, whether a mime type says JSON or not."""
+    text = json.dumps(gave)
+    for more in ({}, {"output__mime_type": "application/json"}):
+        reason = _reason(load, chain(output__value=text, **more))
+        assert "output of its root span" in reason
+        assert "trace_output.note" not in reason
+
+
+@pytest.mark.parametrize(
+    "gave", [{"code": 5, "user": "[REDACTED]"}, {"result": 5, "data": None}, [1, "a"], {"a": ""}]
+)
+def test_json_without_an_answer_is_the_answer(fields: Fields, gave: Any) -> None:
+    text = json.dumps(gave)
+    assert fields(chain(output__value=text))["answer"] == text
+
+
+@pytest.mark.parametrize("given", ["[]", '["[REDACTED]"]'])
+def test_a_list_of_nothing_is_no_question(load: Load, given: str) -> None:
+    assert "is the question" in _reason(load, chain(input__value=given))
+
+
 def test_an_answer_that_is_an_object_of_its_own_is_the_answer_as_it_is(fields: Fields) -> None:
     gave = json.dumps({"pets": "dogs", "where": "lead"})
     assert fields(chain(output__value=gave))["answer"] == gave
