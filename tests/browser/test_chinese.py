@@ -13,6 +13,11 @@ from pytest_rageval.serving.web import routes
 ASSETS = Path(page_package.__path__[0], "assets")
 SAID = Path(routes.__file__).with_name("assets") / "app_said.js"
 OF_GATES = {
+    "only 3 of the 10 samples of main still have every score (f1, em missing on 7), and "
+    "min_pairs: 0.9 asks for 9": (
+        "main 的 10 个样本中只有 3 个仍有全部分数（7 个缺 f1、em），而 min_pairs: 0.9 要求 9 个"
+    ),
+    "the only value of doc_name: 0.8000 >= 0.5000": "doc_name 仅有的取值：0.8000 >= 0.5000",
     "0.5000 >= 0.4000 (the most confident 8 of 10, from 0.7 up, 2 samples without confidence "
     "left out, 95 % interval 0.3000..0.9000, bootstrap by sample)": (
         "0.5000 >= 0.4000 (置信度最高的 8 个（共 10 个，均不低于 0.7），2 个样本没有置信度，"

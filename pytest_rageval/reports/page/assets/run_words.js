@@ -89,6 +89,10 @@ const RUN_WORDS = [
   [/; left out, as all their rows rule the metric out or weigh 0: /, "；所有行都不适用该指标或权重为 0，未计入："],
   [/(?<=权重为 0，未计入：.*) and (\d+) more$/, "，另有 $1 个"],
   [/^cannot be decided: no row was asked of (\d+) of (\d+) values of (.+?): (.+); ask more rows$/, "无法判定：$3 的 $2 个取值中有 $1 个没有评测任何行（$4）；请评测更多行"],
+  [
+    /only (\d+) of the (\d+) samples of (.+?) still have every score \((.+?) missing on (\d+)\)/g,
+    (_, some, all, run, names, lost) => `${run} 的 ${all} 个样本中只有 ${some} 个仍有全部分数（${lost} 个缺 ${inARow(names)}）`,
+  ],
   [/row missing on (\d+)/, "$1 个样本缺少有效数据行"],
   [/answer missing on (\d+)/, "$1 个样本缺少回答"],
   [/([^\s,，：:]+) missing on (\d+)/g, "$2 个样本缺少 $1"],
