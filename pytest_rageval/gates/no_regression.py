@@ -84,7 +84,7 @@ class RegressionSpec(Spec):
     min_pairs: Portion = Field(
         0.9,
         description="the share of the baseline's samples, scored or not, that must have a score"
-        " in both runs",
+        " in both runs; for `weighted_score`, every metric that they had",
     )
     undecided: Undecided = Field(
         "fail",
