@@ -1,7 +1,8 @@
 """Metrics that rows ask for themselves: must_include, must_not_include, must_match, answer_checks.
 
 The score is the share of the row's checks that the answer passes. A row without the field is left
-out: the metric does not apply to it.
+out: the metric does not apply to it. An answer of blanks passes none: a system that says nothing
+would be right wherever something must not be said.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class RowChecks:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the share in 0..1 by weight, with the checks that the answer fails."""
         checks, answer = self._checks(sample, self._ignore_case), sample.answer or ""
+        if not answer.strip() and not any(check.is_of_nothing for check in checks):
+            return Score(self._name, 0.0, "the answer is empty")
         try:
             passed = [check.passes(answer, self._search, context.latency_s) for check in checks]
         except SlowPatternError as error:

@@ -47,6 +47,11 @@ class Check:
             value = value[0]
         return kind if value is True else f"{kind} {shorten(repr(value), 100)}"
 
+    @property
+    def is_of_nothing(self) -> bool:
+        """Whether it asks for an empty answer: ``{"equals": ""}``."""
+        return self.kind == "equals" and self.value == "" and not self.is_not
+
     def passes(self, answer: str, search: Search, latency_s: float | None = None) -> bool | None:
         """Return whether the answer passes; None where the time that it took is not known."""
         if self.kind == _LATENCY:

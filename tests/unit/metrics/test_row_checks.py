@@ -43,6 +43,31 @@ def test_the_score_is_the_share_of_checks_that_hold() -> None:
     assert found.details["answer_checks"] == {"failed": ["icontains 'usd'"]}
 
 
+@pytest.mark.parametrize("answer", ["", " \n"])
+@pytest.mark.parametrize(
+    "checks",
+    [
+        {"must_not_include": ["sorry"]},
+        {"must_match": ["^.*$"]},
+        {"answer_checks": [{"not-icontains": "as an AI"}, {"regex": r"^\s*$"}]},
+        {"answer_checks": [{"not-equals": ""}, {"max_latency_s": 2}]},
+    ],
+)
+def test_an_empty_answer_passes_no_check(checks: dict[str, Any], answer: str) -> None:
+    """[A28] A system that says nothing is not green because it says nothing wrong."""
+    (found,) = run([{"answer": answer, **checks}], [*checks]).samples
+    assert [*found.scores.values()] == [0.0]
+    assert [*found.reasons.values()] == ["the answer is empty"]
+    assert found.outcome == "failed"
+
+
+def test_a_row_may_ask_for_an_empty_answer() -> None:
+    """[A28] Then its other checks hold, too: "" has no "sorry" and is no JSON."""
+    checks = [{"equals": ""}, {"not-contains": "sorry"}, {"is-json": True}]
+    found = run([{"answer": "", "answer_checks": checks}], ["answer_checks"])
+    assert found.samples[0].scores["answer_checks"] == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize("metric", ["must_include", "must_not_include", "must_match"])
 def test_case_counts_unless_the_metric_says_otherwise(metric: str) -> None:
     """[A28]"""
