@@ -24,14 +24,14 @@ def read_references(
 ) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...] | None]:
     """Return the flat references, and the groups if the value is a list of lists.
 
-    A string is one reference. None if no reference is left.
+    A string is one reference, a blank one none: it would be found in every answer. None if no
+    reference is left.
     """
-    if value is None or value == "":
-        return None, None
     if isinstance(value, Mapping):
         return reference_group(value) or None, None
     if not isinstance(value, list | tuple):
-        return (plain_text("references", value),), None
+        text = "" if value is None else plain_text("references", value)
+        return (text,) if text.strip() else None, None
     if any(isinstance(part, list | tuple) for part in value):
         groups = tuple(group for part in value if (group := reference_group(part)))
         flat = tuple(reference for group in groups for reference in group)
@@ -40,9 +40,10 @@ def read_references(
 
 
 def reference_group(value: Any) -> tuple[str, ...]:
-    """Return the references in a list, or in one item: a text or an object."""
+    """Return the references in a list, or in one item: a text or an object; no blank ones."""
     parts = value if isinstance(value, list | tuple) else [value]
-    return tuple(text for part in parts if not is_missing(part) for text in _references_in(part))
+    found = (text for part in parts if not is_missing(part) for text in _references_in(part))
+    return tuple(text for text in found if text.strip())
 
 
 def _references_in(part: Any) -> tuple[str, ...]:
@@ -95,8 +96,7 @@ def with_aliases(
             "aliases: the references are groups, of which each has alternatives; write the aliases "
             "into the groups"
         )
-    texts = (text for text in (*(flat or ()), *more) if text.strip())
-    return tuple(dict.fromkeys(texts)) or None if more else flat
+    return tuple(dict.fromkeys((*(flat or ()), *more))) if more else flat
 
 
 def _is_blank(value: Any) -> bool:

@@ -1,7 +1,8 @@
 """Metrics that compare the answer with the references as text: em, acc, stringem, coverem, f1.
 
 The definitions are UltraRAG's (the default) or, with ``normalizer: squad``, those of the SQuAD
-evaluation and ALCE. Of several references the best counts.
+evaluation and ALCE. Of several references the best counts. One of which normalising leaves nothing
+is in no answer that says something; it would make every answer right.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ TOKENIZER: Final = "auto: char where the sample has Chinese, Japanese or Korean 
 Compare = Callable[[PreparedText, Sequence[PreparedText], str], float]
 
 NEEDS: Final = "answer references"
+NOTHING_LEFT: Final = (
+    "the normalizer leaves nothing of the references (normalizer: unicode keeps articles)"
+)
 
 
 class LexicalOptions(NoOptions):
@@ -45,7 +49,9 @@ class LexicalMetric:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the comparison's value in 0..1."""
         answer, references = prepare(sample, context, self._normalizer, self._tokenizer)
-        return Score(self._name, self._compare(answer, references, self._normalizer))
+        value = self._compare(answer, references, self._normalizer)
+        reason = None if value or any(known.text for known in references) else NOTHING_LEFT
+        return Score(self._name, value, reason)
 
 
 def prepare(
@@ -72,12 +78,16 @@ def exact_match(answer: PreparedText, references: Sequence[PreparedText], normal
 def contains(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return 1.0 when a reference occurs in the answer as a substring, else 0.0.
 
-    An empty reference occurs in every text. For an empty answer UltraRAG's definition still gives
-    0.0, ALCE's 1.0.
+    For an empty answer and an empty reference UltraRAG's definition gives 0.0, ALCE's 1.0.
     """
     if normalizer == "ultrarag" and not answer.text:
         return 0.0
-    return 1.0 if any(reference.text in answer.text for reference in references) else 0.0
+    return 1.0 if any(is_part(reference.text, answer.text) for reference in references) else 0.0
+
+
+def is_part(reference: str, answer: str) -> bool:
+    """Return whether a reference is a part of the answer; an empty one only of an empty answer."""
+    return reference in answer if reference else not answer
 
 
 def share_matched(
@@ -88,11 +98,13 @@ def share_matched(
 
 
 def covers(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
-    """Return 1.0 when all tokens of a reference occur in the answer, in any order, else 0.0."""
+    """Return 1.0 when all tokens of a reference occur in the answer, in any order, else 0.0.
+
+    One without tokens is covered by an answer without tokens alone.
+    """
     present = answer.vocabulary
-    return float(
-        any(all(token in present for token in reference.tokens) for reference in references)
-    )
+    told = [reference for reference in references if reference.tokens or not present]
+    return float(any(all(token in present for token in reference.tokens) for reference in told))
 
 
 def token_f1(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
@@ -139,7 +151,10 @@ class StringEm:
         normalizer = self._group_normalizer
         answer = context.texts.prepare(sample.answer or "", normalizer, "word").text
         hits = sum(
-            any(context.texts.prepare(alias, normalizer, "word").text in answer for alias in group)
+            any(
+                is_part(context.texts.prepare(alias, normalizer, "word").text, answer)
+                for alias in group
+            )
             for group in groups
         )
         return Score(self._name, hits / len(groups))

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_rageval.metrics.base import NoOptions, ScoringContext, defined
-from pytest_rageval.metrics.lexical import NEEDS, StringMetric, string_metric
+from pytest_rageval.metrics.lexical import NEEDS, StringMetric, is_part, string_metric
 from pytest_rageval.model import Sample, Score
 
 Measure = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
@@ -35,8 +35,8 @@ def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
 
 
 def contained(answer: str, references: Sequence[str]) -> float:
-    """Return 1.0 if a reference occurs in the answer, else 0.0; an empty one always does."""
-    return float(any(reference in answer for reference in references))
+    """Return 1.0 if a reference occurs in the answer, else 0.0."""
+    return float(any(is_part(reference, answer) for reference in references))
 
 
 def equal(answer: str, references: Sequence[str]) -> float:

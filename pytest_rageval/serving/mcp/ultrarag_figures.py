@@ -17,6 +17,7 @@ from pytest_rageval.model import Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.dialects.ultrarag import KS, OF_RUNS
 from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.tokenize import normalize_ultrarag
 
 OF_ANSWERS: Final = ("acc", "em", "stringem", "coverem", "f1", "rouge-1", "rouge-2", "rouge-l")
 N_RESAMPLES: Final = 10_000
@@ -31,6 +32,10 @@ _DEFINITIONS: Final = {
     definition.name: definition
     for definition in (*lexical.METRICS, *rouge.METRICS, *ranking.METRICS)
 }
+
+
+_FIND_NOTHING: Final = frozenset({"acc", "coverem"})
+"""UltraRAG's find a reference in every answer if normalising leaves nothing of it; ours do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,11 @@ def score_answers(
             "", answer=answer, references=flat, reference_groups=groups if is_nested else None
         )
         context = ScoringContext()
+        is_found = bool(normalize_ultrarag(answer)) and not all(map(normalize_ultrarag, flat))
         for name, metric in made.items():
-            lists[name].append((metric.score(sample, context).value or 0.0) if flat else 0.0)
+            value = 1.0 if is_found and name in _FIND_NOTHING else None
+            value = metric.score(sample, context).value if flat and value is None else value
+            lists[name].append(value or 0.0)
     means = {f"avg_{name}": _mean(scores) for name, scores in lists.items()}
     return Figures(lists | means, tuple(_without_references(references)))
 

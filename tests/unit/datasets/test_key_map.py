@@ -214,7 +214,14 @@ def test_a_column_of_which_no_row_leaves_anything_is_no_column_of_metadata(load:
         ([["a"], "b"], ("a", "b"), (("a",), ("b",))),
         ([["a"], []], ("a",), (("a",),)),
         ([1, 2.5, True], ("1", "2.5", "True"), None),
-        (["", "a"], ("", "a"), None),
+        (["", "a"], ("a",), None),
+        (["", " \n"], None, None),
+        (" ", None, None),
+        ([["a"], [""]], ("a",), (("a",),)),
+        ([["a", ""], ["b"]], ("a", "b"), (("a",), ("b",))),
+        ([["", ""]], None, None),
+        ({"text": ["a", ""], "answer_start": [1, 2]}, ("a",), None),
+        ([{"text": "a"}, {"text": " "}], ("a",), None),
         ([], None, None),
         ([[]], None, None),
         ("", None, None),
@@ -227,7 +234,10 @@ def test_a_column_of_which_no_row_leaves_anything_is_no_column_of_metadata(load:
     ],
 )
 def test_references_flat_and_in_groups(row: Row, value: Any, flat: Any, groups: Any) -> None:
-    """A19, D1, D3: nested lists are answer groups, flattened for all metrics but stringem."""
+    """A19, D1, D3: nested lists are answer groups, flattened for all metrics but stringem.
+
+    A blank reference is missing, as null is: it would be a part of every answer.
+    """
     found = row({"references": value, "answer": "a"})
     assert (found.references, found.reference_groups) == (flat, groups)
 
@@ -241,6 +251,8 @@ def test_references_flat_and_in_groups(row: Row, value: Any, flat: Any, groups: 
         ("[a", ("[a",)),
         ("[sic] a", ("[sic] a",)),
         ("[1984]", ("1984",)),
+        ('["a", ""]', ("a",)),
+        ('["", " "]', None),
         ("[]", None),
         ("[[]]", None),
     ],

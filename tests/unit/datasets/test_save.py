@@ -35,7 +35,7 @@ SAMPLES = [
     ),
     Sample("two", question="=1+1", answer="[1]", references=("[x]",), contexts=(), context_docs=()),
     Sample("three", question="q", skip="", xfail="known, since May"),
-    Sample("four", question="q", answer="nan", references=("nan", ""), contexts=("nan",)),
+    Sample("four", question="q", answer="nan", references=("nan", "-"), contexts=("nan",)),
     Sample("five"),
     Sample("six", question="q", answer=""),
     Sample("seven", question="'", answer=" \n"),

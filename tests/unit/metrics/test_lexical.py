@@ -6,7 +6,9 @@ import pytest
 from made_metrics import score_of
 from pydantic import ValidationError
 
+from pytest_rageval import evaluate
 from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
+from pytest_rageval.metrics.lexical import NOTHING_LEFT
 from pytest_rageval.model import Sample
 
 
@@ -82,6 +84,30 @@ def test_an_empty_answer_is_scored_and_is_wrong() -> None:
 def test_texts_that_normalise_to_nothing(metric: str, normalizer: str, expected: float) -> None:
     """D1: the two definitions disagree, see the golden cases article_only_pred."""
     assert score_of(metric, "The", "a", normalizer=normalizer) == expected
+
+
+@pytest.mark.parametrize("normalizer", ["ultrarag", "squad", "unicode"])
+@pytest.mark.parametrize("metric", ["acc", "coverem", "stringem", "em"])
+def test_a_reference_that_normalises_to_nothing_is_in_no_answer(
+    metric: str, normalizer: str
+) -> None:
+    """D1: it would make every answer right."""
+    assert score_of(metric, "London", "-", normalizer=normalizer) == 0.0
+    assert score_of(metric, "London", "Paris", "-", normalizer=normalizer) == 0.0
+    groups = (("Paris",), ("-", "?"))
+    assert score_of("stringem", "London", "x", groups=groups, normalizer=normalizer) == 0.0
+
+
+def test_a_reference_that_normalises_to_nothing_is_said() -> None:
+    """Multiple choice: "A" is an article."""
+    rows = [{"answer": answer, "references": "A"} for answer in ("A", "C")]
+    metrics = ["em", "acc", {"acc": {"normalizer": "unicode", "name": "kept"}}]
+    right, wrong = evaluate({"name": "s", "dataset": rows, "metrics": metrics}).samples
+    assert [*right.scores.values()] == [1.0, 0.0, 1.0]
+    assert [*wrong.scores.values()] == [0.0, 0.0, 0.0]
+    assert "em" not in right.reasons
+    assert right.reasons["acc"] == wrong.reasons["em"] == NOTHING_LEFT
+    assert "kept" not in wrong.reasons
 
 
 def test_chinese_text_is_compared_by_character() -> None:
