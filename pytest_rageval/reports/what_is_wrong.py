@@ -181,41 +181,44 @@ class WhatIsWrong:
 
 @dataclass(frozen=True)
 class Since:
-    """What broke and what was fixed since a baseline, by the thresholds of today."""
+    """What broke and what was fixed since a baseline, by the thresholds of today.
+
+    A metric that scored an answer in one of the runs only says of neither whether it was low.
+    """
 
     compared: ComparedRun
 
     @cached_property
     def broken(self) -> Sequence[SampleResult]:
         """The answers that are low or could not be judged, and were not low in the baseline."""
-        return [
-            sample
-            for sample in self.compared.result.samples
-            if self._was_low(sample) is False and (_is_lost(sample) or self._is_low(sample))
-        ]
+        return [one for one, was, now in self._seen if not was and (now or _is_lost(one))]
 
     @cached_property
     def fixed(self) -> Sequence[SampleResult]:
         """The answers that were low in the baseline, and have a score that is not low any more."""
-        return [
-            sample
-            for sample in self.compared.result.samples
-            if self._was_low(sample)
-            and not (sample.outcome == "error" or self._is_low(sample))
-            and is_scored(sample.weighted_score)
-        ]
+        found = (one for one, was, now in self._seen if was and not now and one.outcome != "error")
+        return [sample for sample in found if is_scored(sample.weighted_score)]
 
-    def _is_low(self, sample: SampleResult) -> bool:
-        scores = {**sample.scores, WEIGHTED_SCORE: sample.weighted_score}
-        return _are_low(self.compared.result.info, scores)
+    @cached_property
+    def _seen(self) -> Sequence[tuple[SampleResult, bool, bool]]:
+        """The answers that the baseline scored: whether each was low, and whether it is."""
+        # It imports numpy, which runs without a comparison need not load.
+        from pytest_rageval.stats.comparison import paired_scores
 
-    def _was_low(self, sample: SampleResult) -> bool | None:
-        """Return whether the answer was low; None without a score."""
         info = self.compared.result.info
         baseline = info.baselines.get(self.compared.baseline)
-        every = {} if baseline is None else baseline.scores
-        then = {name: scores.get(sample.sample_id) for name, scores in every.items()}
-        return _are_low(info, then) if is_scored(then.get(WEIGHTED_SCORE)) else None
+        if baseline is None:
+            return []
+        scored = baseline.scores.get(WEIGHTED_SCORE, {})
+        seen = []
+        for sample in self.compared.result.samples:
+            if is_scored(scored.get(sample.sample_id)):
+                names, is_lost = (*sample.scores, WEIGHTED_SCORE), _is_lost(sample)
+                pairs = {name: paired_scores(info, sample, baseline, name) for name in names}
+                even = {k: v for k, v in pairs.items() if all(map(is_scored, v)) or is_lost}
+                now, then = ({name: pair[at] for name, pair in even.items()} for at in (0, 1))
+                seen.append((sample, _are_low(info, then), _are_low(info, now)))
+        return seen
 
 
 @dataclass(frozen=True)

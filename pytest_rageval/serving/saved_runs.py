@@ -37,7 +37,7 @@ from pytest_rageval.scenario.yaml.tree import parse_yaml
 from pytest_rageval.serving.project import pick
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted, made_text
+from pytest_rageval.stats.wording import counted, made_text, remark_of
 
 LATEST: Final = "latest"
 PREVIOUS: Final = "previous"
@@ -270,8 +270,8 @@ def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iter
         if ids:
             yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
     for name, metric in found.metrics.items():
-        if metric.undecided:
-            yield f"{name} is undecided: {metric.undecided}"
+        if remark := remark_of(metric):
+            yield f"{name}{' is undecided' if metric.undecided else ''}: {remark}"
 
 
 def _remarks_on_extent(which: str, run: StoredRun) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from pytest_rageval.stats.paired import compare_paired, correction_used
 from pytest_rageval.stats.summary import Groups, weighted_interval
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import field_value, group_numbers, is_scored, weighted_mean
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, left_out
 
 
 def compare_runs(
@@ -67,6 +67,10 @@ def compare_runs(
         groups=group_numbers(result.info, shared),
         tested_together=tested_together,
     )
+    if WEIGHTED_SCORE in compared and (uneven := uneven_samples(result, baseline)):
+        known = compared[WEIGHTED_SCORE]
+        note = "; ".join(filter(None, (left_out(len(uneven), "one run", "both"), known.note)))
+        compared[WEIGHTED_SCORE] = replace(known, note=note)
     return Comparison(
         baseline=baseline.name,
         test=test.test,
@@ -93,11 +97,30 @@ def paired_scores(
     theirs = baseline.scores.get(name, NOTHING).get(sample.sample_id)
     if name != WEIGHTED_SCORE or ours is None or theirs is None:
         return ours, theirs
-    known = baseline.scores
-    counted = [metric for metric in info.metrics if metric.weight > 0.0 and metric.name in known]
-    before = {column.name: known[column.name].get(sample.sample_id) for column in counted}
-    first, second = weighted_over_common_metrics(counted, (sample.scores, before), (ours, theirs))
+    columns, before = _weighed_before(info, sample, baseline)
+    first, second = weighted_over_common_metrics(columns, (sample.scores, before), (ours, theirs))
     return first, second
+
+
+def _weighed_before(
+    info: ScenarioInfo, sample: SampleResult, baseline: Baseline
+) -> tuple[list[MetricColumn], _Row]:
+    """Return the metrics with a weight that the baseline has, too, and their scores in it."""
+    known = baseline.scores
+    columns = [metric for metric in info.metrics if metric.weight > 0.0 and metric.name in known]
+    return columns, {one.name: known[one.name].get(sample.sample_id) for one in columns}
+
+
+def uneven_samples(result: ScenarioResult, baseline: Baseline) -> frozenset[str]:
+    """Return the ids of samples with two weighted scores that leave out a metric of one run."""
+    weighing = (sample for sample in result.samples if sample.sample_weight > 0.0)
+    pairs = scored_pairs(result.info, weighing, baseline, WEIGHTED_SCORE)
+    seen = ((one, *_weighed_before(result.info, one, baseline)) for one, _, _ in pairs)
+    return frozenset(
+        sample.sample_id
+        for sample, columns, before in seen
+        if applies_in_some_only(columns, (sample.scores, before))
+    )
 
 
 def scored_pairs(

@@ -22,13 +22,12 @@ from pytest_rageval.stats.permutation import (
     PermutationResult,
     sign_flip_tests,
 )
+from pytest_rageval.stats.wording import ALL_EQUAL
 
 # A smaller spread, relative to the largest difference, is rounding: 0.3 - 0.2, 0.9 - 0.8.
 _NO_SPREAD: Final = 1e-9
 
 _NORMAL_FROM: Final = 50
-
-_ALL_EQUAL: Final = "no difference in any sample"
 
 # How many picks a bootstrap draws at once: 2 MB.
 _PICKS_AT_ONCE: Final = 1 << 18
@@ -100,7 +99,7 @@ def _too_few(differences: Array, unit: str) -> Tested | None:
 
 
 def _no_difference(differences: Array) -> Tested | None:
-    return None if differences.any() else Tested(None, note=_ALL_EQUAL)
+    return None if differences.any() else Tested(None, note=ALL_EQUAL)
 
 
 def _permutation(
@@ -121,7 +120,7 @@ def _as_tested(result: PermutationResult) -> Tested:
     return Tested(
         result.p_value,
         "permutation, exact" if exact else f"permutation, {resamples} sampled",
-        note="" if result.n_nonzero else _ALL_EQUAL,
+        note="" if result.n_nonzero else ALL_EQUAL,
         smallest_p=result.smallest_p,
         limited_by="samples" if exact else "resamples",
         limit=result.n_nonzero if exact else resamples,

@@ -35,7 +35,7 @@ from pytest_rageval.stats.paired import compare_paired
 from pytest_rageval.stats.summary import summarize
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
-from pytest_rageval.stats.wording import counted, made_text
+from pytest_rageval.stats.wording import counted, left_out, made_text
 
 _TOO_MANY_LETTERS: Final = (
     "too many letters would be needed: variants differ within families and not between them; "
@@ -246,11 +246,10 @@ def _remarks(
         # What differs; behind the last semicolon `differences` says what to do about it.
         yield from (f"{text.rpartition('; ')[0]}; compared anyway" for text in unlike)
     if common.partly:
-        partly = counted(common.partly, "sample")
-        yield f"of {partly} a metric applies in some variants only, and is left out of all"
+        yield left_out(common.partly, "some variants", "all")
     if common.count < common.total and not undecided:
-        left_out = counted(common.total - common.count, "sample")
-        yield f"{left_out} of {common.total} left out: {_who_lacks(common)}"
+        others = counted(common.total - common.count, "sample")
+        yield f"{others} of {common.total} left out: {_who_lacks(common)}"
 
 
 def letters_of(

@@ -74,6 +74,24 @@ def interval_name(alpha: float) -> str:
     return next((text for text in texts if text != "100"), texts[-1]) + " % interval"
 
 
+ALL_EQUAL: Final = "no difference in any sample"
+
+
+def remark_of(compared: MetricComparison) -> str:
+    """Return what is to be said of a comparison beside its verdict, which says "equal" itself."""
+    return compared.undecided or ("" if compared.note == ALL_EQUAL else compared.note)
+
+
+def left_out(count: int, where: str, whole: str) -> str:
+    """Return of how many samples the weighted scores leave out a metric.
+
+    >>> left_out(2, "one run", "both")
+    'of 2 samples a metric applies in one run only, and is left out of both'
+    """
+    only = f"a metric applies in {where} only, and is left out of {whole}"
+    return f"of {counted(count, 'sample')} {only}"
+
+
 def verdict_word(compared: MetricComparison, *, higher_is_better: bool) -> Word:
     """Return what a comparison shows of this run (A).
 

@@ -31,6 +31,7 @@ from pytest_rageval.stats.wording import (
     correction_name,
     counted,
     interval_name,
+    remark_of,
 )
 from pytest_rageval.text.printable import cells, one_line, pad
 
@@ -95,8 +96,8 @@ def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> 
     wide = list(_wide(comparison, rows, column))
     fits = all(cells(plain(line)) <= width for line in wide)
     yield from wide if fits else _narrow(comparison, rows, width)
-    for row in rows:  # where no sample differs, the verdict "equal" says what the note does
-        if remark := row.figures.undecided or (row.figures.note if row.figures.n_nonzero else ""):
+    for row in rows:
+        if remark := remark_of(row.figures):
             yield from prose(f"{one_line(row.name)}: {remark}", width)
     if compared.needed_rows:
         yield from prose(one_line(compared.needed_rows), width)

@@ -21,6 +21,7 @@ from pytest_rageval.reports.what_is_wrong import WhatIsWrong, WrongAnswer, lowes
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import remark_of
 
 MOST_TOKENS: Final = 1800
 """How long a reply may be; an estimate, below the 2,000 that are promised."""
@@ -226,6 +227,7 @@ def compared_of(view: RunView) -> dict[str, Any] | None:
                     "diff": rounded(metric.figures.diff),
                     "p_adjusted": significant(metric.figures.p_adjusted),
                     "verdict": metric.word,
+                    "remark": shorten(remark_of(metric.figures), NAME) or None,
                 }
                 for metric in run.metrics[:COMPARED_METRICS]
             },

@@ -283,6 +283,21 @@ class TestChanges:
         assert missed["q0"] == "weighted_score was 0.7500"
         assert "was" not in missed["q2"]
 
+    @pytest.mark.parametrize("thresholds", [{}, {"f1": Bound(min=0.5)}])
+    def test_what_lost_a_metric_is_neither(self, result: Made, thresholds: Any) -> None:
+        """q0 lost a good recall, q1 a bad one; f1 is what it was, but that of q2 broke."""
+        columns = (MetricColumn("f1"), MetricColumn("recall"))
+        f1, then_f1 = [0.25, 0.75, 0.25], [0.25, 0.75, 0.75]
+        rows = [sample(f"q{at}", at, score) for at, score in enumerate(f1)]
+        rows = [replace(one, scores={**one.scores, "recall": None}) for one in rows]
+        recall, weighted = [1.0, 0.0, 1.0], [0.625, 0.375, 0.875]
+        before = {"f1": then_f1, "recall": recall, "weighted_score": weighted}
+        ids = tuple(one.sample_id for one in rows)
+        scores = {name: dict(zip(ids, known, strict=True)) for name, known in before.items()}
+        info = {"baselines": {"main": Baseline("main", ids, scores)}, "thresholds": thresholds}
+        made = replace(result(rows, *columns, **info), comparisons=(compared(),))
+        assert wrong(made).changes == ["since main: 1 broke (q2)"]
+
     def test_what_is_not_judged_any_more_broke(self, result: Made) -> None:
         """q0 was good and q1 low when they were judged; q3 is new."""
         made = self.made(result, thresholds={"f1": Bound(min=0.5)})

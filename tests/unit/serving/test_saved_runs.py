@@ -284,6 +284,18 @@ def test_equal_runs_have_no_remarks(runs: Runs) -> None:
     assert {metric["verdict"] for metric in found["metrics"].values()} == {"equal"}
 
 
+def test_a_lost_metric_is_said(runs: Runs) -> None:
+    """[E25] Contexts were lost in 8 of 9 rows; the answers are equal."""
+    head = "name: s\nmetrics: [em, recall]\n"
+    data = rows([GOOD] * 9, contexts=["other"], reference_contexts=["it"])
+    older = runs.run(data, head)
+    lost = [{**row, "contexts": None} for row in data[1:]]
+    found = compare_saved(runs.run([data[0], *lost], head), older)
+    assert found["metrics"]["weighted_score"]["verdict"] == "equal"
+    left_out = "of 8 samples a metric applies in one run only, and is left out of both"
+    assert f"weighted_score: {left_out}; no difference in any sample" in found["remarks"]
+
+
 def test_a_partial_run_is_said(runs: Runs) -> None:
     """[E4] And which side it is."""
     older = runs.run(rows([GOOD, BAD]), ran=1)

@@ -18,7 +18,12 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
-from pytest_rageval.stats.comparison import compare_runs, interval_of_fall, paired_scores
+from pytest_rageval.stats.comparison import (
+    compare_runs,
+    interval_of_fall,
+    paired_scores,
+    uneven_samples,
+)
 from pytest_rageval.stats.summary import summarize_scenario
 
 
@@ -114,6 +119,17 @@ def test_the_weighted_scores_of_a_pair_are_over_the_same_metrics() -> None:
     found = compare_runs(run, before, ["weighted_score"], SignificanceTest())
     weighted = found.metrics["weighted_score"]
     assert (weighted.a_mean, weighted.b_mean) == pytest.approx((0.5, 0.65), abs=1e-15)
+    told = "of 1 sample a metric applies in one run only, and is left out of both"
+    assert weighted.note.startswith(told)
+    assert found.metrics.get("f1") is None
+    # Where all of them apply, or none has a weight, nothing is left out; it works both ways.
+    assert uneven_samples(run, before) == {"a"}
+    assert uneven_samples(summarize_scenario(info, samples[1:], complete=True), before) == set()
+    weightless = replace(samples[0], sample_weight=0.0)
+    assert uneven_samples(summarize_scenario(info, [weightless], complete=True), before) == set()
+    late = replace(before, scores={**before.scores, "em": {"b": 1.0}})
+    now = replace(samples[0], scores={"f1": 0.5, "em": 0.5})
+    assert uneven_samples(summarize_scenario(info, [now], complete=True), late) == {"a"}
 
 
 def test_where_the_same_metrics_apply_the_weighted_scores_are_as_they_were() -> None:

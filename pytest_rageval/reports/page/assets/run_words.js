@@ -151,6 +151,7 @@ const RUN_WORDS = [
   [/: no metric applies to them in every variant/, "：没有指标适用于所有变体中的这些样本"],
   [/; mend these$/, "；请补齐"],
   [/of (\d+) samples? a metric applies in some variants only, and is left out of all/, "有 $1 个样本的某个指标只适用于部分变体，因而不计入任何变体"],
+  [/of (\d+) samples? a metric applies in one run only, and is left out of both/, "有 $1 个样本的某个指标只在其中一次运行中适用，因而两次都不计入"],
   [/(\d+) samples? of (\d+) left out: /, "$2 个样本中有 $1 个未计入："],
   [/^it cannot be said that nothing is better than (.+?): /, "无法确定没有变体优于 $1："],
   [/(\d+) common samples? cannot reach p < ([\d.e-]+)/, "$1 个共有样本无论结果如何都达不到 p < $2"],
@@ -320,6 +321,7 @@ const RUN_WORDS = [
   [/; (\d+) can(?=$|[;, ])/g, "；至少需要 $1 个共有样本"],
   [/the differences do not vary: a t test says nothing/g, "各差值完全相同：t 检验无法判断"],
   [/the differences do not vary: a bootstrap says nothing/g, "各差值完全相同：自助法无法判断"],
+  [/; no difference in any sample$/, "；所有样本均无差异"],
   [/^no difference in any sample$/, "所有样本均无差异"],
   [/no (?:sample|group) has a score on both sides/, "没有在两次运行中都有分数的样本或组"],
   [
