@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -143,11 +144,25 @@ def listed(names: Iterable[str], most: int, separator: str = ", ") -> str:
     return separator.join(known[:most]) + more
 
 
+_LIKE_A_KEY = re.compile(
+    r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}|(://[^\s/?#:@]*:)[^\s/?#@]+(?=@)"
+)
+
+
+def hide_keys(text: str) -> str:
+    """Return a text with asterisks for what looks like a key, and for passwords of URLs.
+
+    >>> hide_keys("Bearer abc, sk-12345, http://user:secret@host/")
+    'Bearer ***, sk-***, http://user:***@host/'
+    """
+    return _LIKE_A_KEY.sub(lambda found: f"{found[1] or found[2] or found[3]}***", text)
+
+
 def error_line(error: BaseException, most: int = 300) -> str:
-    """Return type and text of an error in one line, ``most`` characters of the text."""
+    """Return type and text of an error in one line, ``most`` characters of it, without keys."""
     name = type(error).__name__
     try:
-        text = shorten(" ".join(str(error).split()), most)
+        text = shorten(hide_keys(" ".join(str(error).split())), most)
     except Exception:  # noqa: BLE001  (an exception whose own text raises)
         text = ""
     return f"{name}: {text}" if text else name
@@ -157,7 +172,7 @@ def describe_error(error: BaseException) -> str:
     """Return what went wrong in a user's code, and where: ``KeyError: 'x' (my_metrics.py:5)``."""
     name = type(error).__name__
     try:
-        text = shorten(str(error), 300)
+        text = shorten(hide_keys(str(error)), 300)
     except Exception:  # noqa: BLE001  (an exception whose own text raises)
         text = ""
     place = _place_of(error)

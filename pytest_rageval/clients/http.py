@@ -12,7 +12,6 @@ import codecs
 import errno
 import math
 import os
-import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from pytest_rageval import extras
 from pytest_rageval.clients.errors import AuthError, ConnectionFailed
 from pytest_rageval.clients.gzip_members import Members
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import hide_keys, shorten
 from pytest_rageval.redaction import Redactor, named_secrets, query_secrets
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 NOT_SET: Final = "is not set"
 """How the message of a missing variable ends; a dry run, which asks nobody, drops it by that."""
-
-_LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}")
 
 
 class Credentials:
@@ -66,8 +63,7 @@ class Credentials:
 
     def hide(self, text: str) -> str:
         """Return ``text`` with asterisks for every key of ours and for what looks like a key."""
-        text = self.redacted(text)
-        return _LOOKS_LIKE_A_KEY.sub(lambda found: f"{found[1] or found[2]}***", text)
+        return hide_keys(self.redacted(text))
 
     def __repr__(self) -> str:
         return f"Credentials({', '.join(self.headers)})"

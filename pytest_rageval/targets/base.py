@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.errors import RagevalError, error_line, shorten
+from pytest_rageval.errors import RagevalError, error_line, hide_keys, shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
@@ -213,7 +213,7 @@ def _frames(error: BaseException) -> list[str]:
 
 def _shown(frame: traceback.FrameSummary) -> str:
     place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
-    return f"{place}: {shorten(frame.line, 120)}" if frame.line else place
+    return f"{place}: {shorten(hide_keys(frame.line), 120)}" if frame.line else place
 
 
 MOST_CHARACTERS: Final = 1_000_000
@@ -250,7 +250,7 @@ def answer_of(value: object) -> Answer:
         return _checked(Answer(value))
     if value is None:
         raise TargetError(f"returned nothing (None); {_EXPECTED}")
-    found = _fields(value)
+    found = named_fields(value)
     _refuse_deep(found)
     if said := error_in(found):
         raise TargetError(f"returned an error: {said}")
@@ -295,7 +295,7 @@ def _refuse_deep(value: object) -> None:
         raise TargetError(f"returned a value {reason}")
 
 
-def _fields(value: object) -> Mapping[str, Any] | None:
+def named_fields(value: object) -> Mapping[str, Any] | None:
     """Return what ``value`` says by name: the items of a mapping, the fields of an object."""
     if isinstance(value, Mapping):
         return {str(key): part for key, part in value.items()}

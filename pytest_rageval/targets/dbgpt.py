@@ -25,7 +25,7 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     answer_of,
 )
-from pytest_rageval.targets.ends import Ending, refuse_error
+from pytest_rageval.targets.ends import Ending, failure_in, refuse
 from pytest_rageval.targets.events import events_of
 from pytest_rageval.targets.http_replies import json_of
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check
@@ -211,7 +211,7 @@ def read_answer(reply: HttpReply) -> Answer:
     view: Any = None
     ending = Ending()
     for event in events_of(reply.text):
-        refuse_error(event)
+        refuse(failure_in(event))
         now: Any = None
         with suppress(LostPathError):
             now = _DELTA.pick(event.data)

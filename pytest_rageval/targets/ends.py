@@ -10,8 +10,9 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten
 from pytest_rageval.targets.base import TargetError, error_in, is_no_error
 from pytest_rageval.targets.events import (
-    END,
+    ALONE,
     ENDS,
+    WORD,
     Event,
     is_aside,
     one_of,
@@ -72,6 +73,7 @@ _CUT_SHORT = one_of(
     """
 )
 """Words of why a model's answer ends in its midst; it is not what the model would have said."""
+_OTHER = one_of("other language")
 _CALLS = one_of("tool_calls tool_call tool_use function_call")
 _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_turn")
 """The reasons of an answer that goes on."""
@@ -89,8 +91,7 @@ _NO_TASK = _NO_ANSWER | one_of("canceled cancelled rejected")
 _WHYS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
-_RAW_ERROR = re.compile(r"\s*(?:\[?(?:error|exception)\b ?[\]:]|traceback )", re.IGNORECASE)
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:error|exception)\b ?[\]:]|traceback )")
 _DONE: Final = "have the server send data: [DONE] at the end of a whole stream"
 
 
@@ -116,7 +117,7 @@ class Ending:
         # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
         if says is None:
             is_after = has_text and (self._is_whole or self._said.startswith(_PASSING))
-            if is_after or (self._said.startswith("status") and _has_moved_on(event.data)):
+            if is_after or (said and self._said.startswith(said)):
                 self._is_whole, self._said = None, ""
         elif says or has_text or begun or not self._is_whole:
             self._is_whole, self._said = says, said
@@ -124,10 +125,7 @@ class Ending:
     def check(self, *, may_be_cut_off: bool) -> None:
         """Raise TargetError for a stream that ends before its answer does."""
         if self._call:
-            raise TargetError(
-                f"replied a stream that ends with a call of a tool ({self._call}); have the "
-                "service send what it answers behind that"
-            )
+            raise TargetError(f"replied a stream that ends with a call of a tool ({self._call})")
         if self._is_whole is False:
             raise TargetError(
                 f"replied a stream that stops where more should follow ({self._said}); {_DONE}"
@@ -147,15 +145,17 @@ def _is_beside(event: Event) -> bool:
 
 
 def _said(event: Event, has_text: bool) -> tuple[bool | None, str]:
-    """Return whether the answer is whole with an event, None if it says nothing of it; and why."""
+    """Return whether the answer is whole with an event, None if it says nothing of it; and why.
+
+    None with "status": it has one, and that says that what went on does so no longer.
+    """
     data = event.data
-    if isinstance(data, str) and END.match(data.strip()):
+    if isinstance(data, str) and ALONE.match(data.strip()):
         return True, data
     if _is_beside(event):
         return None, ""
-    flags: list[tuple[bool, str]] = []
-    if isinstance(data, Mapping) and (has_text or _STEPS.isdisjoint(data)):
-        flags = list(_flags(data))
+    is_told = isinstance(data, Mapping) and (has_text or _STEPS.isdisjoint(data))
+    flags = list(_flags(data)) if is_told else []
     no = [said for is_end, said in flags if not is_end]
     if no:
         return False, no[0]
@@ -165,13 +165,15 @@ def _said(event: Event, has_text: bool) -> tuple[bool | None, str]:
         return True, ""
     # Some say at the top, behind it all, that nothing stopped it.
     signs = [f"{place}: {reason}" for place, reason in reasons if has_text or "." in place]
-    signs += [f"status: {said}" for said in _statuses(data) if has_text and said in _GOES_ON]
-    return (False, signs[0]) if signs else (None, "")
+    states = {status_of(place) for place in places_in(data, _HOLDERS)} - {"none"}
+    signs += [f"status: {state}" for state in states & _GOES_ON if has_text]
+    return (False, signs[0]) if signs else (None, "status" if states - _GOES_ON else "")
 
 
 def _flags(data: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
     """Yield what the flags of an event say of its end, and how they are written."""
-    for key, value in ((key, value) for place in _held(data) for key, value in place.items()):
+    held = places_in(data, _HOLDERS)
+    for key, value in (pair for place in held for pair in place.items()):
         name = str(key).lower().replace("_", "")
         if name in _FLAGS and isinstance(value, bool):
             yield value, f"{key}: {str(value).lower()}"
@@ -181,15 +183,6 @@ def _flags(data: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
         yield data["generated_text"] is not None, "generated_text: null"
     if data.get("data") is True:  # RAGFlow
         yield True, ""
-
-
-def _held(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    inner = (data.get(name) for name in _HOLDERS)
-    return [data, *(place for place in inner if isinstance(place, Mapping))]
-
-
-def _statuses(data: Any) -> list[str]:
-    return [status_of(place) for place in _held(data)] if isinstance(data, Mapping) else []
 
 
 def _reasons(data: Any) -> list[tuple[str, str]]:
@@ -204,10 +197,6 @@ def _reasons(data: Any) -> list[tuple[str, str]]:
                 said = "null" if reason is None else reason[:100] or "empty"
                 found.append((path.written, said.lower().replace("-", "_")))
     return found
-
-
-def _has_moved_on(data: Any) -> bool:
-    return any(said not in _GOES_ON | {"none"} for said in _statuses(data))
 
 
 def _ends_all(name: str) -> bool:
@@ -241,9 +230,9 @@ def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = Fal
     return shorten(said, 200)
 
 
-def refuse_error(event: Event) -> None:
-    """Raise TargetError for an event that is an error."""
-    if said := failure_in(event):
+def refuse(said: str) -> None:
+    """Raise TargetError for what is said of a failure, "" for none."""
+    if said:
         raise TargetError(f"its stream breaks off with an error: {said}")
 
 
@@ -287,10 +276,8 @@ def _is_run(place: Mapping[str, Any]) -> bool:
 
 def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
     """Return whether an event or a reply is an envelope around an error."""
-    base = data.get("base_resp")  # MiniMax
-    if str(data.get("object")).lower() == "error" or (
-        isinstance(base, Mapping) and _is_bad_code(base.get("status_code"), 1)
-    ):
+    base = places_in(data, ["base_resp"])[1:]  # MiniMax
+    if data.get("object") == "error" or any(_is_bad_code(at.get("status_code"), 1) for at in base):
         return True
     said = [data.get(name) for name in _MESSAGES]
     is_said = any(not _is_fine(one) for one in said)
@@ -310,10 +297,9 @@ def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
 
 def _is_bad_code(code: object, least: int) -> bool:
     """Return whether a code is a text or at least that, and not 200, 20000, "00000" or "ok"."""
-    if isinstance(code, bool) or not isinstance(code, int | str):
-        return False
+    is_one = isinstance(code, int | str) and not isinstance(code, bool)
     digits = str(code).strip()
-    if digits.strip("0") == "2" or is_no_error(digits) or not digits.strip("0"):
+    if not is_one or digits.strip("0") in ("", "2") or is_no_error(digits):
         return False
     return not digits.isdecimal() or int(digits[:9]) >= least
 
@@ -325,10 +311,8 @@ def _is_fine(said: object) -> bool:
 
 def _is_cut_short(data: Mapping[str, Any]) -> bool:
     """Return whether a model's reply says that it ends in its midst."""
-    return any(
-        _is_short(reason) or (place.startswith("candidates") and reason in ("other", "language"))
-        for place, reason in _reasons(data)
-    )
+    of_gemini = [said for place, said in _reasons(data) if place.startswith("candidates")]
+    return any(_is_short(said) for _, said in _reasons(data)) or not _OTHER.isdisjoint(of_gemini)
 
 
 def _is_short(reason: str) -> bool:
@@ -336,5 +320,5 @@ def _is_short(reason: str) -> bool:
 
 
 def _has_failed(name: str) -> bool:
-    found = _WORD.findall(name)
+    found = WORD.findall(name)
     return bool(found) and found[-1].lower() in _FAILED

@@ -68,21 +68,28 @@ _ON_THE_WAY = one_of("node step task retry call")
 
 ENDS: Final = one_of("end ended done finish finished close closed complete completed stop eos")
 END: Final = re.compile(r"\[(?:done|end)\]$", re.IGNORECASE)
+ALONE: Final = re.compile(r"(?i)(?:\[(?:done|end|stop|eos)\]|</s>|<end>|<\|[^|]{1,30}\|>)$")
+"""The marks of the end that are all of an event's data."""
 _BARE_END = re.compile(
     r"\W*(?:done|end|closed?|finish(?:ed)?|completed?|stop|success|ok|null)?\W*$", re.IGNORECASE
 )
 
 _SUCCEEDED = one_of("succeeded completed complete success")
-_OTHERS = one_of("tool user human system developer")
+_OTHERS = one_of("tool user human system developer function user_message")
 """Roles that do not answer."""
+_SPEAKERS = ("sender", "source", "author", "speaker", "from")
 _NO_WORDS = ("thought", "is_from_self", "special")
 """Keys that say so of a text: a thought, the user's own words, a mark such as </s>."""
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 GENERIC = ("", "message", "data")
 """The names of events that say nothing of their type."""
 
-_TYPE_KEYS = ("type", "event", "event_type")
+_HOLDERS = ("data", "response", "result")
+_TYPE_KEYS = (
+    *("type", "event", "event_type", "eventType"),
+    *("message_type", "msg_type", "stage", "channel"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,8 @@ class Event:
     def is_of_others(self, path: JsonPath | None = None) -> bool:
         """Return whether a tool or the user speaks at the path, or a token there is a mark."""
         return any(
-            not _OTHERS.isdisjoint((str(at.get("role")).lower(), str(at.get("type")).lower()))
+            any(str(at.get(key)).lower() in _OTHERS for key in ("role", "type", "message_type"))
+            or any(str(at.get(key)).lower() in ("user", "human") for key in _SPEAKERS)
             or any(at.get(key) is True for key in _NO_WORDS)
             for at in _on_the_path(self.data, path)
         )
@@ -131,11 +139,11 @@ def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any
             return
 
 
-def places_in(value: Any) -> list[Mapping[str, Any]]:
+def places_in(value: Any, names: Sequence[str] = _HOLDERS) -> list[Mapping[str, Any]]:
     """Return the objects in which protocols have a status and an error."""
     if not isinstance(value, Mapping):
         return []
-    inner = (value.get(name) for name in ("data", "response", "result"))
+    inner = map(value.get, names)
     return [value, *(place for place in inner if isinstance(place, Mapping))]
 
 
@@ -159,7 +167,7 @@ def words_of(name: str) -> frozenset[str]:
     ['args', 'call', 'documents', 'source', 'tool']
     """
     # What stands behind a bar names a place: messages|knowledge_agent:1.
-    return frozenset(word.lower() for word in _WORD.findall(name.partition("|")[0]))
+    return frozenset(word.lower() for word in WORD.findall(name.partition("|")[0]))
 
 
 def is_thought(name: str) -> bool:
@@ -190,10 +198,11 @@ def replaces(types: Sequence[str]) -> bool:
     return any(_REPLACES.match(name.lower()) for name in types)
 
 
-def is_end(types: Sequence[str], text: str) -> bool:
+def is_end(types: Sequence[str], text: str, *, is_alone: bool) -> bool:
     """Return whether a text is the mark of the end, such as ``[DONE]``."""
     words = frozenset().union(*map(words_of, types))
-    return bool(END.match(text.strip()) or (not ENDS.isdisjoint(words) and _BARE_END.match(text)))
+    mark = ALONE if is_alone else END
+    return bool(mark.match(text.strip()) or (not ENDS.isdisjoint(words) and _BARE_END.match(text)))
 
 
 def is_passing(types: Sequence[str]) -> bool:

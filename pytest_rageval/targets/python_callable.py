@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sized
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     answer_of,
     describe_exception,
+    named_fields,
 )
+from pytest_rageval.targets.streams import grow
 from pytest_rageval.targets.templates import arguments_of
 from pytest_rageval.text.json_value import digests
 
@@ -100,14 +102,30 @@ async def _whole(value: object) -> object:
     """Return the result of an awaitable, the whole text of a stream, any other value as it is."""
     if inspect.isawaitable(value):
         value = await value
-    if isinstance(value, AsyncIterator):
-        return "".join([_part(part) async for part in value])
-    return value
+    if isinstance(value, AsyncIterable) and _is_stream(value):
+        return _whole_of([_part(part) async for part in value])
+    return await in_thread(lambda: _joined(value)) if _is_stream(value) else value
 
 
 def _joined(value: object) -> object:
     """Return the text that a generator of texts streams; anything else as it is."""
-    return "".join(map(_part, value)) if isinstance(value, Iterator) else value
+    if isinstance(value, Iterable) and _is_stream(value):
+        return _whole_of(list(map(_part, value)))
+    return value
+
+
+def _is_stream(value: object) -> bool:
+    """Return whether a value gives its parts one by one, and is no list or object of an answer."""
+    is_iterator = hasattr(value, "__next__") or hasattr(value, "__anext__")
+    has_parts = isinstance(value, Iterable | AsyncIterable) and not isinstance(value, Sized)
+    return has_parts and (is_iterator or named_fields(value) is None)
+
+
+def _whole_of(parts: list[str]) -> str:
+    """Return the text of parts: the last of them where each has all so far, as Gradio's do."""
+    said = [part for part in parts if part.strip()]
+    is_clear = len(set(said)) > 2 or (len(set(said)) > 1 and " " in said[0].strip())
+    return said[-1] if is_clear and grow(said) else "".join(parts)
 
 
 def _part(part: object) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import TargetError
-from pytest_rageval.targets.ends import failure_in
+from pytest_rageval.targets.ends import failure_in, refuse
 from pytest_rageval.targets.events import (
     GENERIC,
     Event,
@@ -98,7 +98,6 @@ class StreamedAnswer:
         self._parts: list[Part] = []
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
-        self._is_json = False
         self._failure = ""
 
     def add(self, event: Event) -> bool:
@@ -107,22 +106,19 @@ class StreamedAnswer:
         Raises TargetError for an event that says that there is no answer.
         """
         part = self._part_of(event)
-        is_text = part is not None and not is_end(part.types, part.text)
-        is_taken = part is not None and is_text and self._take(part)
         has_text = part is not None and bool(part.text.strip())
-        if said := failure_in(event, has_text=has_text, is_after_json=self._is_json):
+        is_taken = False
+        if part is not None and not is_end(part.types, part.text, is_alone=not part.place):
+            is_taken = self._take(part)
+        is_after_json = bool(self._parts and self._parts[0].place)
+        if said := failure_in(event, has_text=has_text, is_after_json=is_after_json):
             self._failure = said
             if not event.may_go_on:
-                self._refuse_failure()
+                refuse(said)
             # of a tool or a step: what comes after may be the answer
         elif event.has_succeeded:
             self._failure = ""
-        self._is_json = self._is_json or isinstance(event.data, Mapping)
         return is_taken
-
-    def _refuse_failure(self) -> None:
-        if self._failure:
-            raise TargetError(f"its stream breaks off with an error: {self._failure}")
 
     def _take(self, part: Part) -> bool:
         """Put a text where it belongs; return whether that is in the answer."""
@@ -171,7 +167,7 @@ class StreamedAnswer:
     @property
     def text(self) -> str:
         """The answer; raises TargetError where there is none, or none can be told from others."""
-        self._refuse_failure()
+        refuse(self._failure)
         parts = self._parts or self._repeats[-1:]
         if not parts:
             raise TargetError(f"replied a stream in which no event has an answer{self._hint()}")
@@ -285,7 +281,7 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     # What is called a delta is no more than that: "D", "DR" of DDR.
     may_grow = not all("delta" in part.place for part in said)
     marked = [_MARK.sub("", text) for text in texts]
-    if may_grow and (_restates(said, before) or _grow(texts) or _grow(marked)):
+    if may_grow and (_restates(said, before) or grow(texts) or grow(marked)):
         return said[-1].text
     is_twice = len(said) == 2 and texts[0] == texts[1] and not texts[0].strip().isdigit()
     if is_twice and said[0].place in _WHOLES:
@@ -339,7 +335,7 @@ def _letters(text: str) -> str:
     return _NO_LETTER.sub("", _MARK.sub("", text)).casefold()
 
 
-def _grow(texts: Sequence[str]) -> bool:
+def grow(texts: Sequence[str]) -> bool:
     """Return whether each text is all that has been said so far.
 
     "7", "7", "7" are three digits and "1", "10" may be two numbers; no token has a blank within.

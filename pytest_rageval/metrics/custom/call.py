@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_rageval.clients.deadline import OverdueError, within
 from pytest_rageval.clients.threads import is_our_stop
-from pytest_rageval.errors import shorten
+from pytest_rageval.errors import error_line, shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
 from pytest_rageval.model import Sample, Score
@@ -47,7 +47,7 @@ class CustomFunction:
         except (Exception, KeyboardInterrupt):
             raise
         except BaseException as error:  # sys.exit or pytest.skip: an error of this score alone
-            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
+            raise CustomMetricError(error_line(error)) from error
         return as_score(self._name, returned)
 
 
@@ -76,7 +76,7 @@ class CustomCoroutine:
             if is_our_stop(error):
                 raise
             # It would end the event loop of the whole run.
-            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
+            raise CustomMetricError(error_line(error)) from error
         return as_score(self._name, returned)
 
     def _argument(self, name: str, models: Models) -> object:

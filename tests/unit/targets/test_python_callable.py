@@ -54,9 +54,34 @@ async def astream(question: str) -> AsyncIterator[str]:
         yield part
 
 
+class Parts:
+    """What has parts, without being their iterator."""
+
+    def __iter__(self) -> Iterator[str]:
+        yield from ("in ", "parts")
+
+
+class AsyncParts:
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for part in ("in ", "parts"):
+            yield part
+
+
+class Told(Parts):
+    answer = "told"
+
+
+async def hands_on(question: str) -> Iterator[str]:
+    return stream(question)
+
+
 @pytest.mark.parametrize(
     ("function", "text"),
     [
+        (hands_on, "in parts"),
+        (lambda question: Parts(), "in parts"),
+        (lambda question: AsyncParts(), "in parts"),
+        (lambda question: Told(), "told"),
         (lambda question: f"f: {question}", "f: Where?"),
         (aanswer, "a: Where?"),
         (handed_on, "a: Where?"),
@@ -173,6 +198,38 @@ def test_what_it_raises_is_told_with_its_last_frames() -> None:
         'return {"a": "b"}[question]',
     ]
     assert frames[-1].startswith("  test_python_callable.py:")
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (("It is ", "It is not ", "It is not free."), "It is not free."),
+        (("", "It is not", "It is not free."), "It is not free."),
+        (("五", "五天", "五天内"), "五天内"),
+        # Tokens.
+        (("No", "Not"), "NoNot"),
+        (("ha", "ha", "ha"), "hahaha"),
+        (("1", "10"), "110"),
+        (("It is so. ", "It is so. "), "It is so. It is so. "),
+        (("It is", " ", "It is"), "It is It is"),
+    ],
+)
+def test_a_generator_may_yield_all_so_far_each_time(parts: tuple[str, ...], text: str) -> None:
+    """As Gradio's do; it was joined with all its repetitions."""
+    assert ask(lambda question: iter(parts)).text == text
+
+
+def test_what_looks_like_a_key_is_in_no_message() -> None:
+    """Neither in the text of the error, nor in the line that raised it."""
+
+    def fails(question: str) -> str:
+        raise ConnectionError("http://bot:s3cret@h:1/ refuses Bearer abcdef and sk-12345678")
+
+    with pytest.raises(TargetError) as caught:
+        ask(fails)
+    first, frame = str(caught.value).splitlines()
+    assert first == "ConnectionError: http://bot:***@h:1/ refuses Bearer *** and sk-***"
+    assert "s3cret" not in frame
 
 
 @pytest.mark.parametrize(

@@ -916,6 +916,47 @@ def test_own_words_and_thoughts_are_no_answer_where_events_are_named_either() ->
     assert read(SSE, stream, ["reply"], answer="content").text == "Five days."
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"sender": "User"},
+        {"source": "user"},
+        {"author": "user"},
+        {"speaker": "human"},
+        {"from": "user"},
+        {"role": "function"},
+        {"message_type": "user_message"},
+        {"stage": "thinking"},
+        {"eventType": "thinking"},
+        {"msg_type": "progress"},
+        {"message_type": "tool_return_message"},
+    ],
+)
+def test_the_words_of_others_are_told_by_many_keys(asked: dict[str, Any]) -> None:
+    """AutoGen, ADK, Langflow, Letta; another speaker answers, and a source may be a file."""
+    stream = sse({**asked, "content": "How much?"}, {"content": "Five."})
+    assert read(SSE, stream, answer="content").text == "Five."
+    own = [{key: "assistant" if value != "thinking" else "answer"} for key, value in asked.items()]
+    assert read(SSE, sse({**own[0], "content": "Five."}), answer="content").text == "Five."
+
+
+def test_texts_of_several_channels_are_undecidable() -> None:
+    """As those of several types: gpt-oss thinks aloud in one, and answers in another."""
+    told = ({"channel": "analysis", "content": "Hm."}, {"channel": "final", "content": "Five."})
+    with pytest.raises(TargetError, match="events of the types 'analysis', 'final'"):
+        read(SSE, sse(*told))
+    assert read(SSE, sse(*told), ["final"]).text == "Five."
+
+
+@pytest.mark.parametrize("mark", ["[STOP]", "[EOS]", "</s>", "<END>", "<|im_end|>", "[done]"])
+def test_a_mark_of_the_end_alone_is_one(mark: str) -> None:
+    """A token of JSON may be about it."""
+    assert read(SSE, sse("five", mark), is_open=True).text == "five"
+    if mark != "[done]":
+        told = sse({"token": "five "}, {"token": mark}, {"done": True})
+        assert read(SSE, told, is_open=True).text == f"five {mark}"
+
+
 def test_the_user_of_a_graph_is_not_its_answer() -> None:
     stream = sse({"type": "human", "content": "How much?"}, {"type": "ai", "content": "Five."})
     assert read(SSE, stream, answer="content").text == "Five."
