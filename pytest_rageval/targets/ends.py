@@ -12,6 +12,7 @@ from pytest_rageval.targets.base import TargetError, error_in, is_no_error
 from pytest_rageval.targets.events import (
     ALONE,
     ENDS,
+    STEPS,
     WORD,
     Event,
     is_aside,
@@ -49,7 +50,6 @@ _HALF = one_of("done isend isfinished isfinal")
 _HOLDERS = ("data", "payload", "result", "output")
 _PASSING = ("partial", "status")
 """The signs that more follows which a text without them takes back."""
-_STEPS = one_of("step node tool stage")
 _GOES_ON = one_of("generating in_progress working running processing pending queued")
 
 _REASONS = tuple(
@@ -140,7 +140,7 @@ class Ending:
 def _is_beside(event: Event) -> bool:
     """Return whether an event tells of a thought, a step or another's words."""
     types = event.types()
-    is_of_step = any(not _STEPS.isdisjoint(words_of(name)) for name in types)
+    is_of_step = any(not STEPS.isdisjoint(words_of(name)) for name in types)
     return is_of_step or is_aside(types) or event.is_of_others()
 
 
@@ -154,7 +154,7 @@ def _said(event: Event, has_text: bool) -> tuple[bool | None, str]:
         return True, data
     if _is_beside(event):
         return None, ""
-    is_told = isinstance(data, Mapping) and (has_text or _STEPS.isdisjoint(data))
+    is_told = isinstance(data, Mapping) and (has_text or STEPS.isdisjoint(data))
     flags = list(_flags(data)) if is_told else []
     no = [said for is_end, said in flags if not is_end]
     if no:
@@ -241,8 +241,9 @@ def failure_of(value: object) -> str:
 
     Within it, where an order may have failed, an error has to stand beside the status.
     """
-    if isinstance(value, list):
-        return next(filter(None, map(failure_of, value)), "")
+    if isinstance(value, list):  # Gemini's events; other items may be hits with a status each
+        items = [one for one in value if error_in(one) or (places_in(one) and _is_cut_short(one))]
+        return shorten(str(items[0]), 200) if items else ""
     if not isinstance(value, Mapping):
         return ""
     if said := _failure_at(value):
@@ -299,7 +300,8 @@ def _is_bad_code(code: object, least: int) -> bool:
     """Return whether a code is a text or at least that, and not 200, 20000, "00000" or "ok"."""
     is_one = isinstance(code, int | str) and not isinstance(code, bool)
     digits = str(code).strip()
-    if not is_one or digits.strip("0") in ("", "2") or is_no_error(digits):
+    is_word = re.fullmatch(r"[\w.:-]{1,80}", digits)  # no code of a program
+    if not (is_one and is_word) or digits.strip("0") in ("", "2") or is_no_error(digits):
         return False
     return not digits.isdecimal() or int(digits[:9]) >= least
 

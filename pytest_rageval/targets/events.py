@@ -63,6 +63,8 @@ _RESPONSES = re.compile(
 )
 """All else of OpenAI's Responses: arguments of calls, code, images."""
 
+STEPS: Final = one_of("step node tool stage")
+"""What an event that has one of these, as a key, is about: not about all of the answer."""
 _ON_THE_WAY = one_of("node step task retry call")
 """The words of types whose failure need not be that of the answer."""
 
@@ -123,7 +125,8 @@ class Event:
     def may_go_on(self) -> bool:
         """Whether a failure that it tells of may be that of a step only, or be mended yet."""
         is_half = any(status_of(place) == "incomplete" for place in places_in(self.data))
-        return is_half or is_passing(self.types())
+        is_of_step = isinstance(self.data, Mapping) and not STEPS.isdisjoint(self.data)
+        return is_half or is_of_step or is_passing(self.types())
 
 
 def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]]:

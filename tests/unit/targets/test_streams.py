@@ -416,6 +416,20 @@ def test_an_envelope_around_an_answer_is_no_failure(envelope: dict[str, Any]) ->
     assert read("application/json", json.dumps({"answer": "five", **envelope})).text == "five"
 
 
+def test_a_step_that_fails_on_the_way_is_no_failure_of_the_answer() -> None:
+    """By its keys; nor is what a hit says of itself, or code that a tool runs."""
+    for step in (
+        {"step": "cache", "success": False, "message": "a miss"},
+        {"stage": "rerank", "code": 503, "message": "busy"},
+        {"code": "print(1 + 1)", "message": "it runs"},
+    ):
+        assert read(SSE, sse(step, {"content": "five"})).text == "five"
+    hits = json.dumps([{"id": "d1", "status": "failed", "code": 500, "message": "busy"}])
+    assert read("application/json", hits, retrieved_ids="[*].id").retrieved_ids == ("d1",)
+    with pytest.raises(TargetError, match="replied an error: .*busy"):
+        read("application/json", json.dumps([{"text": "fi"}, {"error": "busy"}]), answer="[0].text")
+
+
 @pytest.mark.parametrize(
     "envelope",
     [
