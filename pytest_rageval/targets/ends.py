@@ -125,7 +125,10 @@ class Ending:
     def check(self, *, may_be_cut_off: bool) -> None:
         """Raise TargetError for a stream that ends before its answer does."""
         if self._call:
-            raise TargetError(f"replied a stream that ends with a call of a tool ({self._call})")
+            raise TargetError(
+                f"replied a stream that ends with a call of a tool ({self._call}), not with an "
+                "answer; have the service send what it says behind that"
+            )
         if self._is_whole is False:
             raise TargetError(
                 f"replied a stream that stops where more should follow ({self._said}); {_DONE}"

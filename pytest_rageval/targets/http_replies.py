@@ -69,7 +69,8 @@ class ReplyReader:
         if said := failure_of(value):
             raise TargetError(f"replied an error: {said}")
         if isinstance(value, dict) and (flag := says_half(value)):
-            raise TargetError(f"replied JSON that says that more follows ({flag}: false)")
+            hint = "have the service send the whole answer"
+            raise TargetError(f"replied JSON that says that more follows ({flag}: false); {hint}")
         if not self._paths:
             return answer_of(value)
         try:
