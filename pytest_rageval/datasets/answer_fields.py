@@ -83,7 +83,8 @@ def _citations(value: Any, column: str) -> tuple[int | str, ...] | None:
         found = structured_citations(value)
     except ValueError as error:
         raise BadValueError(f"{column}: {error}") from None
-    return tuple(part.strip() if isinstance(part, str) else part for part in found)
+    named = (part.strip() if isinstance(part, str) else part for part in found)
+    return tuple(part for part in named if part != "")
 
 
 def _confidence(value: Any, column: str) -> float | None:

@@ -15,6 +15,7 @@ from pytest_rageval.datasets.cells import (
     plain_text,
     value_in_text,
 )
+from pytest_rageval.datasets.proposer.names import is_joined
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
@@ -31,28 +32,32 @@ _GRADE_KEYS = ("grade", "relevance", "rel")
 
 
 def retrieved_ids(value: Any) -> tuple[str, ...]:
-    """Return ids in rank order; a repeated id keeps its better rank."""
+    """Return ids in rank order; a repeated id keeps its better rank.
+
+    A result with a blank id keeps its rank, too: it is one that nobody expects.
+    """
     return tuple(dict.fromkeys(_id(part) for part in _items(value) if not is_missing(part)))
 
 
 def reference_ids(value: Any) -> dict[str, int] | None:
     """Return the grade of each judged id, 1 where no grade is given; None without any id.
 
-    An id whose grade is null is not judged: a Parquet structure has every key in every row.
+    An id whose grade is null is not judged: a Parquet structure has every key in every row. A blank
+    id is none: it would be found by a search that returns no id.
     """
     if isinstance(value, str) and value.strip().startswith("{"):
         value = _braces_in_text(value)
     if isinstance(value, Mapping) and _is_document(value):
         value = [value]
     if isinstance(value, Mapping):
-        judged = {key: grade for key, grade in value.items() if not is_missing(grade)}
-        return {str(key): _grade(grade) for key, grade in judged.items()} or None
+        judged = {str(key): grade for key, grade in value.items() if not is_missing(grade)}
+        return {key: _grade(grade) for key, grade in judged.items() if key.strip()} or None
     grades: dict[str, int] = {}
     for part in _items(value):
         if is_missing(part):
             continue
         name, grade = _id(part), _grade(_grade_in(part))
-        if grades.setdefault(name, grade) != grade:
+        if name.strip() and grades.setdefault(name, grade) != grade:
             raise BadValueError(
                 f"reference_ids has {shorten(repr(name))} twice, with different grades"
             )
@@ -93,7 +98,8 @@ def _id(part: Any) -> str:
     if isinstance(part, Mapping):
         named = [part[key] for key in _ID_KEYS if key in part]
         if named:
-            return plain_text("an id", next((name for name in named if not is_missing(name)), None))
+            filled = (name for name in named if not is_missing(name) and str(name).strip())
+            return plain_text("an id", next(filled, named[0]))
         raise BadValueError(f"a document is an object without an id under {', '.join(_ID_KEYS)}")
     return plain_text("an id", part)
 
@@ -175,6 +181,23 @@ def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
                 f"{source.shown}: {name!r} is not read: the grades of 'reference_ids' count where "
                 "rows are merged (merge_rows), or in the ids, {d1: 2}"
             )
+
+
+def joined_ids(source: ReadRows) -> Iterator[str]:
+    """Yield what to do about cells that are read as one id, and seem to be several."""
+    for name in ("retrieved_ids", "reference_ids"):
+        column = next(iter(source.columns_read(name)), "")
+        for row in source.rows if name not in source.spec.split else ():
+            ids = row.fields.get(column)
+            if not row.tabular or not isinstance(ids, str) or ";" in ids:
+                continue
+            if is_joined(ids) and not ids.lstrip().startswith(("[", "{", "(")):
+                yield (
+                    f"{row_place(source.shown, row.line, row.number)}: {column!r} seems to hold "
+                    f"several ids, and is read as one, {shorten(repr(ids), 60)}: divide them by "
+                    '\';\', or write a list, ["a", "b"]'
+                )
+                break
 
 
 def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:

@@ -25,7 +25,7 @@ from pytest_rageval.datasets.base import (
     row_place,
     rows_of,
 )
-from pytest_rageval.datasets.ids import find_grade_doubts, unread_grades
+from pytest_rageval.datasets.ids import find_grade_doubts, joined_ids, unread_grades
 from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.datasets.proposer.certain import likely_columns
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
@@ -146,6 +146,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
             *_of_two_names(key_map, shown),
             *_of_turns(key_map, shown),
             *unread_grades(seen, is_merged=is_merged),
+            *joined_ids(seen),
         ),
         left_out=left_out,
         hint=hint,

@@ -280,7 +280,7 @@ def joined_cells(columns: Iterable[Column]) -> Iterator[str]:
     for column in columns:
         if holds_joined_ids(column):
             yield (
-                f"{column.name!r} seems to hold several ids with commas: divide them by ';', "
+                f"{column.name!r} seems to hold several ids in a cell: divide them by ';', "
                 'or write a list, ["a", "b"]'
             )
         elif holds_joined_texts(column):

@@ -178,7 +178,7 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
     def is_expected(self) -> bool:
         """Whether a score was to be had: neither skipped nor an invalid row that may be one.
 
-        A mark of the row itself says that it is bad, not that it may be none at all.
+        A mark of the row itself says that its answer is bad, not that it may have none at all.
         """
         return self.outcome != "skipped" and not (
             self.invalid is not None and self.outcome == "xfailed" and self.xfail is None

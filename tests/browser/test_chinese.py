@@ -72,8 +72,8 @@ OF_THE_SERVER = {
     "'reply' is blank in 2 of 5 rows: 'answer' may be the right answer, or what a system said": (
         "5 行中有 2 行的 'reply' 为空：'answer' 可能是参考答案，也可能是系统的回答"
     ),
-    "'ids' seems to hold several ids with commas: divide them by ';', or write a list, "
-    '["a", "b"]': "'ids' 似乎含有多个用逗号分隔的 id：请改用 ';' 分隔，或写成列表 [\"a\", \"b\"]",
+    "'ids' seems to hold several ids in a cell: divide them by ';', or write a list, "
+    '["a", "b"]': "'ids' 的一个单元格似乎含有多个 id：请改用 ';' 分隔，或写成列表 [\"a\", \"b\"]",
     "A is older than B": "A 早于 B",
     "2 of 5 shared samples have other expected ids, contexts, groups of references, nuggets, "
     "checks or labels: a, b": (

@@ -239,7 +239,7 @@ def _fits(column: Column, spoken: Spoken) -> bool:
             and not (is_given and (column.is_list or column.are_flags))
         )
     if field in ("reference_ids", "retrieved_ids"):
-        return column.is_list or not any(_is_joined(text) for text in column.texts)
+        return column.is_list or not any(is_joined(text) for text in column.texts)
     return True
 
 
@@ -280,7 +280,7 @@ def holds_joined_ids(column: Column) -> bool:
     """Return whether a column is named after documents to find, and divides them by commas."""
     kinds = kinds_of(column.name)
     named = bool(kinds & {"gold", "relevant", "retrieved"}) and bool(kinds & {"id", "document"})
-    return named and not column.is_list and any(map(_is_joined, column.texts))
+    return named and not column.is_list and any(map(is_joined, column.texts))
 
 
 def holds_joined_texts(column: Column) -> bool:
@@ -300,9 +300,14 @@ def _has_separators(column: Column, name: str) -> bool:
     return any(isinstance(cell, str) and separator_in(read_as, cell) for cell in column.filled)
 
 
-def _is_joined(ids: str) -> bool:
-    """Return whether a text is several ids with commas, which no reader divides."""
-    return "," in ids and " " not in ids
+def is_joined(ids: str) -> bool:
+    """Return whether a text seems to be several ids with marks by which no reader divides them.
+
+    >>> [is_joined(ids) for ids in ("d1,d2", "d1|d2", "Paris, France", "https://a.b/c,d")]
+    [True, True, False, False]
+    """
+    has_mark = " " not in ids and ids.count("://") != 1 and ("," in ids or "|" in ids)
+    return has_mark or "\n" in ids.strip()
 
 
 _MARKS: Final = (" / ", "/", "|", ";", " or ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Callable
@@ -440,6 +442,9 @@ def test_skip_and_xfail_columns(row: Row, name: str, value: Any, reason: str | N
         (["a", None, math.nan, "b"], ("a", "b")),
         ([], ()),
         ("", ()),
+        # One that nobody expects keeps its rank; a blank name of an object is passed over.
+        (["", "b"], ("", "b")),
+        ([{"id": " ", "source": "b.md"}], ("b.md",)),
         # Twice: the better rank is kept.
         (["b", "a", "b"], ("b", "a")),
     ],
@@ -470,7 +475,13 @@ def test_retrieved_ids_in_every_form(row: Row, value: Any, ids: tuple[str, ...])
         ([{"_id": "a", "rel": 2}, {"docid": "b"}, "c"], {"a": 2, "b": 1, "c": 1}),
         (["a", "a", {"id": "a", "grade": 1}], {"a": 1}),
         ([None, "a"], {"a": 1}),
+        (["", "a", " "], {"a": 1}),
+        ({"": 1, "a": 2}, {"a": 2}),
+        ([{"id": "", "title": "a"}, {"id": "", "grade": 2}], {"a": 1}),
         # Nothing is judged: the field is missing.
+        ([""], None),
+        ('[""]', None),
+        ({" ": 1}, None),
         ([], None),
         ({}, None),
         ("", None),
@@ -510,6 +521,37 @@ def test_ids_in_cells_of_a_table(
     quoted = '"' + cell.replace('"', '""') + '"'
     (found,) = samples("r.csv", f"retrieved_ids,reference_ids\n{quoted},{quoted}\n")
     assert (found.retrieved_ids, found.reference_ids) == (retrieved, grades)
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_told"),
+    [
+        ("d1,d2", True),
+        ("d1|d2", True),
+        ("d 1\nd 2", True),
+        ("https://a.b/c,https://a.b/d", True),
+        ("d1;d2,d3", False),
+        ("https://a.b/c,d", False),
+        ("Paris, France", False),
+        ('["d1,d2"]', False),
+        ("d1", False),
+    ],
+)
+def test_a_cell_that_may_be_several_ids_is_said(load: Load, cell: str, is_told: bool) -> None:
+    """A18: nothing divides ids but ``;``, ``split`` and lists."""
+    table = io.StringIO()
+    csv.writer(table).writerows([["id", "reference_ids"], [1, "d9"], [2, cell], [3, cell]])
+    told = (
+        f"r.csv:3: 'reference_ids' seems to hold several ids, and is read as one, {cell!r}: "
+        'divide them by \';\', or write a list, ["a", "b"]'
+    )
+    assert load("r.csv", table.getvalue()).warnings == ((told,) if is_told else ())
+    assert load("r.csv", table.getvalue(), split={"reference_ids": ","}).warnings == ()
+
+
+def test_ids_in_json_are_as_they_are_written(load: Load) -> None:
+    """A18: a list was possible."""
+    assert load("r.jsonl", '{"retrieved_ids": ["a,b"], "reference_ids": "a,b"}').warnings == ()
 
 
 def test_grades_in_a_cell_of_a_table(samples: Samples) -> None:

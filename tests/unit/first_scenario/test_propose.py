@@ -203,7 +203,7 @@ def test_without_gold_the_message_says_what_to_add(tmp_path: Path) -> None:
     assert "Add a column 'reference' (the right answer)" in message
     assert "Found: question ('question'). Columns: 'question', 'topic'" in message
     message = refused(tmp_path, [{"question": "Who?", "expected_doc_ids": "a,b"}])
-    assert "'expected_doc_ids' seems to hold several ids with commas" in message
+    assert "'expected_doc_ids' seems to hold several ids in a cell" in message
 
 
 def test_without_questions_it_says_so(tmp_path: Path) -> None:

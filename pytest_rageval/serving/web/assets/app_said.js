@@ -92,7 +92,7 @@ RUN_WORDS.unshift(
   [/^these look like judgements of documents, which judge what a search found\. Write, in a scenario, (dataset: \{qrels_path: .+, run_path: YOUR_RUN\}) and (metrics: .+)$/, "这些看起来是对文档的判定，用来评判检索结果。请在场景中写 $1 和 $2"],
   [/^each row is a message of a conversation; a row needs a question and its answer/, "每行是对话中的一条消息；一行需要一个问题和它的回答"],
   [/\. Read the log of inspect_ai: (inspect log dump FILE > log\.json)$/, "。请读取 inspect_ai 的日志：$1"],
-  [/('[^']+') seems to hold several ids with commas: divide them by ';', or write a list, /, "$1 似乎含有多个用逗号分隔的 id：请改用 ';' 分隔，或写成列表 "],
+  [/('[^']+') seems to hold several ids in a cell: divide them by ';', or write a list, /, "$1 的一个单元格似乎含有多个 id：请改用 ';' 分隔，或写成列表 "],
   [/('[^']+') is not read, as a cell may be one text or several: write lists, (\[.+?\]), and one text as /, "$1 未读取，因为一个单元格可能是一段或多段文本：请写成列表 $2，只有一段时写 "],
   [/^('.+?') may be what another system said, or gold/, "$1 可能是另一个系统的回答，也可能是标准答案"],
   [/^('.+?') may be what a system said, or more gold/, "$1 可能是系统的回答，也可能是更多标准答案"],

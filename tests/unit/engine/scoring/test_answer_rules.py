@@ -400,6 +400,13 @@ dataset:
             "{answer: It opened in 1889., citations: [], contexts: [a], reference_citations: [1]}",
             [0.0, 0.0, 0.0, 0.0],
         ),
+        # So does one of blanks, also where the row expects nothing.
+        (
+            "{style: brackets}",
+            "{answer: It opened in 1889., citations: [''], contexts: [a], "
+            "reference_citations: ['', 1]}",
+            [0.0, 0.0, 0.0, 0.0],
+        ),
         # TREC's form of an empty answer.
         (
             "{style: brackets}",
