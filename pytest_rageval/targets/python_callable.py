@@ -14,6 +14,7 @@ from pytest_rageval.clients.threads import Raised, in_thread, is_our_stop
 from pytest_rageval.errors import error_line, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
+from pytest_rageval.redaction import Redactor, named_secrets
 from pytest_rageval.targets.base import (
     Answer,
     Target,
@@ -49,8 +50,9 @@ class PythonOptions(TargetOptions):
 class CallableTarget:
     """Calls a function once for each sample: an async one in the loop, any other in a thread.
 
-    ``options`` go to every call by name; ``identity`` tells the function from others, and
-    ``takes_history`` says whether it is handed the messages before the question.
+    ``options`` go to every call by name; errors do not show those whose names sound like secrets.
+    ``identity`` tells the function from others, and ``takes_history`` says whether it is handed the
+    messages before the question.
     Raises TargetError for one whose parameters cannot be filled from a sample.
     """
 
@@ -66,6 +68,7 @@ class CallableTarget:
         self._function = function
         self._arguments, self.takes_history = arguments_of(function, options)
         self.identity = identity
+        self._redact = Redactor(named_secrets(dict(options)))
         self._is_async = _is_async(function)
 
     async def answer(self, sample: Sample) -> Answer:
@@ -77,14 +80,17 @@ class CallableTarget:
             value = await in_thread(lambda: _joined(self._function(*given, **named)))
             # A plain function may return what an async one of the same app returns.
             return answer_of(await _whole(value))
-        except TargetError:
-            raise
+        except TargetError as error:
+            raise TargetError(self._redact(str(error))) from error.__cause__
         except Raised as raised:
-            raise TargetError(describe_exception(raised.error)) from raised.error
+            raise self._error(raised.error) from raised.error
         except BaseException as error:  # user code; also SystemExit, pytest.skip
             if is_our_stop(error):
                 raise
-            raise TargetError(describe_exception(error)) from error
+            raise self._error(error) from error
+
+    def _error(self, error: BaseException) -> TargetError:
+        return TargetError(self._redact(describe_exception(error)))
 
     async def aclose(self) -> None:
         """Nothing was opened."""

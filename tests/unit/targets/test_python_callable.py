@@ -128,6 +128,26 @@ def test_options_go_to_every_call() -> None:
     assert ask(lambda question, **rest: f"{rest}", k=1).text == "{'k': 1}"
 
 
+def _refused(question: str, api_key: str, model: str) -> str:
+    raise RuntimeError(f"{model}: bad key {api_key!r}")
+
+
+async def _refused_later(question: str, **options: str) -> str:
+    return _refused(question, **options)
+
+
+@pytest.mark.parametrize(
+    "function", [_refused, _refused_later, lambda _question, **options: {"error": options}]
+)
+def test_an_error_shows_no_option_that_is_a_secret_by_its_name(function: Any) -> None:
+    with pytest.raises(TargetError) as caught:
+        ask(function, api_key="open-sesame-1", model="small-1")
+    message = str(caught.value)
+    assert "open-sesame-1" not in message
+    assert "***" in message
+    assert "small-1" in message
+
+
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
