@@ -112,8 +112,9 @@ def table_interval(
     if units is not None:
         of_groups = sum_of_squares(_influence_of(unit, cells) for unit in units)
         variance = size / (size - 1.0) * of_groups
-        # 1 if each is wholly of one kind.
-        added *= min(max(variance / independent, counted.alike_by_chance), 1.0)
+        # 1 if each is wholly of one kind. Where no cell moves the coefficient, none varies.
+        alike = variance / independent if independent > 0.0 else 0.0
+        added *= min(max(alike, counted.alike_by_chance), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
     half = quantile * math.sqrt(variance + added) / (size + _ADDED)
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)

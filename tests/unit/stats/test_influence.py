@@ -215,6 +215,16 @@ def test_groups_of_the_same_mix_keep_a_width() -> None:
     assert found == pytest.approx((centre - half, centre + half))
 
 
+def test_where_one_side_says_the_same_of_all_there_is_an_interval() -> None:
+    """No cell of such a table moves kappa, which is 0: it was a division by 0."""
+    counted = Counted.of(
+        [{(at % 3, 1): 1.0} for at in range(12)], 3, 3, [at // 2 for at in range(12)]
+    )
+    found = table_interval(partial(kappa_influence, quadratic=True), counted, 0.0)
+    assert found is not None
+    assert found[0] < 0.0 < found[1]
+
+
 def test_without_weights_there_is_no_table() -> None:
     """N10: nobody has two votes on a sample."""
     assert Counted.of([{}, {}], 2, 2, [0, 1]) is None

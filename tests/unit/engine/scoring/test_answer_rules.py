@@ -72,6 +72,28 @@ def test_a_refusal_of_an_answerable_question_is_the_worst_end(
     assert found.reasons["citation_coverage"] == "refused"
 
 
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        ("We don't have a store in Berlin.", "We don't have a store in Berlin."),
+        ("Water damage isn't covered by it.", "Water damage is not covered by the warranty."),
+        ("人为损坏不在保修范围内。", "人为损坏不在保修范围之内。"),
+    ],
+)
+def test_what_an_answerable_row_expects_is_no_refusal(
+    scored: Callable[..., SampleResult], answer: str, reference: str
+) -> None:
+    """A negative fact reads as a refusal; it scored 0 though it was the reference itself."""
+    found = scored(answer=answer, references=(reference,), answerable=True)
+    assert (found.scores["over_refusal"], found.scores["refusal"]) == (0.0, 1.0)
+    assert found.scores["em"] == float(answer == reference)
+    for other in ("I do not know.", "Sorry, I cannot answer this question."):
+        refused = scored(answer=other, references=(reference,), answerable=True)
+        assert refused.scores["over_refusal"] == 1.0
+    unanswerable = scored(answer=answer, references=(reference,), answerable=False)
+    assert unanswerable.scores["missed_refusal"] == 0.0
+
+
 def test_a_refusal_of_an_unanswerable_question_is_the_best_end(
     scored: Callable[..., SampleResult],
 ) -> None:
