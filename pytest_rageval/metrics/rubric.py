@@ -77,11 +77,13 @@ class Rubric:
     def check(self, reply: str, sample: Sample) -> None:
         """Raise ValueError for a reply without a score, or with the reason of an example (R5)."""
         from pytest_rageval.text.echo import refuse_repeated
-        from pytest_rageval.text.reply import read_reason
+        from pytest_rageval.text.reply import read_reason, refuse_other_level
 
-        self.read(reply)
+        score, reason = self.read(reply), read_reason(reply)
+        for levels in self.levels.values():
+            refuse_other_level(reason, score, levels)
         row_texts = (sample.question, sample.answer, sample.contexts, sample.references)
-        refuse_repeated(read_reason(reply), self._examples, [text for text in row_texts if text])
+        refuse_repeated(reason, self._examples, [text for text in row_texts if text])
 
     @cached_property
     def _examples(self) -> Examples:

@@ -31,6 +31,7 @@ __all__ = [
     "read_reason",
     "read_score",
     "refuse_additions",
+    "refuse_other_level",
     "strip_thinking",
 ]
 
@@ -101,6 +102,29 @@ def read_reason(text: str) -> str:
     rest = "".join([*parts, plain[at:]]).replace("\\n", "\n")
     rest = re.sub(_PHRASES["score_line"][0], "", re.sub(_FENCE, "", rest))
     return re.sub(_PHRASES["reason_label"][0], "", rest.strip()).strip()
+
+
+def refuse_other_level(reason: str, score: float, levels: str) -> None:
+    """Raise UnreadableReplyError for a reason that is the text of one level beside the score.
+
+    ``levels`` are lines: "0: It does not answer the question."
+    """
+    said = _letters(reason)
+    for line in levels.splitlines():
+        number, _, text = line.replace("：", ":").partition(":")
+        if said and said == _letters(text) and _as_float(number) not in (None, score):
+            raise UnreadableReplyError(f"its reason is the text of level {number}, not {score:g}")
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _as_float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 _PHRASES = phrases_in(__package__, "scores.toml")

@@ -110,7 +110,9 @@ def _is_quoted(found: FoundJson, text: str) -> bool:
     led_up = text[: found.start].rpartition("\n")[2]
     return bool(
         re.match(_WORDS_FOLLOW, text[found.end :])
-        or re.search(_PHRASES["announces_others"][0], text[: found.start].lower()[-200:])
+        or re.search(
+            _PHRASES["announces_others"][0], text[max(found.start - 200, 0) : found.start].lower()
+        )
         or (re.search(r"\w[\s\"'`“]*\Z", led_up) and not re.search(_NAMES_JSON, led_up))
     )
 

@@ -85,10 +85,7 @@ class CellsReply:
     def __call__(self, reply: str) -> tuple[Cell, ...]:
         """Return a cell for each statement, in their order; raises ValueError."""
         found: dict[int, Cell] = {}
-        listed, *others = _listed(reply, "verdicts", self.shown)
-        if any(other != listed for other in others):
-            raise UnreadableReplyError("it has several lists of verdicts, which differ")
-        for verdict in listed:
+        for verdict in _listed(reply, "verdicts", self.shown):
             number, cell = _verdict(verdict)
             if number in found:
                 raise UnreadableReplyError(f"it has two verdicts on statement {number}")
@@ -107,18 +104,9 @@ def read_claims(reply: str, shown: str = "") -> tuple[str, ...]:
 
     A list that stands in ``shown``, the material between the tags, is not the judge's.
     """
-    claims: list[str] = []
-    lists = _listed(reply, "claims", shown)
-    # The form that was asked for, said again, lists nothing.
-    for listed in [one for one in lists if one != ["..."]] or lists:
-        if not all(isinstance(claim, str) for claim in listed):
-            raise UnreadableReplyError('the entries of "claims" must be texts')
-        # One list for each sentence, or a claim that was missed: those before it stay. A list that
-        # says most of them again, or nothing new, is a correction.
-        known, said = set(map(_plain, claims)), set(map(_plain, listed))
-        is_said_again = 2 * len(known & said) > len(known) or said <= known
-        claims = [] if said and is_said_again else claims
-        claims += listed
+    claims = _listed(reply, "claims", shown)
+    if not all(isinstance(claim, str) for claim in claims):
+        raise UnreadableReplyError('the entries of "claims" must be texts')
     return tuple(dict.fromkeys(claim.strip() for claim in claims if claim.strip()))
 
 
@@ -126,8 +114,11 @@ def _plain(claim: str) -> str:
     return claim.casefold().strip(" .。!！\"'“”")
 
 
-def _listed(reply: str, name: str, shown: str) -> list[list[Any]]:
-    """Return the lists of the judge in their order, one at least; raises UnreadableReplyError."""
+def _listed(reply: str, name: str, shown: str) -> list[Any]:
+    """Return the one list of the judge; raises UnreadableReplyError for none, and for several.
+
+    A reader cannot know whether a second one corrects the first, goes on with it, or is quoted.
+    """
     objects = find_objects(reply)
     lists = _lists(objects, name)
     planted = objects_in(shown) if name in shown else ()
@@ -143,7 +134,11 @@ def _listed(reply: str, name: str, shown: str) -> list[list[Any]]:
     if not _lists(objects[-1:], name):
         raise UnreadableReplyError(f'its last JSON has no list "{name}"')
     refuse_additions(reply)
-    return own
+    # The form that was asked for, said again, lists nothing.
+    listed, *others = [one for one in own if one != ["..."]] or own
+    if any(other != listed for other in others):
+        raise UnreadableReplyError(f'it has several lists "{name}", which differ: write one')
+    return listed
 
 
 def _lists(objects: Iterable[Mapping[str, Any]], name: str) -> list[list[Any]]:
@@ -174,11 +169,22 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
     if level is None:
         shown = shorten(repr(said))
         raise UnreadableReplyError(f'"support" must be full, partial or none, found {shown}')
-    reason = verdict.get("reason") if level != "full" else ""
+    reason = verdict.get("reason")
     text = " ".join(reason.split()) if isinstance(reason, str) else ""
+    if level == "full":
+        if re.search(_DENIES, text.lower()):
+            raise UnreadableReplyError(f'"support" is full, and its reason {shorten(repr(text))}')
+        text = ""
     if text and not any(map(str.isalnum, text)):
         text = ""
     return number, Cell(level, shorten(text, _REASON_WIDTH))
+
+
+_DENIES: Final = (
+    r"\b(?:contradict\w*|(?:not|n.t) (?:\w+ )?(?:support|stat|mention|sa[yi]|nam|cover|hold)\w*)"
+    r"|矛盾|[没未不]有?(?:支持|提[到及]|说明)"
+)
+"""Of a reason beside full support; the prompt asks for none there."""
 
 
 @cache

@@ -132,6 +132,19 @@ def test_the_client_is_told_which_replies_to_ask_for_again() -> None:
     assert ask(judge).value == 4.0
 
 
+def test_a_reason_that_is_the_text_of_another_level_is_no_reply() -> None:
+    """Small models copy a level, and write the number of another."""
+    levels = {0: "It refuses.", 1: "It is partly right.", 2: "All is right."}
+    for score, reason in ((2, "it refuses"), (1, "All is right."), (0, "“All is right”")):
+        with pytest.raises(InvalidOutputError, match="its reason is the text of level"):
+            reply = f'{{"reason": "{reason}", "score": {score}}}'
+            ask(FakeJudge(reply, asks_again=True), prompt=PROMPT, levels=levels)
+    for score, reason in ((0, "It refuses."), (2, "It refuses nothing."), (1, "")):
+        reply = f'{{"reason": "{reason}", "score": {score}}}'
+        judge = FakeJudge(reply, asks_again=True)
+        assert ask(judge, prompt=PROMPT, levels=levels).value == score
+
+
 def test_the_clients_errors_are_left_to_the_caller() -> None:
     with pytest.raises(InvalidOutputError, match="it declines to judge"):
         ask(FakeJudge("I cannot judge that.", asks_again=True))
