@@ -136,9 +136,10 @@ def test_a_reason_that_is_the_text_of_another_level_is_no_reply() -> None:
     """Small models copy a level, and write the number of another."""
     levels = {0: "It refuses.", 1: "It is partly right.", 2: "All is right."}
     for score, reason in ((2, "it refuses"), (1, "All is right."), (0, "“All is right”")):
+        reply = f'{{"reason": "{reason}", "score": {score}}}'
+        judge = FakeJudge(reply, asks_again=True)
         with pytest.raises(InvalidOutputError, match="its reason is the text of level"):
-            reply = f'{{"reason": "{reason}", "score": {score}}}'
-            ask(FakeJudge(reply, asks_again=True), prompt=PROMPT, levels=levels)
+            ask(judge, prompt=PROMPT, levels=levels)
     for score, reason in ((0, "It refuses."), (2, "It refuses nothing."), (1, "")):
         reply = f'{{"reason": "{reason}", "score": {score}}}'
         judge = FakeJudge(reply, asks_again=True)
