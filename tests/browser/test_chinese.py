@@ -13,6 +13,10 @@ from pytest_rageval.serving.web import routes
 ASSETS = Path(page_package.__path__[0], "assets")
 SAID = Path(routes.__file__).with_name("assets") / "app_said.js"
 OF_GATES = {
+    "of 9 samples a metric applies in one run only, and is left out of both; "
+    "no difference in any sample": (
+        "有 9 个样本的某个指标只在其中一次运行中适用，因而两次都不计入；所有样本均无差异"
+    ),
     "only 3 of the 10 samples of main still have every score (f1, em missing on 7), and "
     "min_pairs: 0.9 asks for 9": (
         "main 的 10 个样本中只有 3 个仍有全部分数（7 个缺 f1、em），而 min_pairs: 0.9 要求 9 个"
