@@ -229,8 +229,9 @@ class FallWatch(Watch):
     def add(self, sample: SampleResult) -> None:
         """Note the scores of a sample that has some in the baseline."""
         # It imports numpy, which runs without a comparison need not load.
-        from pytest_rageval.stats.comparison import paired_scores
+        from pytest_rageval.stats.comparison import lost_by, paired_scores
 
+        lost = lost_by(self._info, sample, self._gate.baseline)
         for metric, fall in self._falls.items():
             if sample.invalid is not None or sample.index not in fall.known:
                 continue
@@ -239,7 +240,8 @@ class FallWatch(Watch):
             if is_scored(now) and is_scored(before):
                 left = _left(self._gate, metric, now, before)
             fall.left.add(sample.index, left, may_come=bool(sample.errors))
-            fall.pairs.add(float(left is not None))
+            is_pair = left is not None and not (metric == WEIGHTED_SCORE and lost)
+            fall.pairs.add(float(is_pair))
 
 
 def _id(sample: AnySample) -> str:

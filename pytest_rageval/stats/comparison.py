@@ -132,23 +132,24 @@ def scored_pairs(
 
 
 def lost_metrics(result: ScenarioResult, baseline: Baseline) -> dict[str, list[str]]:
-    """Return by sample the metrics whose score B has and A lacks, though both have a weighted one.
-
-    The weighted score of B leaves them out, too: what they would have said is lost.
-    """
+    """Return by sample the metrics that its weighted score lost, without samples that lost none."""
     both = scored_pairs(result.info, result.samples, baseline, WEIGHTED_SCORE)
-    names = [name for name in weights_of(result.info) if name in baseline.scores]
-    lost = {
-        sample.sample_id: [
-            name
-            for name in names
-            if is_scored(baseline.scores[name].get(sample.sample_id))
-            and not is_scored(sample.scores.get(name))
-        ]
-        for sample, _, _ in both
-        if sample.sample_weight > 0.0
-    }
+    weighing = (sample for sample, _, _ in both if sample.sample_weight > 0.0)
+    lost = {one.sample_id: lost_by(result.info, one, baseline) for one in weighing}
     return {sample_id: missing for sample_id, missing in lost.items() if missing}
+
+
+def lost_by(info: ScenarioInfo, sample: SampleResult, baseline: Baseline) -> list[str]:
+    """Return the metrics with a weight whose score the baseline has and the sample lacks.
+
+    The weighted score of the baseline leaves them out, too: what they would have said is lost.
+    """
+    return [
+        name
+        for name in weights_of(info)
+        if is_scored(baseline.scores.get(name, NOTHING).get(sample.sample_id))
+        and not is_scored(sample.scores.get(name))
+    ]
 
 
 def interval_of_fall(

@@ -73,6 +73,7 @@ class Repository:
             with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
                 return json.loads(response.read())
         except urllib.error.HTTPError as error:
+            error.close()
             raise ApiError(error.code, f"{method} {path}: HTTP {error.code}") from error
         except (OSError, HTTPException, ValueError) as error:
             raise ApiError(0, f"{method} {path}: {error}") from error

@@ -89,8 +89,9 @@ def test_a_spoiled_reply_is_refused(server: SupportJudge, fault: str, why: str) 
 def test_a_fault_meets_the_planted_call_alone(server: SupportJudge) -> None:
     server.faults = {("Paris is big.", "Both."): "once 500", ANSWER: "lacking"}
     prompt = cells_prompt("en", "", ["Both."], ["Paris is big."])
-    with pytest.raises(HTTPError):
+    with pytest.raises(HTTPError) as raised:
         said(server, prompt)
+    raised.value.close()
     assert [cell.level for cell in CellsReply(1)(said(server, prompt))] == ["none"]
     with pytest.raises(ValueError, match="claims"):
         read_claims(said(server, claims_prompt("en", "", ANSWER)))
