@@ -27,13 +27,3 @@ def test_two_files_of_one_name_are_refused_with_both_places(
     result.stdout.fnmatch_lines(
         ["*two.rageval.yaml: name: 'qa' is also the name of one.rageval.yaml: *"]
     )
-
-
-@pytest.mark.full
-def test_a_link_to_a_file_is_another_file(project: Project) -> None:
-    """[G11] What stands beside it, its data, may be others."""
-    file = project.scenario(SCENARIO.format("qa"), "one")
-    (file.parent / "two.rageval.yaml").symlink_to(file)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*name: 'qa' is also the name of one.rageval.yaml: *"])

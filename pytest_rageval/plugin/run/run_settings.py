@@ -36,16 +36,14 @@ def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
 def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
     """Reserve the scenario's name for the file ``path``; raise DuplicateNameError if it is taken.
 
-    A file may claim its name again, for instance for a test function. A link to it is another file:
-    it may have other data beside it.
+    A file may claim its name again, for instance for a test function.
     """
-    place = path.parent.resolve() / path.name
     base = config.stash[SETTINGS].run_paths.run_base(info.output_dir)
     claimed = config.stash.setdefault(_CLAIMED, {})
     # The folder of all variants, too: what compares them is there.
     for folder in (base / run_folder(info.title), base / folder_name(info.name)):
-        other, known = claimed.setdefault(folder, (place, info))
-        if other == place:
+        other, known = claimed.setdefault(folder, (path.resolve(), info))
+        if other == path.resolve():
             continue
         message = (
             f"name: {info.name!r} is also the name of {known.path}: both would share run folder, "
