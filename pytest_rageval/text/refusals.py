@@ -17,7 +17,7 @@ from typing import Final, Literal
 from pytest_rageval.text.citations import CitationRule, strip_citations
 from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.sentences import split_sentences
-from pytest_rageval.text.tokenize import has_cjk
+from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _PHRASES: Final = phrases_in(__package__, "refusals.toml")
 _HINTS: Final = frozenset(_PHRASES["hints"][0].split())
@@ -77,6 +77,24 @@ def kind_of(
         for sentence, kind in zip(sentences, said, strict=True)
     )
     return "partial" if answers else "refused"
+
+
+def is_expected(answer: str, references: Sequence[str], rule: RefusalRule = PHRASES) -> bool:
+    """Return whether what reads as a refusal is the answer that is expected.
+
+    So it is if a reference reads so, too, and they share at least half of their words or
+    characters.
+
+    >>> is_expected("Water damage isn't covered.", ["Water damage is not covered by it."])
+    True
+    """
+    said = set(split_characters(answer.casefold()))
+    for reference in references:
+        expected = set(split_characters(reference.casefold()))
+        is_alike = 4 * len(said & expected) >= len(said) + len(expected)
+        if is_alike and kind_of(reference, rule) in ("refused", "partial"):
+            return True
+    return False
 
 
 def _plain(answer: str) -> str:

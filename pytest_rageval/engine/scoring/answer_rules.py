@@ -38,8 +38,8 @@ from pytest_rageval.text.citations import (
     read_citations,
     strip_citations,
 )
-from pytest_rageval.text.refusals import PHRASES, RefusalRule, kind_of
-from pytest_rageval.text.tokenize import has_cjk, split_characters
+from pytest_rageval.text.refusals import PHRASES, is_expected, kind_of
+from pytest_rageval.text.tokenize import has_cjk
 
 REFUSED = "refused"
 _MAY_BE_BARE = 200
@@ -191,26 +191,9 @@ def _kind(
     is_short = len(sample.answer) < _MAY_BE_BARE
     given = None if is_short else sentences
     rule = rules.refusals or PHRASES
-    kind = kind_of(sample.answer, rule, given)
-    is_told = kind in ("refused", "partial") and _is_told(sample, rule)
-    return "answered" if is_told else kind
-
-
-def _is_told(sample: Sample, rule: RefusalRule) -> bool:
-    """Return whether what reads as a refusal is the answer that the row expects.
-
-    "Water damage is not covered." Of a question that can be answered, a reference that reads so is
-    no refusal, nor is an answer that shares at least half of its words or characters.
-    """
-    if sample.answerable is not True:
-        return False
-    said = set(split_characters((sample.answer or "").casefold()))
-    for reference in sample.references or ():
-        if kind_of(reference, rule) in ("refused", "partial"):
-            expected = set(split_characters(reference.casefold()))
-            if 4 * len(said & expected) >= len(said) + len(expected):
-                return True
-    return False
+    if sample.answerable is True and is_expected(sample.answer, sample.references or (), rule):
+        return "answered"
+    return kind_of(sample.answer, rule, given)
 
 
 def _cited(rule: CitationRule, sample: Sample) -> CitedText:
