@@ -139,6 +139,13 @@ class ReadRows:
                     f"Columns: {columns}",
                 )
 
+    @property
+    def has_their_answers(self) -> bool:
+        """Whether the answers are those of the second file."""
+        return any(
+            self._field_of(column) == "answer" for column in self.joined if column not in self.own
+        )
+
     def _field_of(self, column: str) -> str | None:
         """Return the field that a column speaks of, also by its name in the second file."""
         mapped = next((name for name, used in self._key_map.items() if head_of(used) == column), "")

@@ -70,6 +70,9 @@ class Dataset:
     """The ids of the rows that a person accepted or edited (``reviews``)."""
     rejected: frozenset[str] = frozenset()
     """The ids of the rows that a person rejected: they are no cases."""
+    answered_by: str = ""
+    """The second file, if it has the answers; ``beside_answers`` are its columns then."""
+    beside_answers: frozenset[str] = frozenset()
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
@@ -152,6 +155,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         hint=hint,
         likely=likely,
         doubts=(*seen.doubts(), *find_grade_doubts(seen, is_merged=is_merged)),
+        answered_by=seen.theirs if seen.has_their_answers else "",
+        beside_answers=frozenset(seen.joined),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan, plans_of
+from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, Sample, answer_digest
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
 from pytest_rageval.run_paths import RunPaths
@@ -313,6 +315,38 @@ def test_a_row_without_an_answer_does_not_stop_the_labels_of_the_others(plan: Ma
     row = "  - {id: d, references: [x], ok: 1}\n"
     found = labels_of(plan(ONE + row + "human: {column: ok, of: em, drawn: random}\n"))
     assert {"a", "b"} <= said(found).keys()
+
+
+def test_labels_beside_other_answers_are_refused(plan: MakePlan, problems: Problems) -> None:
+    """A label is of the answer beside it; a second file may have both."""
+    keys = "name: s\nmetrics: [em]\ndataset: gold.csv\nanswers: {path: a.csv, key: id}\n"
+    keys += "human: {column: ok, of: em}\n"
+    gold = "id,references,ok\na,x,1\nb,y,1\n"
+    (found,) = problems(keys, {"gold.csv": gold, "a.csv": "id,answer\na,bad\nb,worse\n"})
+    assert "'ok' is of gold.csv, and the answers are of a.csv: a label is of the answer" in found
+    gold = "id,references\na,x\nb,y\n"
+    assert labels_of(plan(keys, {"gold.csv": gold, "a.csv": "id,answer,ok\na,bad,0\nb,worse,0\n"}))
+    keys = keys.replace("dataset: gold.csv", "dataset: {path: gold.csv, key_map: {answer: answer}}")
+    gold = "id,answer,ok\na,bad,0\nb,worse,0\n"
+    assert labels_of(plan(keys, {"gold.csv": gold, "a.csv": "id,references\na,x\nb,y\n"}))
+
+
+def test_one_column_of_labels_is_not_of_two_variants(tmp_path: Path) -> None:
+    """The answers of one would pass by what people said of the other's."""
+    path = tmp_path / "s.yaml"
+    rows = "  - {id: a, one: x, two: bad, references: [x], ok: 1, ok2: 0}\n"
+    base = f"name: s\nmetrics: [em]\ndataset:\n{rows}"
+
+    def plans(one: str, two: str) -> list[Plan]:
+        path.write_text(f"{base}variants:\n  one: {one}\n  two: {two}\n", "utf-8")
+        make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
+        return plans_of(["one", "two"], lambda name: make(variant=name))
+
+    by = "{{human: {{column: {}, of: em}}, dataset: {{key_map: {{answer: {}}}}}}}"
+    with pytest.raises(ScenarioError, match="'ok' is one column of labels, and the variants one"):
+        plans(by.format("ok", "one"), by.format("ok", "two"))
+    assert len(plans(by.format("ok", "one"), by.format("ok2", "two"))) == 2
+    assert len(plans(by.format("ok", "one"), by.format("ok", "one"))) == 2
 
 
 def test_a_wrong_column_or_level_is_named(problems: Problems) -> None:
