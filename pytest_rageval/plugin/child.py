@@ -207,6 +207,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
             {
                 "name": column.name,
                 "weight": column.weight,
+                "range": list(column.ends),
                 "higher_is_better": column.higher_is_better,
                 "threshold": _ends(info.thresholds.get(column.name)),
             }

@@ -54,6 +54,13 @@ variants:
   twin: {metric_weights: {em: 2}}
 best: {of: em, at_least: bm25}
 """
+UNWEIGHTED = """\
+name: unweighted
+dataset: rows.jsonl
+metrics: [f1, em, {column: seen, range: [0, null]}]
+metric_weights: {em: 0, seen: 0}
+gates: {f1: 0.1}
+"""
 HOOK = f"""
 import time
 import pytest
@@ -76,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a scenario that ran twice, and others."""
     path = tmp_path_factory.mktemp("project")
     rows = [
-        {"id": f"r{at}", "question": f"question {at}?", "answer": answer, "doc_name": doc}
+        {"id": f"r{at}", "question": f"question {at}?", "answer": answer, "doc_name": doc, "seen": at}
         | {"references": ["one two three four"]}
         for at, (answer, doc) in enumerate(ROWS)
     ]
@@ -91,6 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "conftest.py").write_text(HOOK, "utf-8")
     texts = {
         "bot": BOT,
+        "unweighted": UNWEIGHTED,
         "waiting": "name: waiting\ndataset: rows.jsonl\nmetrics: [waits]\n",
         "ends": "name: ends\ndataset: rows.jsonl\nmetrics: [f1]\n",
         "shop": SHOP,
@@ -266,6 +274,18 @@ def test_weights_are_changed_run_compared_and_written(
 
 
 @pytest.mark.full
+def test_a_metric_without_a_weight_may_get_one(open_app: Callable[..., Any]) -> None:
+    """Not one whose scores have no closed range: a scenario refuses a weight of it."""
+    page = open_app("unweighted")
+    names = ("f1", "em", "seen")
+    assert [weight_of(page, name).is_enabled() for name in names] == [True, True, False]
+    assert "no weight: without a closed range" in said_of(page, "#weights")
+    assert page.locator("#gates .name").all_inner_texts() == ["f1\nmean, at least"]
+    weight_of(page, "em").fill("1")
+    run(page)
+    assert "metric_weights.em 1" in said_of(page, "#run .ended")
+
+
 def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any]) -> None:
     """[A24] A stopped run is neither passed nor failed; another scenario shows that it runs."""
     page = open_app("waiting")

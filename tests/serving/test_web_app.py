@@ -144,6 +144,7 @@ def test_a_scenario_shows_what_is_in_it(app: WebClient) -> None:
     outline = found["outline"]
     assert found["problems"] == []
     assert [(one["name"], one["weight"]) for one in outline["metrics"]] == [("em", 1), ("f1", 3)]
+    assert [one["range"] for one in outline["metrics"]] == [[0.0, 1.0], [0.0, 1.0]]
     assert outline["doc_weights"] == {"a.md": 2}
     assert outline["docs"] == {"a.md": 1, "b.md": 1}
     assert outline["gates"] == {"f1": 0.5}
