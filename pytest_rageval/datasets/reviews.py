@@ -43,6 +43,7 @@ VERDICTS: Final = (ACCEPT, EDIT, REJECT)
 
 _NEEDED: Final = ("id", "question", "reference", "verdict", "reviewer", "digest")
 _LISTED: Final = 5
+_BLANK_LINE: Final = re.compile(r"\n\s*\n")
 
 
 def evidence_of(sample: Sample) -> Sequence[str]:
@@ -157,8 +158,9 @@ def _edited(row: Sample, edit: Review) -> Sample:
     if squeezed(edit.reference) == squeezed(reference_of(row)):
         return row
     parts = [edit.reference]
-    if len(row.references or ()) > 1:
-        parts = [part.strip() for part in re.split(r"\n\s*\n", edit.reference)]
+    was = row.references or ()
+    if len(was) != 1 or not _BLANK_LINE.search(was[0]):  # else it is one text of paragraphs
+        parts = [part.strip() for part in _BLANK_LINE.split(edit.reference)]
     return replace(row, references=tuple(parts), reference_groups=None)
 
 

@@ -66,6 +66,7 @@ class SavedScenario(Value, frozen=True, kw_only=True):
     definitions: Mapping[str, str] = NOTHING
     scales: Mapping[str, Scale] | None = None
     thresholds: Mapping[str, Bound] = NOTHING
+    doc_weights: Mapping[str, float] | None = None
 
 
 class Grouping(Value, frozen=True):
@@ -172,6 +173,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
                 for column in info.metrics
             },
             thresholds=info.thresholds,
+            doc_weights=info.doc_weights,
         ),
         "run": {
             "id": run.id,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from unicodedata import normalize
 
 from pytest_rageval.model import (
     NOTHING,
@@ -79,6 +80,8 @@ class RunPoint(Value, frozen=True):
     """How many of its questions a model wrote; None without any."""
     judged: bool = True
     """Whether something could have failed it; not in a scenario without gates and thresholds."""
+    doc_weights: Mapping[str, float] | None = None
+    """What the samples of a document count in every mean; None in runs of old versions."""
 
     @property
     def failed(self) -> bool:
@@ -102,6 +105,7 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         sample=info.sample,
         made=info.made,
         judged=is_judged(result),
+        doc_weights=info.doc_weights,
     )
 
 
@@ -167,12 +171,15 @@ def change_of(name: str, before: RunPoint, after: RunPoint) -> str:
     """Return why a figure of two runs is not the same measure, in words; "" if it is.
 
     ``name`` is a metric, or ``weighted_score``, which is another one with other metrics, weights
-    or definitions of the metrics that weigh. What an old version did not record is taken as equal.
+    or definitions of the metrics that weigh. Both are other ones with other weights of documents.
+    What an old version did not record is taken as equal.
     """
+    said = ["weights of documents changed"] if _are_docs_reweighed(before, after) else []
     if name != WEIGHTED_SCORE:
-        return f"{name} is defined anew" if _is_redefined(name, before, after) else ""
+        said += [f"{name} is defined anew"] if _is_redefined(name, before, after) else []
+        return ", ".join(said)
     old, new = _weights(before), _weights(after)
-    said = [f"{name} added" for name in new if name not in old]
+    said += [f"{name} added" for name in new if name not in old]
     said += [f"{name} left out" for name in old if name not in new]
     both = [name for name in new if name in old]
     # All weights twice as large weigh alike.
@@ -189,6 +196,17 @@ _SAME: Final = 1e-9
 
 def _weights(point: RunPoint) -> dict[str, float]:
     return {name: found.weight for name, found in point.metrics.items() if found.weight > 0.0}
+
+
+def _are_docs_reweighed(before: RunPoint, after: RunPoint) -> bool:
+    """Return whether a document has another weight; one that is not named weighs 1."""
+    old, new = (
+        None
+        if found is None
+        else {normalize("NFC", doc): w for doc, w in found.items() if w != 1.0}
+        for found in (before.doc_weights, after.doc_weights)
+    )
+    return old is not None and new is not None and old != new
 
 
 def _is_redefined(name: str, before: RunPoint, after: RunPoint) -> bool:
@@ -214,6 +232,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         sample=head.sample,
         made=head.made,
         judged=head.judged,
+        doc_weights=head.scenario.doc_weights,
     )
 
 

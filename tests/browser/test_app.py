@@ -83,7 +83,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a scenario that ran twice, and others."""
     path = tmp_path_factory.mktemp("project")
     rows = [
-        {"id": f"r{at}", "question": f"question {at}?", "answer": answer, "doc_name": doc, "seen": at}
+        {
+            "id": f"r{at}",
+            "question": f"question {at}?",
+            "answer": answer,
+            "doc_name": doc,
+            "seen": at,
+        }
         | {"references": ["one two three four"]}
         for at, (answer, doc) in enumerate(ROWS)
     ]

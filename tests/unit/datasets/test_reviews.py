@@ -311,6 +311,23 @@ def test_an_edit_keeps_the_references_that_it_does_not_touch(tmp_path: Path) -> 
     assert (third.question, third.references) == ("Is it cheap?", data.cases[2].references)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["1 day"], ("one day", "24 hours")),
+        (["1 day\n\nor two"], ("one day\n\n24 hours",)),  # a text of two paragraphs
+        ([], ("one day", "24 hours")),
+    ],
+)
+def test_an_edit_adds_references(tmp_path: Path, before: list[str], after: tuple[str, ...]) -> None:
+    """A blank line is between two, unless it is within the text that was shown."""
+    data = loaded([{**ROWS[0], "references": before}])
+    written(tmp_path / "a.csv", said(0, "edit", data=data, reference="one day\n\n24 hours"))
+    (case,) = reviewed(tmp_path, data=data).cases
+    assert isinstance(case, Sample)
+    assert case.references == after
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_what_spreadsheets_do_to_a_file_is_understood(tmp_path: Path, encoding: str) -> None:
     """Semicolons, other line ends, verdicts in capitals, texts quoted against formulas."""

@@ -104,6 +104,7 @@ def test_a_point_is_the_same_from_the_result_and_from_its_folder(
         SampleResult("b", 1, "failed", weighted_score=0.1, scores={"f1": 0.1, "em": 0.1}),
     ]
     done = result(samples, gates={"f1": 0.9, "weighted_score": 0.1}, overridden=("gates.f1",))
+    done = replace(done, info=replace(done.info, doc_weights={"a.pdf": 2.0}))
     done = decide_gates(done, Extent(2, 2, 2))
     folder = write_run(done, run_of(1), tmp_path, base)
     point = read_point(base, f"s/{folder.name}")
@@ -114,6 +115,7 @@ def test_a_point_is_the_same_from_the_result_and_from_its_folder(
     assert (point.gates_passed, point.gates_failed, point.gates_skipped) == (2, 1, 0)
     assert (point.counts.passed, point.counts.failed, point.failed) == (1, 1, True)
     assert (point.overridden, point.commit) == (("gates.f1",), "c0ffee1")
+    assert point.doc_weights == {"a.pdf": 2.0}
     assert (point.mean_of("em"), point.mean_of("other")) == (0.1, None)
 
 

@@ -174,6 +174,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
             for name in ("f1", "em")
         },
         "thresholds": {},
+        "doc_weights": {},
     }
     assert set(found["run"]) == {
         "id",

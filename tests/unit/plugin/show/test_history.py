@@ -245,6 +245,34 @@ def test_a_trend_begins_anew_where_what_is_measured_changed(
     assert said == f"| not comparable with the runs before r3: what is measured changed ({why})"
 
 
+def test_every_trend_begins_anew_where_documents_weigh_otherwise() -> None:
+    """The same answers: each mean is another one, that of a single metric, too."""
+    old, new = weighed(1, 0.2, {"em": 1.0}), weighed(2, 0.6, {"em": 1.0}, "v2")
+    points = [replace(old, doc_weights={}), replace(new, doc_weights={"a": 5.0})]
+    lines = list(filter(None, history_lines(points)))
+    scores = [line for line in lines if line.startswith(("weighted_score  ", "em  "))]
+    assert [line.split("  ", 1)[1].strip() for line in scores] == ["▄|▄  0.6000..0.6000"] * 2
+    assert lines[-1] == (
+        "| not comparable with the runs before r2: what is measured changed "
+        "(weights of documents changed, em is defined anew)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, {"a": 5.0}),  # not on record in a run of an old version
+        ({"a": 5.0}, None),
+        ({"é.pdf": 2.0, "b": 1.0}, {"e\u0301.pdf": 2.0}),  # what is not named weighs 1
+    ],
+)
+def test_a_trend_goes_on_where_documents_weigh_alike(
+    before: dict[str, float] | None, after: dict[str, float] | None
+) -> None:
+    points = [replace(point(at, em=0.5), doc_weights=one) for at, one in ((1, before), (2, after))]
+    assert "not comparable" not in "".join(history_lines(points))
+
+
 def test_the_first_run_of_a_new_line_has_no_change(tmp_path: Path) -> None:
     """V11: "+0.4436" was shown for it."""
     points = [weighed(1, 0.2, BEFORE), weighed(2, 0.6436, {"em": 1.0})]
