@@ -174,8 +174,9 @@ def column_meant(written: str, field: str, free: Iterable[str]) -> str | None:
 
 _WORDS: Final[dict[str, str]] = {
     "question": "question questions query queries frage pregunta pergunta domanda quesito quesiti "
-    "soru pytanie vraag вопрос запрос pertanyaan intrebare întrebare 问题 提问 提問 質問 질문 سؤال",
-    "asked": "input prompt utterance request q",
+    "soru pytanie vraag вопрос запрос pertanyaan intrebare întrebare 问题 题目 提问 提問 "
+    "質問 질문 سؤال",
+    "asked": "input prompt utterance request q 用户输入",
     "answer": "answer response reply said says antwort respuesta resposta risposta reponse réponse "
     "ответ jawaban raspuns răspuns cevap odpowiedź antwoord svar a "
     "答案 回答 答复 回复 输出 响应 答え 답변 대답 output outputs completion prediction "

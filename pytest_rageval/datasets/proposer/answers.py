@@ -18,6 +18,7 @@ from pytest_rageval.datasets.proposer.draft import (
 from pytest_rageval.datasets.proposer.names import (
     CHECK_FIELDS,
     Surely,
+    are_labels,
 )
 from pytest_rageval.scenario.column_names import (
     is_bare_answer,
@@ -51,6 +52,11 @@ _OUTPUTS: Final = (
     *("output", "outputs", "completion", "prediction", "pred", "predicted", "输出", "响应", "预测"),
 )
 """What only a system gives."""
+
+_NO_GOLD: Final = frozenset(
+    {"about", "context", "document", "id", "negative", "question", "score"},
+)
+"""What a name with a word for gold may be of, that is not what an answer is compared with."""
 
 
 @dataclass
@@ -262,7 +268,10 @@ class Answers(Draft):
             has_others = bool(
                 {*_ANSWERED, *CHECK_FIELDS, NUGGETS} & self.fields.keys() or self.notes
             )
-            is_alone = not has_others and not any(map(self._is_of_a_run, self._left()))
+            left = [name for name in self._left() if name != column]
+            is_alone = not (
+                has_others or any(self._is_of_a_run(one) or self._may_be_gold(one) for one in left)
+            )
             is_gold = is_alone and self._is_short(column) and not is_of_run
             return "the gold: it is alone, and short" if is_gold else ""
         return ""
@@ -276,6 +285,12 @@ class Answers(Draft):
         """Return whether the typical cell is no sentence, as the gold of a question often is."""
         lengths = sorted(len(split_characters(text)) for text in self.table[column].texts)
         return bool(lengths) and lengths[len(lengths) // 2] <= _SHORT
+
+    def _may_be_gold(self, name: str) -> bool:
+        """Return whether texts may say what is right, though their name is that of no field."""
+        column, kinds = self.table[name], kinds_of(name)
+        is_named = kinds & {"gold", "reference"} or {"fact", "facts"} & {*words_of(name)}
+        return bool(is_named) and not kinds & _NO_GOLD and column.is_text and not are_labels(column)
 
     def _is_of_a_run(self, name: str) -> bool:
         """Return whether a column holds what only a run of a system has: contexts or scores."""

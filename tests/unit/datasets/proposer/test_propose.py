@@ -37,6 +37,8 @@ def rows_of(columns: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     [
         ("question", "reference_answer"),
         ("用户问题", "标准答案"),
+        ("题目", "正确答案"),
+        ("用户输入", "参考答案"),
         ("question(问题)", "ground_truth(参考答案)"),
         ("pergunta", "resposta_esperada"),
         ("Testfrage", "erwartete Antwort"),
@@ -80,6 +82,19 @@ def test_a_bare_answer_alone_is_the_gold() -> None:
     assert "answer" not in found.fields
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"gold_id": ("g1", "g2", "g3")},
+        {"reference_page": SAID},
+        {"incorrect_answers": SAID},
+        {"expected_topic": SAID},
+    ],
+)
+def test_columns_that_are_no_gold_leave_it_alone(beside: dict[str, Any]) -> None:
+    assert of(question=ASKED, answer=SAID, **beside)["references"] == "answer"
+
+
 @pytest.mark.parametrize("beside", ["reference", "expected", "ground_truth"])
 def test_beside_gold_it_is_what_a_system_said(beside: str) -> None:
     """A column of references beside it, by a documented name or another."""
@@ -90,6 +105,11 @@ def test_beside_gold_it_is_what_a_system_said(beside: str) -> None:
 @pytest.mark.parametrize(
     "beside",
     [
+        {"reference_1": SAID, "reference_2": SAID},
+        {"gold_1": SAID, "gold_2": SAID},
+        {"correct": SAID},
+        {"facts": SAID},
+        {"key_facts": SAID},
         {"context": SAID},
         {"faithfulness": 0.5},
         {"relevance": "GOOD"},
@@ -98,7 +118,7 @@ def test_beside_gold_it_is_what_a_system_said(beside: str) -> None:
         {"model": "small-1"},
     ],
 )
-def test_beside_contexts_or_scores_nobody_can_tell(beside: dict[str, Any]) -> None:
+def test_beside_gold_contexts_or_scores_nobody_can_tell(beside: dict[str, Any]) -> None:
     """Public data have these columns with both meanings: the user is asked, with both ways."""
     found = mapped(rows_of({"question": ASKED, "answer": SAID, **beside}))
     assert "'answer' may be the right answer" in found.doubt
