@@ -110,7 +110,7 @@ class QuantileGate(BoundedGate):
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
         _, values, weights = _scored(result, self.target)
-        missing, remark = f"no sample has a {self.target}", f"n {len(values)}"
+        missing, remark = f"no sample has a score of {self.target}", f"n {len(values)}"
         # One score may be both the last of the share below and the first of the rest.
         reached = weighted_quantile(values, weights, self.q, side="upper")
         not_above = weighted_quantile(values, weights, self.q)

@@ -60,7 +60,8 @@ class ConfidenceGate(BoundedGate):
         scored = self._scored(result)
         samples = [sample for sample in scored if sample.confidence is not None]
         if not scored:
-            return bound_result(self.name, self.bound, None, f"no sample has a {self.target}")
+            missing = f"no sample has a score of {self.target}"
+            return bound_result(self.name, self.bound, None, missing)
         if not samples:
             missing = f"no sample has a confidence; name its column, {_FIELD}"
             return bound_result(self.name, self.bound, None, missing)

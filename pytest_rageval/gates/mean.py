@@ -78,7 +78,7 @@ class MeanGate(BoundedGate):
         summary = result.summary_of(self.target)
         over = f"over {summary.n} of {summary.n + summary.unscored} samples"
         remark = over if summary.unscored else ""
-        missing = f"no sample has a {self.target}"
+        missing = f"no sample has a score of {self.target}"
         mean = result.mean_of(self.target)
         return self._decided(result, result.samples, mean, missing, remark)
 

@@ -100,7 +100,8 @@ class SliceGate(Gate):
         found = self._verdict(self._verdicts(result, slices))
         if found.outcome == "passed" and self.field != CAUSE and self._names_nobody(result):
             # One mean over all samples would stand for that of each group.
-            found = replace(found, outcome="failed", message=f"no sample has a {self.field}")
+            message = f"no sample has a value of {self.field}"
+            found = replace(found, outcome="failed", message=message)
         if found.outcome == "passed" and (lost := self.lacks_samples(result)):
             # A slice cannot miss samples that it does not have, so missing ones are counted here.
             found = replace(found, outcome="failed", message=lost)

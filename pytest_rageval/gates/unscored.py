@@ -106,7 +106,7 @@ class UnscoredGate(Gate):
                 "failed",
                 1.0,
                 self.bound.end,
-                f"no sample has a {name}: its threshold judged nothing",
+                f"no sample has a score of {name}: its threshold judged nothing",
             )
             for name in (result.info.thresholds if self.shares else ())
             if not any(is_scored(score_of(sample, name)) for sample in expected)

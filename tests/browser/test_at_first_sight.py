@@ -384,7 +384,9 @@ def test_a_gate_by_a_field_that_no_sample_has_fails(open_report: Any, weigh: Wei
     """One mean of all is not the mean of each document."""
     gates = {"by": {"doc_name": {"f1": 0.5}}}
     page = open_report(made(weigh, [sample(0, 0.9), sample(1, 0.8)], gates=gates))
-    assert texts(page, ".failures li") == ["✕ by.doc_name.f1.mean no sample has a doc_name"]
+    assert texts(page, ".failures li") == [
+        "✕ by.doc_name.f1.mean no sample has a value of doc_name"
+    ]
     assert page.locator(".notice").count() == 0  # the page and Python agree
 
 

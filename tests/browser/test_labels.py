@@ -333,6 +333,8 @@ SAID = (
     "9 labelled answers, 50 are needed: label 41 more (pytest --rag-label 41 draws them)",
     "0 labelled answers, 50 are needed: none of the 30 rows of t1 has a label; if you labelled in "
     "the browser, hand in the file that it downloaded",
+    "0 labelled answers, 50 are needed: 2 rows by t1, whom human.annotators does not name: left "
+    "out",
     "kappa is undefined: people and the judge use one level only (12 labelled answers)",
     "0.6583 >= 0.6000 (mean by people 0.6583, 95 % interval 0.5246..0.7702, 40 labelled answers; "
     "by the judge alone 0.8000); not sure yet: 60 to 120 labelled answers in all would decide it",

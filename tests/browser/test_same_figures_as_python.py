@@ -404,7 +404,7 @@ def test_slices_to_which_a_metric_never_applies_are_left_out_and_said(
     assert_same(found, wanted)
     assert found["gates"][0]["message"] == wanted.gates[0].message
     assert wanted.gates[0].message == (
-        "2 of 2 values of doc_name: c.pdf: no sample has a f1; a.pdf: 0.5000 < 0.6000; "
+        "2 of 2 values of doc_name: c.pdf: no sample has a score of f1; a.pdf: 0.5000 < 0.6000; "
         "left out, as all their rows rule the metric out or weigh 0: b.pdf"
     )
 

@@ -42,7 +42,7 @@ def test_a_group_with_one_row_that_lacks_its_score_is_not(project: Project) -> N
     project.scenario(SCENARIO + "  by: {kind: {recall@5: 0.8}}\n  unscored: 1.0")
     result = project.pytest()
     assert result.ret != 0
-    result.stdout.fnmatch_lines(["*trap: no sample has a recall@5*"])
+    result.stdout.fnmatch_lines(["*trap: no sample has a score of recall@5*"])
 
 
 @pytest.mark.full

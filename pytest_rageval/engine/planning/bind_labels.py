@@ -83,8 +83,9 @@ def bind_labels(
     _read_files(binding, spec, rules, found)
     files = [str(binding.loaded.path.parent / path) for path in (*spec.file, *spec.more)]
     binding.problems += found.problems
-    for why, count in found.left_out.items():
-        binding.remarks.append(f"{_SECTION}: {counted(count, 'row')} {why}: left out")
+    left = [f"{counted(count, 'row')} {why}: left out" for why, count in found.left_out.items()]
+    binding.remarks += [f"{_SECTION}: {line}" for line in left]
+    of_others = [line for line in left if f"{_SECTION}.annotators" in line]
     shown = ", ".join([*spec.file, *spec.more, *spec.column])
     return tuple(
         guided(
@@ -96,7 +97,7 @@ def bind_labels(
                 _draws(binding, files, name),
                 spec.cut,
                 tuple(files),
-                "" if found.labels else "; ".join(found.blank),
+                "" if found.labels else "; ".join([*found.blank, *of_others]),
                 question=spec.question,
             ),
             metrics,

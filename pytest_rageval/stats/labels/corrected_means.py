@@ -113,7 +113,7 @@ def corrected_difference(
     changed = [pair for pair in pairs if pair.digest != baseline.digests[pair.sample_id]]
     labelled = sum(answer.is_labelled for answer in changed)
     if not pairs:
-        return no_mean(f"no sample has a {human.metric} and an answer in both runs")
+        return no_mean(f"no sample has a score of {human.metric} and an answer in both runs")
     saved = saved_draws(result.info)
     lost = without_record(changed, [*human.draws, *saved])
     if lost:

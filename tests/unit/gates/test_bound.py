@@ -286,7 +286,7 @@ def test_a_quantile_of_nothing_fails(result: Result) -> None:
         assert (found.outcome, found.observed, found.message) == (
             "failed",
             None,
-            "no sample has a f1",
+            "no sample has a score of f1",
         )
 
 

@@ -114,7 +114,7 @@ def test_without_any_confidence_nothing_is_shown(result: Result) -> None:
             "dataset: {key_map: {confidence: <column>}}"
         )
     unscored = [SampleResult("s", 0, scores={"f1": None}, confidence=0.5)]
-    assert check(result, {"aurc": 1}, unscored).message == "no sample has a f1"
+    assert check(result, {"aurc": 1}, unscored).message == "no sample has a score of f1"
 
 
 @pytest.mark.full

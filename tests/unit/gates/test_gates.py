@@ -133,7 +133,7 @@ def test_a_mean_that_is_not_there_fails(result: Result) -> None:
     """A20: neither a pass nor a zero."""
     found = check(result, {"f1": 0.0, "weighted_score": {"max": 1.0}}, scored(None))
     assert [gate.outcome for gate in found.values()] == ["failed", "failed"]
-    assert found["f1.mean"].message == "no sample has a f1"
+    assert found["f1.mean"].message == "no sample has a score of f1"
     assert found["f1.mean"].observed is None
 
 
@@ -396,7 +396,9 @@ def test_a_slice_without_a_figure_is_the_worst(result: Result) -> None:
     samples = scored(0.4, None, doc_name=["a", "b"])
     (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
     assert (gate.outcome, gate.observed, gate.bound) == ("failed", None, 0.5)
-    assert gate.message == ("2 of 2 values of doc_name: b: no sample has a f1; a: 0.4000 < 0.5000")
+    assert gate.message == (
+        "2 of 2 values of doc_name: b: no sample has a score of f1; a: 0.4000 < 0.5000"
+    )
 
 
 def test_keys_of_the_users_own_are_no_fields(result: Result) -> None:
@@ -421,7 +423,7 @@ def test_a_slice_gate_by_a_field_that_no_sample_has_fails(result: Result) -> Non
     """One mean of all samples would pass for that of each document."""
     gate = check(result, {"by": {"doc_name": {"f1": 0.5}}}, scored(1.0, 0.75))
     found = gate["by.doc_name.f1.mean"]
-    assert (found.outcome, found.message) == ("failed", "no sample has a doc_name")
+    assert (found.outcome, found.message) == ("failed", "no sample has a value of doc_name")
 
 
 def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) -> None:
@@ -438,7 +440,7 @@ def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) 
 
 
 def test_a_value_whose_rows_weigh_nothing_is_left_out(result: Result) -> None:
-    """It has no mean; a gate on it failed with "no sample has a f1"."""
+    """It has no mean; a gate on it failed with "no sample has a score of f1"."""
     first, second = scored(1.0, 0.0, doc_name=["a", "b"])
     samples = [first, replace(second, sample_weight=0.0)]
     options = {"by": {"doc_name": {"f1": 0.5}}}
@@ -476,7 +478,7 @@ def test_a_slice_of_nothing_but_rows_that_may_be_invalid_is_left_out(result: Res
     # One that must not be invalid is an error, and fails its slice.
     row = SampleResult("r", 1, "error", invalid="not valid JSON", scores={"f1": None})
     gate = check(result, options, [good, row])["by.doc_name.f1.mean"]
-    assert gate.message == "1 of 2 values of doc_name: (none): no sample has a f1"
+    assert gate.message == "1 of 2 values of doc_name: (none): no sample has a score of f1"
 
 
 @pytest.mark.parametrize(
@@ -648,7 +650,7 @@ def test_a_threshold_that_no_sample_has_a_score_for_judged_nothing(result: Resul
         (gate,) = make_gates(options, made.info)
         found[name] = gate.check(made)
     assert (found["f1"].outcome, found["em"].outcome) == ("failed", "passed")
-    said = "no sample has a f1: its threshold judged nothing"
+    said = "no sample has a score of f1: its threshold judged nothing"
     assert found["f1"] == GateResult("unscored", "failed", 1.0, 0.0, said)
     made = result([*samples, *scored(1.0)], thresholds={"other": Bound(min=0.5)})
     (gate,) = make_gates({"unscored": 0.7}, made.info)
@@ -666,5 +668,5 @@ def test_a_threshold_that_judged_nothing_is_worse_than_a_share_that_is_exceeded(
     assert (found.observed, found.bound, found.margin) == (1.0, 0.0, None)
     assert found.message == (
         "1.0000 > 0.5000 (f1 is missing in 1 of 1 samples)"
-        "; no sample has a f1: its threshold judged nothing"
+        "; no sample has a score of f1: its threshold judged nothing"
     )

@@ -112,8 +112,8 @@ class TestGates:
                 "unscored 0.2500 is above 0.0000 (1 of 4 samples)",
             ),
             (
-                failed("f1.quantile.0.1", "no sample has a f1"),
-                "f1.quantile.0.1: no sample has a f1",
+                failed("f1.quantile.0.1", "no sample has a score of f1"),
+                "f1.quantile.0.1: no sample has a score of f1",
             ),
         ],
     )

@@ -252,6 +252,14 @@ def test_a_file_without_any_label_is_named(plan: MakePlan) -> None:
     assert both.info.remarks == (f"human: {reason}", "human: 1 row without a label: left out")
 
 
+def test_labels_of_others_alone_are_the_reason(plan: MakePlan) -> None:
+    """Nothing was to be drawn and labelled: the name of the annotator was misspelt."""
+    file = f"id,annotator,label,digest\na,anna,1,{X}\nb,anna,0,{Y}\n"
+    made = plan(ONE + "human: {file: l.csv, annotators: ana}\n", {"l.csv": file})
+    reason = "2 rows by anna, whom human.annotators does not name: left out"
+    assert (labels_of(made).blank, made.info.remarks) == (reason, (f"human: {reason}",))
+
+
 def draws(*codes: str) -> str:
     """Return the file of a draw from these strata."""
     strata = {code: StratumRecord(1, 0.5, "high") for code in codes}
