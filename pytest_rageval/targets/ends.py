@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
@@ -21,16 +20,16 @@ from pytest_rageval.targets.events import (
     status_of,
     words_of,
 )
-from pytest_rageval.text.json_value import parse_path
 
-_BEGINS = one_of(
-    """
-    message_start message-start run_started workflow_started start-step response.created
-    response.in_progress thread.run.created thread.run.in_progress conversation.chat.created
-    conversation.chat.in_progress
-    """
+_BEGINS = (
+    *("message start", "run started", "workflow started", "start step", "response created"),
+    *("response in progress", "thread run created", "thread run in progress"),
+    *("conversation chat created", "conversation chat in progress"),
+    *("conversation response started", "interaction start"),
 )
-"""The types that begin an answer whose end has a type, too."""
+"""The words of types that begin an answer whose end has a type, too."""
+_BEGUN = {frozenset(words.split()) for words in _BEGINS}
+_STARTS = one_of("start started created in progress")
 
 _OF_ALL = one_of(
     "message messages run stream workflow response chat conversation thread answer generation "
@@ -39,32 +38,22 @@ _OF_ALL = one_of(
 """What a type may say ends: all of an answer, and no call, part, node or search."""
 
 _FLAGS = one_of(
-    "done stop finished finish final last end close isfinal isfinished isfinish isend islast "
-    "nodeisfinish"
+    "done stop finished finish final last end close complete completed isdone isfinal isfinished "
+    "isfinish isend islast iscomplete iscompletion nodeisfinish"
 )
 """Keys that say whether the answer ends with an event, in lower case without underscores."""
 
 _HALF = one_of("done isend isfinished isfinal")
 """Those of them that say so of a whole reply; pages have last: false."""
 
-_HOLDERS = ("data", "payload", "result", "output")
 _PASSING = ("partial", "status")
 """The signs that more follows which a text without them takes back."""
 _GOES_ON = one_of("generating in_progress working running processing pending queued")
 
-_REASONS = tuple(
-    parse_path(f"{place}{name}")
-    for place, names in {
-        "": "finish_reason finishReason stop_reason stopReason",
-        "choices[0].": "finish_reason",
-        "candidates[0].": "finishReason finish_reason",
-        "delta.": "stop_reason finish_reason",
-        "messageStop.": "stopReason",
-        "output.": "finish_reason choices[0].finish_reason",
-        "results[0].": "stop_reason metadata.finishReason",
-    }.items()
-    for name in names.split()
-)
+_REASONS = one_of("finish_reason finishReason stop_reason stopReason completionReason")
+_FIRST_OF = ("choices", "candidates", "outputs", "results")
+"""The lists whose first item says why a model stopped."""
+_MOST_NESTED = 6
 _CUT_SHORT = one_of(
     """
     error filter filtered safety abort aborted cancel canceled cancelled block blocked blocklist
@@ -80,7 +69,7 @@ _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_tur
 
 _FAILED = one_of(
     "error errors failed failure incomplete abort aborted cancelled canceled expired exception "
-    "interrupt interrupted rejected timeout"
+    "interrupt interrupted rejected timeout tripwire"
 )
 """The last word of types of what failed or broke off."""
 
@@ -91,7 +80,8 @@ _NO_TASK = _NO_ANSWER | one_of("canceled cancelled rejected")
 _WHYS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
-_RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:error|exception)\b ?[\]:]|traceback )")
+_WRONG = ("is_error", "isError")
+_RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:\w+_)?(?:error|exception)\b(?: code)? ?[\]:]|traceback )")
 _DONE: Final = "have the server send data: [DONE] at the end of a whole stream"
 
 
@@ -101,13 +91,16 @@ class Ending:
     def __init__(self) -> None:
         self._is_whole: bool | None = None
         self._said = ""
+        self._stem = frozenset[str]()
         self._call = ""
 
     def add(self, event: Event, *, has_text: bool) -> None:
         """Take one event; ``has_text``: a part of the answer, not blank, is in it."""
         types = event.types()
-        begun = next((name for name in types if name.lower() in _BEGINS), "")
-        says, said = (False, begun) if begun else _said(event, has_text)
+        begun = _begun(event)
+        if begun:
+            self._stem = words_of(begun) - _STARTS
+        says, said = (False, begun) if begun else _said(event, has_text, self._stem)
         if has_text:
             self._call = ""
         for place, reason in [] if _is_beside(event) else _reasons(event.data):
@@ -147,7 +140,14 @@ def _is_beside(event: Event) -> bool:
     return is_of_step or is_aside(types) or event.is_of_others()
 
 
-def _said(event: Event, has_text: bool) -> tuple[bool | None, str]:
+def _begun(event: Event) -> str:
+    """Return the type, or the only key, that begins an answer, "" for none."""
+    keys = [str(key) for place in places_in(event.data) if len(place) == 1 for key in place]
+    found = (name for name in [*event.all_types, *keys] if words_of(name) in _BEGUN)
+    return next(found, "")
+
+
+def _said(event: Event, has_text: bool, stem: frozenset[str]) -> tuple[bool | None, str]:
     """Return whether the answer is whole with an event, None if it says nothing of it; and why.
 
     None with "status": it has one, and that says that what went on does so no longer.
@@ -163,19 +163,19 @@ def _said(event: Event, has_text: bool) -> tuple[bool | None, str]:
     if no:
         return False, no[0]
     reasons = _reasons(data)
-    is_end = bool(flags) or any(map(_ends_all, event.types()))
+    is_end = bool(flags) or any(_ends_all(name, stem) for name in event.types())
     if is_end or any(reason not in _OPEN | _CALLS for _, reason in reasons):
         return True, ""
     # Some say at the top, behind it all, that nothing stopped it.
     signs = [f"{place}: {reason}" for place, reason in reasons if has_text or "." in place]
-    states = {status_of(place) for place in places_in(data, _HOLDERS)} - {"none"}
+    states = {status_of(place) for place in places_in(data)} - {"none"}
     signs += [f"status: {state}" for state in states & _GOES_ON if has_text]
     return (False, signs[0]) if signs else (None, "status" if states - _GOES_ON else "")
 
 
 def _flags(data: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
     """Yield what the flags of an event say of its end, and how they are written."""
-    held = places_in(data, _HOLDERS)
+    held = places_in(data)
     for key, value in (pair for place in held for pair in place.items()):
         name = str(key).lower().replace("_", "")
         if name in _FLAGS and isinstance(value, bool):
@@ -188,29 +188,39 @@ def _flags(data: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
         yield True, ""
 
 
-def _reasons(data: Any) -> list[tuple[str, str]]:
+def _reasons(data: Any, place: str = "", depth: int = _MOST_NESTED) -> list[tuple[str, str]]:
     """Return why a model stopped, in lower case, by the path of each that is there."""
     found: list[tuple[str, str]] = []
-    for path in (one for one in _REASONS if isinstance(data, Mapping) and one.root in data):
-        reason: Any = data
-        with suppress(LookupError, TypeError):  # without a message of how far the path leads
-            for step in path.steps:
-                reason = reason[step]
-            if reason is None or isinstance(reason, str):
-                said = "null" if reason is None else reason[:100] or "empty"
-                found.append((path.written, said.lower().replace("-", "_")))
+    for key, value in data.items() if isinstance(data, Mapping) and depth else ():
+        is_reason = key in _REASONS or (key == "reason" and place.endswith("stepResult."))
+        why = value.get("type") if is_reason and isinstance(value, Mapping) else value
+        if is_reason and (why is None or isinstance(why, str)):
+            said = "null" if why is None else why[:100] or "empty"
+            found.append((f"{place}{key}", said.lower().replace("-", "_")))
+        elif key in _FIRST_OF and isinstance(value, list):
+            found += _reasons(value[0] if value else None, f"{place}{key}[0].", depth - 1)
+        else:
+            found += _reasons(value, f"{place}{key}.", depth - 1)
     return found
 
 
-def _ends_all(name: str) -> bool:
+def _ends_all(name: str, stem: frozenset[str] = frozenset()) -> bool:
+    """Return whether a type ends all; in what has begun, a message is no more than a part."""
     words = words_of(name)
-    return not ENDS.isdisjoint(words) and words - ENDS <= _OF_ALL
+    of = words - ENDS
+    return len(of) < len(words) and of <= _OF_ALL and (not of or stem <= of)
 
 
 def says_half(value: Mapping[str, Any]) -> str:
     """Return the flag at the top of a whole reply that says that more follows, "" for none."""
     found = (key for key, said in value.items() if said is False)
     return next((key for key in found if key.lower().replace("_", "") in _HALF), "")
+
+
+def unfinished(value: Any) -> str:
+    """Return the status of a reply that is still being made, "" for any other."""
+    states = map(status_of, places_in(value))
+    return next((state for state in states if state in _GOES_ON), "")
 
 
 def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = False) -> str:
@@ -226,11 +236,18 @@ def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = Fal
     elif isinstance(data, dict):
         said = next(filter(None, map(_failure_at, places_in(data))), "")
         is_replicate = any(map(_ends_all, event.types())) and _is_short(str(data.get("reason")))
-        if not said and (is_replicate or _is_cut_short(data) or _is_error(data, has_text)):
+        said = said or next((f"{key}: true" for key in _WRONG if data.get(key) is True), "")
+        is_error = any(_is_error(place, has_text) for place in places_in(data))
+        if not said and (is_replicate or _is_cut_short(data) or is_error):
             said = str(data)
-    if not said and any(_has_failed(name) for name in event.types()):
+    if not said and any(map(_has_failed, event.all_types)):
         said = event.written or str(data or "no words about it")
     return shorten(said, 200)
+
+
+def is_raw_error(text: str) -> bool:
+    """Return whether a text begins as servers write errors into a stream."""
+    return _RAW_ERROR.match(text) is not None
 
 
 def refuse(said: str) -> None:
@@ -245,12 +262,14 @@ def failure_of(value: object) -> str:
     Within it, where an order may have failed, an error has to stand beside the status.
     """
     if isinstance(value, list):  # Gemini's events; other items may be hits with a status each
-        items = [one for one in value if error_in(one) or (places_in(one) and _is_cut_short(one))]
+        items = [one for one in value if _is_cut_short(one) or (error_in(one) and len(one) == 1)]
         return shorten(str(items[0]), 200) if items else ""
     if not isinstance(value, Mapping):
         return ""
     if said := _failure_at(value):
         return said
+    if called := next((f"{at}: {why}" for at, why in _reasons(value) if why in _CALLS), ""):
+        return f"it ends with a call of a tool ({called}), not with an answer"
     if _is_cut_short(value) or _is_error(value, has_text=True):
         return shorten(str(value), 200)
     within = [place for place in places_in(value) if _has_failed_status(place)]
@@ -280,8 +299,9 @@ def _is_run(place: Mapping[str, Any]) -> bool:
 
 def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
     """Return whether an event or a reply is an envelope around an error."""
-    base = places_in(data, ["base_resp"])[1:]  # MiniMax
-    if data.get("object") == "error" or any(_is_bad_code(at.get("status_code"), 1) for at in base):
+    base = data.get("base_resp")  # MiniMax
+    is_base_bad = isinstance(base, Mapping) and _is_bad_code(base.get("status_code"), 1)
+    if data.get("object") == "error" or is_base_bad:
         return True
     said = [data.get(name) for name in _MESSAGES]
     is_said = any(not _is_fine(one) for one in said)
@@ -314,9 +334,9 @@ def _is_fine(said: object) -> bool:
     return is_no_error(said) or "success" in text or "成功" in text
 
 
-def _is_cut_short(data: Mapping[str, Any]) -> bool:
+def _is_cut_short(data: Any) -> bool:
     """Return whether a model's reply says that it ends in its midst."""
-    of_gemini = [said for place, said in _reasons(data) if place.startswith("candidates")]
+    of_gemini = [said for place, said in _reasons(data) if "candidates[0]." in place]
     return any(_is_short(said) for _, said in _reasons(data)) or not _OTHER.isdisjoint(of_gemini)
 
 

@@ -83,15 +83,20 @@ _SPEAKERS = ("sender", "source", "author", "speaker", "from")
 _NO_WORDS = ("thought", "is_from_self", "special")
 """Keys that say so of a text: a thought, the user's own words, a mark such as </s>."""
 
+_AFTER = one_of("title suggestion suggestions suggested follow followup usage metadata session")
+"""The words of types of what comes with an answer: it may fail, and the answer is whole."""
+
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 GENERIC = ("", "message", "data")
 """The names of events that say nothing of their type."""
 
-_HOLDERS = ("data", "response", "result")
+_HOLDERS = ("data", "payload", "response", "result", "output", "event", "statusUpdate")
 _TYPE_KEYS = (
     *("type", "event", "event_type", "eventType"),
-    *("message_type", "msg_type", "stage", "channel"),
+    *("message_type", "msg_type", "messageType", "stage", "channel"),
 )
+_NESTED = 3
+"""So many objects deep protocols wrap what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,12 @@ class Event:
         names = [self.name, *(name for at in _on_the_path(self.data, path) for name in _named(at))]
         return tuple(dict.fromkeys(name for name in names if name.lower() not in GENERIC))
 
+    @property
+    def all_types(self) -> list[str]:
+        """The types of the event, and of what it wraps."""
+        inner = [name for place in places_in(self.data)[1:] for name in _named(place)]
+        return [*self.types(), *inner]
+
     def is_of_others(self, path: JsonPath | None = None) -> bool:
         """Return whether a tool or the user speaks at the path, or a token there is a mark."""
         return any(
@@ -120,6 +131,11 @@ class Event:
     def has_succeeded(self) -> bool:
         """Whether its status says so."""
         return any(status_of(place) in _SUCCEEDED for place in places_in(self.data))
+
+    @property
+    def is_about_other(self) -> bool:
+        """Whether it is about a title, suggestions or usage, not about the answer."""
+        return any(not _AFTER.isdisjoint(words_of(name)) for name in self.types())
 
     @property
     def may_go_on(self) -> bool:
@@ -142,12 +158,12 @@ def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any
             return
 
 
-def places_in(value: Any, names: Sequence[str] = _HOLDERS) -> list[Mapping[str, Any]]:
-    """Return the objects in which protocols have a status and an error."""
-    if not isinstance(value, Mapping):
+def places_in(value: Any, depth: int = _NESTED) -> list[Mapping[str, Any]]:
+    """Return the objects in which protocols have a type, a status, flags and an error."""
+    if not isinstance(value, Mapping) or depth == 0:
         return []
-    inner = map(value.get, names)
-    return [value, *(place for place in inner if isinstance(place, Mapping))]
+    inner = (value[name] for name in _HOLDERS if name in value)
+    return [value, *(place for one in inner for place in places_in(one, depth - 1))]
 
 
 def status_of(place: Mapping[str, Any]) -> str:

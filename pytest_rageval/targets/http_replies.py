@@ -11,7 +11,7 @@ from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
-from pytest_rageval.targets.ends import Ending, failure_of, says_half
+from pytest_rageval.targets.ends import Ending, failure_of, says_half, unfinished
 from pytest_rageval.targets.events import (
     IS_FIELD,
     Event,
@@ -30,6 +30,7 @@ _LINES = re.compile(
 )
 _UNTYPED = ("", "text/plain", "application/octet-stream", "application/json")
 """The types that services name of streams, too."""
+_TAG = re.compile(r"(?i)<(?:!doctype|html|head|body|title|div|p|br|h1|script)\b")
 _BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")
 _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
@@ -63,14 +64,24 @@ class ReplyReader:
         if isinstance(value, str) and self._paths:
             first = next(iter(self._paths.values()))
             raise TargetError(f"replied text, which has no {first.written!r}")
-        return answer_of(value) if isinstance(value, str) else self._answer(value)
+        if isinstance(value, str):
+            return answer_of(value)
+        # A line of a stream; without a line feed it is a reply, whose dialogue goes on.
+        is_line = reply.text.endswith("\n")
+        if is_line and isinstance(value, dict) and (flag := says_half(value)):
+            hint = "have the service send the whole answer"
+            raise TargetError(f"replied JSON that says that more follows ({flag}: false); {hint}")
+        return self._answer(value)
 
     def _answer(self, value: Any) -> Answer:
         if said := failure_of(value):
             raise TargetError(f"replied an error: {said}")
-        if isinstance(value, dict) and (flag := says_half(value)):
-            hint = "have the service send the whole answer"
-            raise TargetError(f"replied JSON that says that more follows ({flag}: false); {hint}")
+        answer = self._answer_at(value)
+        if not (answer.text or "").strip() and (status := unfinished(value)):
+            raise TargetError(f"replied no answer yet (status: {status})")
+        return answer
+
+    def _answer_at(self, value: Any) -> Answer:
         if not self._paths:
             return answer_of(value)
         try:
@@ -216,9 +227,9 @@ def json_of(reply: HttpReply) -> Any:
     kind, text = reply.content_type.lower(), reply.text
     if not reply.body.strip():
         raise TargetError("replied nothing")
-    if kind == "text/html":
+    if kind == "text/html" and re.search(_TAG, text):
         raise TargetError("replied a page of HTML")
-    if kind.startswith("text/plain"):
+    if kind.startswith(("text/plain", "text/html")):  # Flask calls any text HTML
         return _object_in(text)
     try:
         return read(text)

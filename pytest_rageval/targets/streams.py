@@ -15,8 +15,9 @@ from typing import Any
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import TargetError
-from pytest_rageval.targets.ends import failure_in, refuse
+from pytest_rageval.targets.ends import failure_in, is_raw_error, refuse
 from pytest_rageval.targets.events import (
+    ALONE,
     GENERIC,
     Event,
     is_answer,
@@ -99,6 +100,7 @@ class StreamedAnswer:
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
         self._failure = ""
+        self._is_raw = False
 
     def add(self, event: Event) -> bool:
         """Take one event; return whether a part of the answer, not blank, was in it.
@@ -112,12 +114,16 @@ class StreamedAnswer:
             is_taken = self._take(part)
         is_after_json = bool(self._parts and self._parts[0].place)
         if said := failure_in(event, has_text=has_text, is_after_json=is_after_json):
+            if event.is_about_other:
+                return is_taken
             self._failure = said
             if not event.may_go_on:
                 refuse(said)
             # of a tool or a step: what comes after may be the answer
         elif event.has_succeeded:
             self._failure = ""
+        elif is_taken and len(self._parts) > 1 and self._is_raw and is_raw_error(str(event.data)):
+            self._failure = str(event.data)  # if no more follows
         return is_taken
 
     def _take(self, part: Part) -> bool:
@@ -161,7 +167,8 @@ class StreamedAnswer:
                     event.data.get("partial") is True if isinstance(event.data, dict) else False
                 )
                 return Part(text, path.written, types, has_sources, aside, node, others, partial)
-        text, types = None if self._path else _plain_text(event), event.types()
+        self._is_raw = self._is_raw or _is_raw(event)
+        text, types = None if self._path else _plain_text(event, self._is_raw), event.types()
         return None if text is None else Part(text, "", types, is_aside=is_aside(types))
 
     @property
@@ -223,8 +230,16 @@ def _is_thought(item: Any) -> bool:
     return item.get("thought") is True or is_thought(kind) or "call" in words_of(kind)
 
 
-def _plain_text(event: Event) -> str | None:
+def _is_raw(event: Event) -> bool:
+    """Return whether the data are a token as it is; then a token may be JSON by chance: {}."""
+    is_text = isinstance(event.data, str) and event.data == event.written
+    return is_text and not ALONE.match(event.data.strip())
+
+
+def _plain_text(event: Event, is_raw: bool) -> str | None:
     """Return the text that the data of an event are; no path leads to it."""
+    if is_raw and not event.types() and (isinstance(event.data, str) or event.data in ({}, [])):
+        return event.written
     if isinstance(event.data, str):
         return event.data
     is_list = isinstance(event.data, list) and not any(isinstance(one, dict) for one in event.data)
@@ -318,6 +333,10 @@ def _position(parts: Sequence[Part], last: Part) -> int:
     return next(at for at in reversed(range(len(parts))) if parts[at] is last)
 
 
+_NO_TOKEN = 8
+"""Longer texts are repeated as a whole, and not by chance."""
+
+
 def _restates(said: Sequence[Part], before: str) -> bool:
     """Return whether the last text is all that came ``before``, perhaps with citations."""
     last, first = said[-1], said[0]
@@ -326,9 +345,13 @@ def _restates(said: Sequence[Part], before: str) -> bool:
     if is_elsewhere or comes_with_more:
         begins = is_elsewhere and bool(before.strip()) and last.text.startswith(before.strip())
         return begins or _letters(last.text) == _letters(before) != ""
+    if len(said) < 3:
+        return False
+    if len(before.strip()) > _NO_TOKEN and last.text.startswith(before.strip()):
+        return True  # with its sources below
     if _MARK.search(last.text):
         before = _MARK.sub("", before)
-    return len(said) > 2 and _MARK.sub("", last.text).strip() == before.strip()
+    return _MARK.sub("", last.text).strip() == before.strip()
 
 
 def _letters(text: str) -> str:

@@ -799,6 +799,141 @@ def test_a_stream_that_says_that_more_follows_is_cut_off(events: tuple[Any, ...]
         read(SSE, sse(*events), **path)
 
 
+def envelope(text: str, reason: str | None = None) -> dict[str, Any]:
+    """Return a chunk of OpenAI's in an envelope of the service's own."""
+    return {"code": 0, "data": {"choices": [{"delta": {"content": text}, "finish_reason": reason}]}}
+
+
+WRAPPED: dict[str, tuple[tuple[Any, ...], dict[str, str], str]] = {
+    "an error by its type": (
+        (
+            {"event": "message", "data": {"type": "text", "content": "It is "}},
+            {"event": "message", "data": {"type": "error", "message": "busy"}},
+        ),
+        {"answer": "data.content"},
+        "breaks off with an error: .*busy",
+    ),
+    "OpenAI's agents": (
+        (
+            {"type": "raw_response_event", "data": {"type": "text", "delta": "It is "}},
+            {"type": "raw_response_event", "data": {"type": "response.failed", "response": {}}},
+        ),
+        {"answer": "data.delta"},
+        "breaks off with an error: .*response.failed",
+    ),
+    "a payload's error": (
+        ({"content": "It is "}, {"payload": {"error": "busy"}}),
+        {},
+        "breaks off with an error: busy",
+    ),
+    "an envelope's filter": (
+        (envelope("It is "), envelope("", "content_filter"), "[DONE]"),
+        {"answer": "data.choices[0].delta.content"},
+        "breaks off with an error: .*content_filter",
+    ),
+    "an envelope that is cut off": (
+        (envelope("It is "),),
+        {"answer": "data.choices[0].delta.content"},
+        r"should follow \(data.choices\[0\].finish_reason: null\)",
+    ),
+    "LangChain": (
+        ({"content": "It is "}, {"response_metadata": {"finish_reason": "SAFETY"}}),
+        {},
+        "breaks off with an error: .*SAFETY",
+    ),
+    "A2A, version 1": (
+        (
+            {"text": "It is "},
+            {"result": {"statusUpdate": {"status": {"state": "TASK_STATE_FAILED"}}}},
+        ),
+        {},
+        "breaks off with an error: status 'failed'",
+    ),
+    "Strands": (
+        (
+            {"event": {"messageStart": {"role": "assistant"}}},
+            {"text": "It is "},
+        ),
+        {},
+        r"should follow \(messageStart\)",
+    ),
+    "a second message": (
+        (
+            ("thread.run.created", {"id": "r"}),
+            ("thread.message.delta", {"delta": "It is "}),
+            ("thread.message.completed", {"id": "m"}),
+            ("thread.message.delta", {"delta": "no"}),
+        ),
+        {},
+        r"should follow \(thread.run.created\)",
+    ),
+    "Claude's agents": (
+        ({"type": "result", "is_error": True, "result": "API Error: 529"},),
+        {},
+        "breaks off with an error: is_error: true",
+    ),
+    "a raw error": (
+        ("It is", " not", "Error: Connection error.", "[DONE]"),
+        {},
+        "Connection error",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_what_a_service_wraps_is_heard(name: str) -> None:
+    """[A21] Half an answer was whole: the word of its failure, or its end, stood deeper."""
+    events, paths, why = WRAPPED[name]
+    with pytest.raises(TargetError, match=why):
+        read(SSE, sse(*events), **paths)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (("Send", " {}", " or ", '""', "."), 'Send {} or "".'),
+        (("It is", ' "yes"', "."), 'It is "yes".'),
+        (("Error: ", "404 means", " not found."), "Error: 404 means not found."),
+    ],
+)
+def test_raw_tokens_may_be_json_by_chance(tokens: tuple[str, ...], text: str) -> None:
+    assert read(SSE, sse(*tokens)).text == text
+
+
+def test_what_comes_with_an_answer_may_fail() -> None:
+    after = {"type": "title", "error": "busy"}
+    assert read(SSE, sse({"type": "token", "content": "five"}, after)).text == "five"
+
+
+def test_a_whole_with_its_sources_below_counts_once() -> None:
+    parts = [{"content": text} for text in ("It is ", "not ", "free.")]
+    whole = {"content": "It is not free.\n\nSources: a.md", "done": True}
+    assert read(SSE, sse(*parts, whole)).text == "It is not free.\n\nSources: a.md"
+
+
+def test_json_of_a_dialogue_that_goes_on_is_a_reply() -> None:
+    asked = json.dumps({"answer": "Which city?", "done": False})
+    assert read("application/json", asked).text == "Which city?"
+    with pytest.raises(TargetError, match="more follows"):
+        read("application/json", asked + "\n")
+    with pytest.raises(TargetError, match=r"no answer yet \(status: processing\)"):
+        read("application/json", json.dumps({"answer": "", "status": "processing"}))
+    called = {"message": {"content": "I look."}, "finish_reason": "tool_calls"}
+    with pytest.raises(TargetError, match="ends with a call of a tool"):
+        read(
+            "application/json",
+            json.dumps({"choices": [called]}),
+            answer="choices[0].message.content",
+        )
+
+
+def test_a_text_that_is_called_html_is_a_text() -> None:
+    """Flask and Express call any text so."""
+    assert read("text/html", "It is 3 < 4.").text == "It is 3 < 4."
+    with pytest.raises(TargetError, match="a page of HTML"):
+        read("text/html", "<p>Log in</p>")
+
+
 def test_what_says_that_more_follows_is_named_with_what_to_do() -> None:
     with pytest.raises(TargetError, match=r"follow \(done: false\); have the server send data: \["):
         read(SSE, sse(OLLAMA))
