@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from pytest_rageval.datasets.cells import (
     plain_text,
     value_in_text,
 )
-from pytest_rageval.datasets.proposer.names import is_joined
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
@@ -183,14 +183,20 @@ def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
             )
 
 
+_MAY_JOIN = r"\A[^;]*[,|\n][^;]*\Z"
+
+
 def joined_ids(source: ReadRows) -> Iterator[str]:
     """Yield what to do about cells that are read as one id, and seem to be several."""
     for name in ("retrieved_ids", "reference_ids"):
         column = next(iter(source.columns_read(name)), "")
         for row in source.rows if name not in source.spec.split else ():
             ids = row.fields.get(column)
-            if not row.tabular or not isinstance(ids, str) or ";" in ids:
+            if not row.tabular or not isinstance(ids, str) or not re.search(_MAY_JOIN, ids):
                 continue
+            # Not at the top: few cells may hold several ids.
+            from pytest_rageval.datasets.proposer.names import is_joined
+
             if is_joined(ids) and not ids.lstrip().startswith(("[", "{", "(")):
                 yield (
                     f"{row_place(source.shown, row.line, row.number)}: {column!r} seems to hold "
