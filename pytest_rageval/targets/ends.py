@@ -163,7 +163,8 @@ def _said(event: Event, has_text: bool, stem: frozenset[str]) -> tuple[bool | No
     if no:
         return False, no[0]
     reasons = _reasons(data)
-    is_end = bool(flags) or any(_ends_all(name, stem) for name in event.types())
+    is_right = any(place.get(key) is False for place in places_in(data) for key in _WRONG)
+    is_end = bool(flags) or is_right or any(_ends_all(name, stem) for name in event.all_types)
     if is_end or any(reason not in _OPEN | _CALLS for _, reason in reasons):
         return True, ""
     # Some say at the top, behind it all, that nothing stopped it.

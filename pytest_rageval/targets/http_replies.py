@@ -28,7 +28,7 @@ _SSE = "text/event-stream"
 _LINES = re.compile(
     r"(?:application|text)/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-(?:seq|stream)|stream\+json)$"
 )
-_UNTYPED = ("", "text/plain", "application/octet-stream", "application/json")
+_UNTYPED = ("", "text/plain", "text/html", "application/octet-stream", "application/json")
 """The types that services name of streams, too."""
 _TAG = re.compile(r"(?i)<(?:!doctype|html|head|body|title|div|p|br|h1|script)\b")
 _BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")

@@ -911,6 +911,16 @@ def test_a_whole_with_its_sources_below_counts_once() -> None:
     assert read(SSE, sse(*parts, whole)).text == "It is not free.\n\nSources: a.md"
 
 
+def test_a_wrapped_end_is_an_end() -> None:
+    """OpenAI's agents, Claude's."""
+    made = [("response.created", {}), ("text", {"delta": "five"}), ("response.completed", {})]
+    events = [{"type": "raw_response_event", "data": {"type": kind, **more}} for kind, more in made]
+    assert read(SSE, sse(*events), answer="data.delta").text == "five"
+    half = {"type": "assistant", "message": {"content": "five", "stop_reason": None}}
+    whole = {"type": "result", "subtype": "success", "is_error": False, "result": "five"}
+    assert read("application/x-ndjson", lines(half, whole), answer="result").text == "five"
+
+
 def test_json_of_a_dialogue_that_goes_on_is_a_reply() -> None:
     asked = json.dumps({"answer": "Which city?", "done": False})
     assert read("application/json", asked).text == "Which city?"
@@ -930,6 +940,7 @@ def test_json_of_a_dialogue_that_goes_on_is_a_reply() -> None:
 def test_a_text_that_is_called_html_is_a_text() -> None:
     """Flask and Express call any text so."""
     assert read("text/html", "It is 3 < 4.").text == "It is 3 < 4."
+    assert read("text/html", sse(*TOKENS)).text == "five days"
     with pytest.raises(TargetError, match="a page of HTML"):
         read("text/html", "<p>Log in</p>")
 
