@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shlex
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,10 @@ class RunPaths:
         return (
             path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
         )
+
+    def typed(self, path: Path | str) -> str:
+        """Return a path below the root as it is typed: from the working directory, quoted."""
+        return shlex.quote(os.path.relpath(self.root / path))
 
     def run_base(self, output_dir: str | None) -> Path:
         """Return the base of the run folders of a scenario with this ``output_dir``."""

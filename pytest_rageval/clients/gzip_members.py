@@ -8,11 +8,12 @@ import zlib
 class Members:
     """Unpacks all members of a gzip, as servers send that pack piece by piece; zlib, too.
 
-    What follows them, and is none, is passed over.
+    After the first byte that begins no member, all is passed over.
     """
 
     def __init__(self) -> None:
         self._one = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        self._is_over = False
         self.unconsumed_tail = b""
 
     @property
@@ -24,7 +25,8 @@ class Members:
         """Return some of what a chunk holds; ``unconsumed_tail`` is what is left of it."""
         self.unconsumed_tail = b""
         if self._one.eof:
-            if not chunk.startswith(b"\x1f"):
+            self._is_over |= chunk[:1] not in (b"", b"\x1f")
+            if self._is_over or not chunk:
                 return b""
             self._one = zlib.decompressobj(zlib.MAX_WBITS | 16)
         part = self._one.decompress(chunk, most)

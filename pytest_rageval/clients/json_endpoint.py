@@ -40,7 +40,13 @@ from pytest_rageval.redaction import shown_url
 from pytest_rageval.text.codec import read_json
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
-_BAD_KEY = ("no api key", "api key was not", "authentication error", "authenticationerror")
+_BAD_KEY = (
+    "no api key",
+    "api key was not",
+    "authentication error",
+    "authenticationerror",
+    "invalid_api_key",
+)
 _MOST_TOKENS = 10**9
 _NEVER = (501, 505, 508, 510, 511)
 """What a server says that will never be able to answer this."""
@@ -131,8 +137,7 @@ class JsonEndpoint:
             raise self.odd_answer(f"{len(raw)} bytes of {kind}, which are no JSON object")
         error = answer.get("error")
         if error:  # some gateways answer 200 and put the real status inside
-            code = error.get("code") if isinstance(error, dict) else None
-            raise self._failure(code if isinstance(code, int) else 500, headers, self._says(raw))
+            raise self._failure(_status_inside(error), headers, self._says(raw))
         return answer
 
     def _says(self, raw: bytes) -> str:
@@ -157,7 +162,8 @@ class JsonEndpoint:
         # A gateway may say 500 where a key is missing or wrong.
         if status in (401, 403) or (status == 500 and any(word in said_lower for word in _BAD_KEY)):
             return AuthError(f"{self._where}: {self._about_key(text)}")
-        if status == 402 or (status == 429 and any(word in said_lower for word in _NO_CREDIT)):
+        has_no_credit = any(word in said_lower for word in _NO_CREDIT)
+        if status == 402 or (status in (429, 500) and has_no_credit):
             return QuotaError(f"{self._where}: the account has no credit left ({text})")
         if status == 429:
             role = self._settings.role
@@ -251,6 +257,12 @@ def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
         count if type(count) is int and 0 <= count <= _MOST_TOKENS else None for count in counts
     ]
     return said if said[0] != 0 else [None] * len(said)  # a prompt has tokens
+
+
+def _status_inside(error: object) -> int:
+    """Return the HTTP status that an error names as its ``code``, 500 for any other code."""
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    return int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
 
 
 def _server_says(raw: bytes) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
@@ -244,10 +245,15 @@ def _keyword_value(node: ast.expr) -> Any:
     return name if is_name else _value(node)
 
 
-def _text(literal: str) -> Any:
-    if literal[0] in "'\"" and "\\" not in literal:
-        return literal[1:-1]  # it may hold a line break, which a literal may not
-    return ast.literal_eval(literal.replace("\n", "\\n"))
+def _text(literal: str) -> str:
+    """Return the text that a literal spells; bytes, as TensorFlow writes them, are UTF-8."""
+    prefix, _, rest = literal.partition(literal[-1])
+    if "r" in prefix.lower() or "\\" not in rest:
+        return rest[:-1]  # it may hold a line break, which a literal may not
+    with warnings.catch_warnings():  # of an escape that is none, as in a formula
+        warnings.simplefilter("ignore")
+        found = ast.literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
+    return found.decode() if isinstance(found, bytes) else str(found)
 
 
 # The keys of retrieval systems for the text of a passage, and for its document: the first found.
@@ -308,7 +314,7 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
         keeps_places &= spelled is not None
         value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
     elif not isinstance(value, list | tuple):
-        value = _rows_of(value) or [value]
+        value = _rows_of(value)
     if value and not isinstance(value[0], str) and all(map(_is_titled, value)):
         found = [(_joined(sentences), title) for title, sentences in value]
     else:
@@ -322,18 +328,19 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
 def _rows_of(value: Any) -> list[Any]:
     """Return the passages of an object with numbers as keys, as pandas writes a column.
 
-    So too of an object of columns, as Hugging Face's datasets write a list of objects.
+    So too of an object of columns, as Hugging Face's datasets write a list of objects. Any other
+    value is one passage.
     """
     if not isinstance(value, Mapping):
-        return []
+        return [value]
     if all(str(key).isdigit() for key in value):
         return list(value.values())
     if _has_sentences(value):  # one passage, though its only key may hold a list as a column does
-        return []
+        return [value]
     columns = [part for part in value.values() if isinstance(part, list | tuple)]
     is_table = len(columns) == len(value) and len({*map(len, columns)}) == 1
     if not is_table:
-        return []
+        return [value]
     return [dict(zip(value, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from pytest_rageval.plugin.exit_status import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines, review_lines
+from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
 from pytest_rageval.reports.labels.review_sheet import DrawnReviews, ToReview, draw_reviews
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS
@@ -127,7 +129,7 @@ class Labelling:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what was drawn, where it is, and what to do next."""
-        shown = self._config.stash[SETTINGS].run_paths.shown
+        shown = partial(display_path, root=self._config.invocation_params.dir)
         for drawn, files in self._written:
             if isinstance(drawn, DrawnReviews):
                 lines = review_lines(drawn, files, shown)

@@ -129,8 +129,10 @@ class Exchange:
             place = host(self.hide(url))
             hint = f"set url to where it should go, or allow_redirects_to: [{place}]"
             raise BadRequestError(f"{where}: redirects to another host, {shown}; {hint}")
+        if status == 301 and request.method == "POST":  # browsers go there without what was posted
+            raise BadRequestError(f"{where}: has moved to {shown} (HTTP 301); set url to that")
         # As browsers do it: what was posted is done, and the result is fetched.
-        fetches = status == 303 or (status in (301, 302) and request.method == "POST")
+        fetches = status == 303 or (status == 302 and request.method == "POST")
         kept = request.headers if is_same else _without_keys(request.headers)
         url = without_credentials(url)
         if fetches:

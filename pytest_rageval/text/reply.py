@@ -110,10 +110,12 @@ def refuse_other_level(reason: str, score: float, levels: str) -> None:
     ``levels`` are lines: "0: It does not answer the question."
     """
     said = _letters(reason)
-    for line in levels.splitlines():
-        number, _, text = line.replace("：", ":").partition(":")
-        if said and said == _letters(text) and _as_float(number) not in (None, score):
-            raise UnreadableReplyError(f"its reason is the text of level {number}, not {score:g}")
+    lines = [line.replace("：", ":").partition(":") for line in levels.splitlines()]
+    # Levels that differ in signs alone, as "< 5 %" and "> 5 %", cannot be told apart.
+    alike = [number for number, _, text in lines if said and said == _letters(text)]
+    numbers = [number for number in map(_as_float, alike) if number is not None]
+    if numbers and score not in numbers:
+        raise UnreadableReplyError(f"its reason is the text of level {numbers[0]:g}, not {score:g}")
 
 
 def _letters(text: str) -> str:

@@ -503,7 +503,10 @@ def test_scenario_snippets_keep_the_schema(data: dict[str, Any], tmp_path: Path)
 
 @pytest.mark.full
 @pytest.mark.parametrize("data", scenarios())
-def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) -> None:
+def test_scenario_snippets_can_be_bound(
+    data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_SHA", "abc")
     if "jieba" in json.dumps(data) and not extras.installed("jieba"):
         pytest.skip("needs the extra zh")
     if _asks_ragas(data) and not extras.installed("ragas"):

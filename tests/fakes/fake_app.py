@@ -117,13 +117,14 @@ class FakeApp(FakeServer):
         return fault.removeprefix("once ")
 
     def _made(self, asked: Asked, fault: str) -> Reply:
+        if "to " in fault:
+            status, _, place = fault.partition("to ")
+            return int(status or 307), "text/plain", b"", [f"Location: {place}"]
         if fault[:3].isdigit():
             status, _, wait = fault.partition(":")
             told = {"error": f"this is fault {status}", "you sent": dict(asked.headers)}
             more = [f"Retry-After: {wait}"] if wait else []
             return int(status), _JSON, _dumped(told), more
-        if fault.startswith("to "):
-            return 307, "text/plain", b"", [f"Location: {fault.removeprefix('to ')}"]
         if fault in _FAULTS:
             kind, body = _FAULTS[fault]
             return 200, kind, body, []
@@ -179,5 +180,5 @@ _PACKED: Mapping[str, Callable[[], bytes]] = {
 """Replies that are packed, or say that they are."""
 
 """Faults by name; besides, those of ``_PACKED``, any status ("503"), with Retry-After ("429:0.05"),
-"to <URL>" for a redirect, "open ..." for one that ends with the connection, "endless", "hang",
-"reset", "close", and "cut" in the middle of it."""
+"to <URL>" or "303 to <URL>" for a redirect, "open ..." for one that ends with the connection,
+"endless", "hang", "reset", "close", and "cut" in the middle of it."""

@@ -19,7 +19,7 @@ T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[object]]
 
 MOST_REQUESTS: Final = 12
-"""A call that has sent so many gives up at its next failure.
+"""A call gives up when its 12th request fails.
 
 Requests to a server that is still starting do not count.
 """
@@ -81,11 +81,11 @@ class Retry:
     nor do time-outs while others succeed, nor, until the first success, that a server is not there
     yet: it may be loading its model. What times out alone in flight is sent once more only: that no
     other request is in its way makes the model no faster.
-    A call gives up at its next failure once it has sent ``MOST_REQUESTS``, and where its waits, or
+    A call gives up when its request number ``MOST_REQUESTS`` fails, and where its waits, or
     the time since any call succeeded, would exceed ``max_wait_s``. So a server that is down costs a
     run ``max_wait_s`` once, not once a call. It is the same with rate limits: once no call that met
-    one has succeeded for ``max_wait_s``, each new call waits once, as long as the server says, and
-    gives up. A caller that is cancelled cancels its request or wait.
+    one has succeeded for ``max_wait_s``, each new call gives up; where others succeed, it first
+    waits once, as long as the server says. A caller that is cancelled cancels its request or wait.
     """
 
     def __init__(

@@ -82,6 +82,7 @@ def _bound(
     columns: Sequence[str] | None,
 ) -> TargetPlan:
     plan = _plan(binding, spec, definition, options)
+    _check_version(binding, spec)
     _check_columns(binding, plan, columns)
     _check_history(binding, spec)
     context = _context(binding, spec, plan)
@@ -107,7 +108,7 @@ def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | No
     options = definition.options()
     plan = _plan(binding, spec, definition, options)
     assert definition.from_value is not None
-    _check_version(binding, spec)
+    _check_version(binding, spec, needs_one=True)
     try:
         return plan.asking(definition.from_value(options, _context(binding, spec, plan), given))
     except TargetError as error:
@@ -115,10 +116,15 @@ def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | No
         return None
 
 
-def _check_version(binding: Binding, spec: TargetSpec) -> None:
-    """Note answers that would be kept without a system: a function that is given has no path."""
-    keeps = binding.run.cache_dir is not None and binding.run.cache_mode != "off"
-    if spec.cache_answers and keeps and not _expanded(spec.version).strip():
+def _check_version(binding: Binding, spec: TargetSpec, *, needs_one: bool = False) -> None:
+    """Note answers kept without a system: ``needs_one`` is a function, given without a path."""
+    if not spec.cache_answers or binding.run.cache_dir is None or binding.run.cache_mode == "off":
+        return
+    for name in _VARIABLE.findall(spec.version):
+        if not os.environ.get(name, "").strip():  # answers of any system would be found again
+            message = f"target: version: the environment variable {name} is not set"
+            binding.problem(message, "target", "version")
+    if needs_one and not spec.version.strip():
         hint = "add a 'version' that differs for each system, or leave out cache_answers"
         message = "a function that is passed in does not say which system it asks"
         binding.problem(f"target: cache_answers: {message}: {hint}", "target", "cache_answers")

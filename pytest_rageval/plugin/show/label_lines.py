@@ -22,7 +22,7 @@ def label_lines(
 ) -> Iterator[str]:
     """Yield the lines about one sheet; ``files`` are its table and its page, None if it is empty.
 
-    ``shown`` returns a path as messages show it.
+    ``shown`` returns a path as it can be opened.
     """
     info, human = drawn.wanted.info, drawn.wanted.human
     picked = len(drawn.drawing.ids)
@@ -51,7 +51,7 @@ def label_lines(
     yield f"table {shown(table)}"
     yield f"page  {shown(page)}"
     yield "label the table in a spreadsheet, or the page in a browser and press Download; then:"
-    yield f"  pytest {info.nodeid} --rag-labels={_LABELLED}"
+    yield f"  {drawn.command} --rag-labels={_LABELLED}"
     if human.files:
         yield f"to keep the labels, add that file to human.file of {info.path}"
         yield f"and copy {shown(drawn.draws)} beside it"

@@ -242,6 +242,8 @@ class DrawnLabels:
     sheet: LabelSheet
     folder: Path
     """Where the files belong."""
+    command: str
+    """What runs the scenario again."""
     needed: tuple[int, int] | None = None
     """How many labels in all bring a corrected mean to ±HALF_WIDTH: the fewest and the most."""
 
@@ -322,6 +324,7 @@ def draw_labels(
         records,
         sheet,
         folder,
+        f"pytest {run_paths.typed(wanted.info.nodeid)}",
         None
         if sheet.has_cells  # no mean of cells is corrected
         else labels_needed([answer.judged for answer in source.population], HALF_WIDTH),
@@ -379,9 +382,9 @@ def _newest_run(info: ScenarioInfo, run_paths: RunPaths) -> Path:
         place = run_paths.shown(base / run_folder(info.title))
         stopped = bool(points) and info.stop is not None
         hint = "The runs there stopped early; run all samples once" if stopped else "Run it first"
-        command = f"pytest {info.nodeid}" + " --rag-set stop=null" * stopped
+        command = f"pytest {run_paths.typed(info.nodeid)}" + " --rag-set stop=null" * stopped
         if run_paths.output is not None:
-            command += f" --rag-output={run_paths.shown(run_paths.output)}"
+            command += f" --rag-output={run_paths.typed(run_paths.output)}"
         message = f"no complete run in {place} to draw from. {hint}: {command}"
         raise UserError([Problem(info.path, message)])
     return base / complete[-1].folder

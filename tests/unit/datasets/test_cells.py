@@ -45,6 +45,12 @@ def _table(**cells: str) -> str:
         ("[np.str_('a'), np.str_('b')]", ("a", "b")),
         (r"['a\'s', 'b\\n']", ("a's", "b\\n")),
         ("['a [1] b', 'c']", ("a [1] b", "c")),
+        (r"[b'a', b'\xc3\xa9', B'\'']", ("a", "é", "'")),
+        (r"['\d+ a', 'b']", (r"\d+ a", "b")),  # no escape: Python warns of it
+        ("['it\\'s\r\nfine\n']", ("it's\r\nfine",)),
+        ("[r'a\nb', R'\\n', rb'\\d']", ("a\nb", "\\n", "\\d")),
+        ("{}", ()),
+        ('{"text": [], "doc_name": []}', ()),
         ('{"34": {"text": "a"}, "7": {"text": "b"}}', ("a", "b")),
         ('{"0": "a", "1": "b"}', ("a", "b")),
         ('{"text": "a", "id": 3}', ("a",)),

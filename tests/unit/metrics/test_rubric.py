@@ -146,6 +146,16 @@ def test_a_reason_that_is_the_text_of_another_level_is_no_reply() -> None:
         assert ask(judge, prompt=PROMPT, levels=levels).value == score
 
 
+@pytest.mark.parametrize("score", [1, 2])
+def test_levels_that_differ_in_signs_alone_cannot_be_told_apart(score: int) -> None:
+    levels = {0: "None.", 1: "< 50 % is right.", 2: "> 50 % is right."}
+    judge = FakeJudge(f'{{"reason": "> 50 % is right.", "score": {score}}}', asks_again=True)
+    assert ask(judge, prompt=PROMPT, levels=levels).value == score
+    judge = FakeJudge('{"reason": "> 50 % is right.", "score": 0}', asks_again=True)
+    with pytest.raises(InvalidOutputError, match="the text of level 1, not 0"):
+        ask(judge, prompt=PROMPT, levels=levels)
+
+
 def test_the_clients_errors_are_left_to_the_caller() -> None:
     with pytest.raises(InvalidOutputError, match="it declines to judge"):
         ask(FakeJudge("I cannot judge that.", asks_again=True))

@@ -86,7 +86,10 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path, result: Callable[..., ScenarioResult]) -> Project:
+def project(
+    tmp_path: Path, result: Callable[..., ScenarioResult], monkeypatch: pytest.MonkeyPatch
+) -> Project:
+    monkeypatch.chdir(tmp_path)
     return Project(tmp_path, result)
 
 
@@ -165,6 +168,19 @@ def test_the_newest_complete_run_counts(project: Project) -> None:
     for name in ("r1", "r2"):
         project.ran(name=f"{name}/results.json")
     assert project.drawn().run == project.home / "r2"
+
+
+def test_a_command_is_as_it_is_typed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the working directory, below the rootdir here, and with quotes around blanks."""
+    folder = project.root / "my tests"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    project.paths = RunPaths(project.root, folder / "an out")
+    assert project.refused().endswith(": pytest ../s.yaml --rag-output='an out'")
+    project.paths = RunPaths(project.root)
+    project.ran()
+    assert project.drawn().command == "pytest ../s.yaml"
+    assert project.paths.typed("my tests/s.yaml::a b") == "'s.yaml::a b'"
 
 
 def test_what_cannot_be_labelled_is_left_out(project: Project) -> None:

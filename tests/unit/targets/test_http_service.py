@@ -291,6 +291,21 @@ def test_a_redirect_on_the_same_host_is_followed(app: FakeApp, ask: Ask) -> None
     assert app.seen[1].body == app.seen[0].body
 
 
+@pytest.mark.parametrize("status", [302, 303])
+def test_what_was_posted_may_leave_its_result_elsewhere(
+    app: FakeApp, ask: Ask, status: int
+) -> None:
+    app.answer = lambda asked: {"answer": f"{asked.method} {asked.body}"}
+    assert ask(f"once {status} to /result|x").text == "GET None"
+
+
+def test_a_service_that_has_moved_is_not_asked_without_the_question(app: FakeApp, ask: Ask) -> None:
+    """A GET is what browsers make of it: any answer would not be to the question."""
+    error = failure(ask, "once 301 to /v2/ask|x")
+    assert str(error).endswith(f"has moved to {app.url('/v2/ask')} (HTTP 301); set url to that")
+    assert len(app.seen) == 1
+
+
 @pytest.mark.parametrize("allowed", ["127.0.0.1", "127.0.0.1:{port}"])
 def test_an_allowed_host_gets_no_keys(app: FakeApp, ask: Ask, allowed: str) -> None:
     """[A21] Neither headers nor the user of the URL; what is asked goes along."""

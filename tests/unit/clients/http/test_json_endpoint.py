@@ -91,6 +91,39 @@ def test_a_fault_has_its_kind_and_says_what_to_do(
 
 
 @pytest.mark.parametrize(
+    ("error", "kind", "is_transient", "status"),
+    [
+        ({"code": 429}, "RateLimitError", True, 429),
+        ({"code": "429"}, "RateLimitError", True, 429),
+        ({"code": 1113, "message": "Insufficient balance"}, "QuotaError", False, 500),
+        ({"code": "insufficient_quota"}, "QuotaError", False, 500),
+        ({"code": "invalid_api_key"}, "AuthError", False, 500),
+        ({"code": 1}, "ServerError", True, 500),  # a code of the provider's own
+        ({"code": 302}, "ServerError", True, 500),
+        ({"code": True}, "ServerError", True, 500),
+        ("down", "ServerError", True, 500),
+    ],
+)
+def test_an_error_in_a_reply_of_status_200_may_name_its_status(
+    error: object,
+    kind: str,
+    is_transient: bool,
+    status: int,
+    server: FakeOpenAI,
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import fake_openai
+
+    reply = (200, [], {"error": error})
+    monkeypatch.setitem(fake_openai._HTTP_FAULTS, "inside", lambda seen: reply)  # type: ignore[arg-type]
+    server.then("inside")
+    found = failure(ask, max_wait_s=0.0)
+    assert (type(found).__name__, found.is_transient) == (kind, is_transient)
+    assert f"(HTTP {status}" in str(found)
+
+
+@pytest.mark.parametrize(
     "fault",
     "429 429:0.01 500 503:0.01 reset close cut html not_json empty_choices error_in_200".split(),
 )

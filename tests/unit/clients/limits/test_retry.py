@@ -220,6 +220,18 @@ def test_a_failure_long_ago_is_no_outage() -> None:
     assert course.run() == "yes"
 
 
+def test_rate_limits_and_nothing_else_for_long_end_a_call_at_once() -> None:
+    """The next call notices a server that takes requests again: it sends one."""
+    course = Course(*rate_limits(20, 8.0), "yes", max_wait_s=20.0)
+    while "nothing has succeeded for" not in str(course.fails()):
+        pass
+    waited = len(course.waits)
+    assert course.fails().attempts == 1
+    assert len(course.waits) == waited
+    course.ends = ["yes"]
+    assert course.run() == "yes"
+
+
 async def ask_in_turn(
     course: Course, calls: int, least: int = 10**6, retry_after_s: float | None = None
 ) -> list[ClientError]:

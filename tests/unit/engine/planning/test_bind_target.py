@@ -222,13 +222,22 @@ def test_answers_of_a_given_function_are_kept_under_a_version_only(
     assert first != placed(tmp_path, "a", versioned.replace("v1", "v2"), one).identity
 
 
-def test_a_version_of_a_variable_that_is_not_set_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("own", "given"), [("type: hook", one), ("use: 'os.path:basename'", None)])
+def test_a_version_of_a_variable_that_is_not_set_is_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, given: object
 ) -> None:
-    """[E9]"""
+    """[E9] The answers of an earlier system would be found. Without a cache there are none."""
+    text = f"target: {{{own}, version: 'v${{GIT_SHA_1}}', cache_answers: true}}"
     monkeypatch.delenv("GIT_SHA_1", raising=False)
-    text = "target: {type: hook, version: '${GIT_SHA_1}', cache_answers: true}"
-    with pytest.raises(ScenarioError, match="add a 'version'"):
-        placed(tmp_path, "a", text, one)
+    assert placed(tmp_path, "a", text, given, cache_mode="off").identity["version"] == "v"
+    for empty in (None, " "):
+        if empty is not None:
+            monkeypatch.setenv("GIT_SHA_1", empty)
+        with pytest.raises(ScenarioError) as caught:
+            placed(tmp_path, "a", text, given)
+        (problem,) = caught.value.problems
+        assert str(problem).endswith(
+            ":4: target: version: the environment variable GIT_SHA_1 is not set"
+        )
     monkeypatch.setenv("GIT_SHA_1", "abc")
-    assert placed(tmp_path, "a", text, one).identity["version"] == "abc"
+    assert placed(tmp_path, "a", text, given).identity["version"] == "vabc"
