@@ -8,6 +8,7 @@ was found.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -47,10 +48,13 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     [{'verdict': 1}]
     """
     text = strip_thinking(text)
-    placed = [(found.start, found.value) for found in objects_in(text)]
-    # A brace before a fence may keep what is in it from being seen.
+    outer = list(objects_in(text))
+    placed = [(found.start, found.value) for found in outer]
+    inside = {at for found in outer for at in range(found.start, found.end)}
+    # A brace before a fence may keep what is in it from being seen; a text of JSON may quote one.
     for fence in re.finditer(r"(?s)```[a-zA-Z]*\n?(.*?)```", text):
-        placed += [(fence.start(1) + found.start, found.value) for found in objects_in(fence[1])]
+        within = ((fence.start(1) + found.start, found.value) for found in objects_in(fence[1]))
+        placed += [(at, value) for at, value in within if at not in inside]
     objects: list[dict[str, Any]] = []
     for _, value in sorted(placed, key=itemgetter(0), reverse=True):
         if value not in objects:
@@ -86,7 +90,8 @@ def is_cut_off(text: str) -> bool:
 def read_reason(text: str) -> str:
     r"""Return what a reply says besides its score, "" if nothing.
 
-    In JSON that is the reason; otherwise the text without lines that only state the score.
+    In JSON that is the first reason with words, however deep; otherwise the text without lines that
+    only state the score.
 
     >>> read_reason("4.0\n很好"), read_reason('{"reason": "short", "score": 4}')
     ('很好', 'short')
@@ -94,14 +99,29 @@ def read_reason(text: str) -> str:
     plain = strip_thinking(text)
     parts, at = [], 0
     for found in objects_in(plain):
-        for name, value in found.value.items():
-            if isinstance(value, str) and re.search(_PHRASES["reason"][0], str(name).lower()):
-                return value.strip()
+        if reason := next(_reasons(found.value), ""):
+            return reason
         parts.append(plain[at : found.start])
         at = found.end
-    rest = "".join([*parts, plain[at:]]).replace("\\n", "\n")
+    rest = "".join([*parts, plain[at:]])
+    rest = rest if "\n" in rest.strip() else rest.replace("\\n", "\n")
     rest = re.sub(_PHRASES["score_line"][0], "", re.sub(_FENCE, "", rest))
     return re.sub(_PHRASES["reason_label"][0], "", rest.strip()).strip()
+
+
+def _reasons(value: Any) -> Iterator[str]:
+    """Yield what stands under each key of a reason; several texts are one with lines."""
+    if isinstance(value, list):
+        for part in value:
+            yield from _reasons(part)
+    for key, part in value.items() if isinstance(value, Mapping) else ():
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(key)).lower()
+        if re.search(_PHRASES["reason"][0], name):
+            texts = part if isinstance(part, list) else [part]
+            said = "\n".join(text.strip() for text in texts if isinstance(text, str)).strip()
+            if any(map(str.isalpha, said)):  # else it is a score of the reason
+                yield said
+        yield from _reasons(part)
 
 
 def refuse_other_level(reason: str, score: float, levels: str) -> None:

@@ -92,6 +92,8 @@ def test_thoughts_are_stripped_whole(text: str, rest: str) -> None:
         ('{"open": {"a": 1}', [{"a": 1}]),
         ("{see below} {“a”：1}".replace("：", ":"), [{"a": 1}]),
         ("As [1] and [2] say: {}", [{}]),
+        ('{"claims": ["With ```init({})```."]}', [{"claims": ["With ```init({})```."]}]),
+        ('{"of": [{"a": 1}, "```"]}\n```\n{"b": 2}\n```', [{"of": [{"a": 1}, "```"]}, {"b": 2}]),
     ],
 )
 def test_objects_are_found_wherever_they_stand(reply: str, found: object) -> None:
