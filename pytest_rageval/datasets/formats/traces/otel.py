@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -26,7 +27,8 @@ _START: Final = (
     *("start_timestamp", "Timestamp"),
 )
 _END: Final = (
-    *("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "EndTime", "timestamp"),
+    *("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "EndTime"),
+    *("end_timestamp", "timestamp"),
 )
 _NAME: Final = ("name", "operationName", "SpanName", "record.name")
 _ATTRIBUTES: Final = ("attributes", "record_attributes", "SpanAttributes", "tags")
@@ -35,16 +37,19 @@ _MESSAGE: Final = (*("status_message", "status.message", "status.description", "
 _PREFIX: Final = "attributes."
 _BATCHES: Final = ("resourceSpans", "resource_spans", "batches")
 _SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+BATCH: Final = re.compile(
+    rf'(?s)\s*\[?\s*\{{\s*"(?:{"|".join(_BATCHES)})"\s*:(?=.*"(?:{"|".join(_SCOPES)})"\s*:)'
+)
+"""How the text of a request, or of a list of them, begins."""
 _REMOTE_PARENT: Final = 0x200
+_KINDS_OF_CALLS: Final = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 _VALUES: Final = ("string", "bool", "int", "double", "array", "kvlist", "bytes")
 
 
 def is_batch(record: Mapping[str, Any]) -> bool:
     """Return whether a record is a request of OTLP, with resources, scopes and their spans."""
-    return any(
-        isinstance(record.get(name), list) and all(map(_has_scopes, record[name][:3]))
-        for name in _BATCHES
-    )
+    lists = [record[name] for name in _BATCHES if isinstance(record.get(name), list)]
+    return any(not parts or any(map(_has_scopes, parts)) for parts in lists)
 
 
 def _has_scopes(part: Any) -> bool:
@@ -113,10 +118,11 @@ def _flags(record: Mapping[str, Any]) -> int:
 
 def _end(record: Mapping[str, Any], start: int | None) -> int | None:
     end = time_ns(first_of(record, _END))
-    duration = as_number(record.get("duration", record.get("Duration")))
+    # Jaeger: µs; ClickHouse: ns; other tools have seconds.
+    name, factor = ("duration", 1000) if "traceID" in record else ("Duration", 1)
+    duration = as_number(record.get(name))
     if end is not None or duration is None or start is None:
         return end
-    factor = 1000 if "duration" in record else 1  # Jaeger: µs; ClickHouse: ns
     return start + round(duration * factor)
 
 
@@ -125,7 +131,7 @@ def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
         value = value_or_text(record.get(name))
         if isinstance(value, list):
             return _of_pairs(value)
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             return _with_kind({**value}, record)
     size = len(_PREFIX)
     found = {
@@ -139,7 +145,7 @@ def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
 def _with_kind(attributes: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """Add the kind that Phoenix keeps beside the attributes; OpenTelemetry's kinds say nothing."""
     kind = record.get("span_kind")
-    if isinstance(kind, str) and "openinference.span.kind" not in attributes:
+    if isinstance(kind, str) and kind.removeprefix("SPAN_KIND_") not in _KINDS_OF_CALLS:
         attributes.setdefault("openinference.span.kind", kind)
     return attributes
 
@@ -199,15 +205,16 @@ def _take_event(name: str, fields: Mapping[str, Any], attributes: dict[str, Any]
     role = _ROLES.get(name)
     if role:
         side = "gen_ai.output.messages" if name == "gen_ai.choice" else "gen_ai.input.messages"
-        said = attributes.setdefault(side, [])
+        said = attributes.get(side, [])
         content = first_of(fields, ("content", "message", "gen_ai.event.content"))
         if isinstance(said, list):
-            said.append({"role": role, "content": value_or_text(content)})
+            attributes[side] = [*said, {"role": role, "content": value_or_text(content)}]
     elif name == "db.query.result":
-        found = attributes.setdefault("db.query.documents", [])
+        found = attributes.get("db.query.documents", [])
         text = pick(fields, "db.query.result.document")
         if isinstance(found, list) and text:
-            found.append({"text": text, "id": pick(fields, "db.query.result.id")})
+            document = {"text": text, "id": pick(fields, "db.query.result.id")}
+            attributes["db.query.documents"] = [*found, document]
     else:
         for key, value in fields.items():
             if key.startswith(("gen_ai.", "exception.message")):

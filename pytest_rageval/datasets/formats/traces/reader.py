@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
 from pytest_rageval.datasets.formats.delimited import read_delimited
 from pytest_rageval.datasets.formats.parquet import read_parquet
 from pytest_rageval.datasets.formats.traces import otel, tools
@@ -54,7 +54,6 @@ _LISTED: Final = 3
 _HEAD_BYTES: Final = 2**22
 _MOST_STARTS: Final = 3
 """At so many "{" an object is looked for in the beginning of a file."""
-_BATCH: Final = re.compile(r'\s*\{\s*"(?:resourceSpans|resource_spans)"')
 
 
 def records_in(value: Any) -> Iterator[Any]:
@@ -62,14 +61,19 @@ def records_in(value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         for part in value:
             yield from records_in(part)
-    elif isinstance(value, Mapping) and not any(fits(value) for fits, _ in FORMS):
-        inner = next((value[name] for name in _WRAPPERS if _is_records(value.get(name))), None)
-        if inner is not None:
+    elif isinstance(value, Mapping) and not _fits(value):
+        lists = [value[name] for name in _WRAPPERS if _is_records(value.get(name))]
+        # What stands beside the first list may be no spans.
+        for inner in lists[:1] + [other for other in lists[1:] if _fits(other[0])]:
             yield from records_in(inner)
-        elif not _is_empty_page(value):
+        if not lists and not _is_empty_page(value):
             yield value
     else:
         yield value
+
+
+def _fits(value: Record) -> bool:
+    return any(fits(value) for fits, _ in FORMS)
 
 
 def _is_records(value: Any) -> bool:
@@ -88,7 +92,7 @@ def _is_empty_page(value: Record) -> bool:
 def is_record_of_traces(value: Any) -> bool:
     """Return whether a value, or the first record in it, is a span or a trace."""
     first = next(records_in(value), None)
-    return isinstance(first, Mapping) and any(fits(first) for fits, _ in FORMS)
+    return isinstance(first, Mapping) and _fits(first)
 
 
 def are_traces(file: DataFile, name: str) -> bool:
@@ -115,10 +119,7 @@ _TABLES: Final = ("csv", "tsv", "parquet")
 
 
 def _first_table_row(file: DataFile) -> Record | None:
-    for row in _table(file):
-        if isinstance(row, Row):
-            return row.fields
-    return None
+    return next((row.fields for row in _table(file) if isinstance(row, Row)), None)
 
 
 def _first_value(file: DataFile) -> Any:
@@ -126,7 +127,7 @@ def _first_value(file: DataFile) -> Any:
     with file.open() as stream:
         raw = stream.read(_HEAD_BYTES)
     text = raw.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
-    if _BATCH.match(text):  # one document may be larger than what was read of it
+    if otel.BATCH.match(text):  # one document may be larger than what was read of it
         return {"resourceSpans": [{"scopeSpans": []}]}
     decoder = json.JSONDecoder()
     at = text.find("{")
@@ -227,7 +228,7 @@ class _Pages:
             page = next((said[name] for name in said if name.rpartition(".")[2] == "page"), None)
             self._seen.add(str(page))
         self._next = _next_page(said)
-        errors = document.get("errors")
+        errors = None if _fits(document) else document.get("errors")
         self._errors += map(str, errors) if isinstance(errors, list) else []
 
     def lost(self) -> Iterator[str]:
@@ -243,7 +244,7 @@ class _Pages:
 def _is_page(document: Record) -> bool:
     """Return whether a document is no record itself, but has a list of them."""
     has_list = any(isinstance(document.get(name), list) for name in _WRAPPERS)
-    return has_list and not any(fits(document) for fits, _ in FORMS)
+    return has_list and not _fits(document)
 
 
 def _said_of_pages(document: Record) -> dict[str, Any]:
@@ -389,7 +390,7 @@ def _notes(
             f"{_place(file, torn[0].spans[0].line)}: {_count(len(torn), 'trace')} with spans whose "
             f"parent is not in the file, first {torn[0].id}: contexts may be missing"
         )
-    for name, what in (("logs", "record of logs or metrics"), ("parts", "part without its run")):
+    for name, what in (("logs", "record of logs or metrics"), ("parts", "part without a run")):
         if collected.counts[name]:
             yield f"{file.shown}: {_count(collected.counts[name], what)}: left out"
     if collected.counts["cells"]:
@@ -422,7 +423,7 @@ def _unrecorded(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
 
 
 def _place(file: DataFile, line: int | None) -> str:
-    return row_place(file.shown, line, 1).partition(": row")[0]
+    return f"{file.shown}:{line}" if line else file.shown
 
 
 def _count(count: int, what: str) -> str:

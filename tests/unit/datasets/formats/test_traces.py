@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.formats.traces.otel import span_of
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 
@@ -569,6 +570,9 @@ def _jaeger(spans: list[dict[str, Any]]) -> dict[str, Any]:
     return {"data": [{"traceID": "t1", "spans": written, "processes": {}}]}
 
 
+_OTLP = _otlp(_newer_genai())
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -578,9 +582,16 @@ def _jaeger(spans: list[dict[str, Any]]) -> dict[str, Any]:
         ("s.json", json.dumps(_otlp(_newer_genai()), indent=1)),
         ("s.jsonl", lines(*(_otlp([one]) for one in _newer_genai()))),
         ("s.json", json.dumps(_jaeger(_newer_genai()))),
+        ("s.json", json.dumps({"resourceSpans": [{"resource": {}}, *_OTLP["resourceSpans"]]})),
+        ("s.json", json.dumps({"batches": _OTLP["resourceSpans"]})),
+        ("s.json", json.dumps({"spans": _newer_genai()[:1], "items": _newer_genai()[1:]})),
+        ("s.json", json.dumps({"data": _newer_genai(), "results": [{"em": 1}]})),
         ("s.log", lines(*_newer_genai())),
     ],
-    ids=["lines", "one after the other", "list", "otlp", "batches", "jaeger", "other suffix"],
+    ids=[
+        *("lines", "one after the other", "list", "otlp", "batches", "jaeger", "empty resource"),
+        *("tempo", "two lists", "a list of others", "other suffix"),
+    ],
 )
 def test_the_container_does_not_matter(load: Load, name: str, content: str) -> None:
     (case,) = load(name, content).cases
@@ -598,12 +609,65 @@ def test_json_in_another_encoding_is_no_table(load: Load, encoding: str) -> None
     assert (case.question, case.answer) == (ASKED, SAID)
 
 
-def test_a_document_larger_than_what_is_looked_at_is_recognized(load: Load) -> None:
+@pytest.mark.parametrize(
+    "form", ['{"resourceSpans": %s}', '{"batches": %s}', '[{"resourceSpans": %s}]']
+)
+def test_a_document_larger_than_what_is_looked_at_is_recognized(load: Load, form: str) -> None:
     """5 MB of OTLP: no object that a look at the beginning can read is a span."""
-    spans = _otlp([chain(input__value=f"{ASKED} {'x' * 5_000_000}")])
-    (case,) = load("s.json", json.dumps(spans)).cases
+    spans = _otlp([chain(input__value=f"{ASKED} {'x' * 5_000_000}")])["resourceSpans"]
+    (case,) = load("s.json", form % json.dumps(spans)).cases
     assert isinstance(case, Sample)
     assert case.answer == SAID
+
+
+def _flat(root: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a span with columns of its own, as data frames have them."""
+    ids = {f"context.{name}": value for name, value in root["context"].items()}
+    said = {f"attributes.{name}": value for name, value in root["attributes"].items()}
+    return {"name": root["name"], "parent_id": None, **ids, **said, **more}
+
+
+@pytest.mark.parametrize(
+    ("times", "latency_ms"),
+    [
+        ({"start_timestamp": SECOND, "end_timestamp": SECOND + 2.5, "duration": 2.5}, 2500.0),
+        ({"start_timestamp": SECOND, "duration": 2.5}, None),  # of no known unit
+        ({"Timestamp": SECOND, "Duration": 2_500_000_000}, 2500.0),  # ClickHouse: ns
+        ({"start_time": SECOND, "end_time": SECOND + 2.5, "attributes": {}}, 2500.0),
+    ],
+)
+def test_times_have_the_unit_of_their_tool(
+    load: Load, times: Mapping[str, Any], latency_ms: float | None
+) -> None:
+    """Jaeger's µs are among the containers; an empty object hides no columns of attributes."""
+    (case,) = load("s.json", json.dumps([_flat(chain(), **times)]), format="traces").cases
+    assert isinstance(case, Sample), case
+    assert (case.question, case.metadata.get("latency_ms")) == (ASKED, latency_ms)
+
+
+def test_reading_a_span_changes_nothing_of_it() -> None:
+    """Messages of events beside some that its attributes have: read again, none comes twice."""
+    one = span("c", None, gen_ai__input__messages=[{"role": "system", "content": "Be short."}])
+    one["attributes"]["db.query.documents"] = []
+    one["events"] = [
+        {"name": "gen_ai.user.message", "attributes": {"content": ASKED}},
+        {"name": "db.query.result", "attributes": {"db.query.result.document": "Dogs."}},
+    ]
+    before = json.dumps(one)
+    read = span_of(one)
+    assert read is not None
+    assert len(read.attributes["gen_ai.input.messages"]) == 2
+    assert len(read.attributes["db.query.documents"]) == 1
+    assert json.dumps(one) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"), [("LLM", "LLM"), ("SPAN_KIND_INTERNAL", None), ("CLIENT", None)]
+)
+def test_a_kind_of_call_is_no_kind_of_step(kind: str, known: str | None) -> None:
+    read = span_of({**span("c", None), "span_kind": kind})
+    assert read is not None
+    assert read.attributes.get("openinference.span.kind") == known
 
 
 def test_traces_that_are_mixed_in_a_file_are_apart(load: Load) -> None:
@@ -768,6 +832,11 @@ def test_a_cursor_within_a_trace_is_no_page(load: Load) -> None:
     assert [case.id for case in load("s.json", json.dumps(trace)).cases] == ["t1"]
 
 
+def test_errors_within_a_span_are_no_word_of_the_export(load: Load) -> None:
+    found = load("s.jsonl", lines({**chain(), "errors": ["timed out once"]}))
+    assert [case.id for case in found.cases] == ["t1"]
+
+
 def test_an_export_of_several_pages_is_whole_with_all_of_them(load: Load) -> None:
     """[A30] A document on each line."""
     pages = [
@@ -820,6 +889,8 @@ def test_what_python_prints_of_an_object_is_no_passage(fields: Fields) -> None:
 def test_a_lost_parent_is_named(load: Load) -> None:
     found = load("s.jsonl", lines(chain(), search("a", "d1", parent="lost")))
     assert "1 trace with spans whose parent is not in the file, first t1" in found.warnings[0]
+    found = load("s: row.jsonl", lines(chain(), search("a", "d1", parent="lost")))
+    assert found.warnings[0].startswith("s: row.jsonl:1: 1 trace with spans")
 
 
 @pytest.mark.parametrize(
