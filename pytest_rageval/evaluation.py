@@ -90,15 +90,17 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     return EvaluationResult.of(result, handed.library)
 
 
+def expect(name: str, value: object, kind: Any, words: str) -> None:
+    """Raise OptionError for an argument that is neither None nor of that kind."""
+    if value is not None and not isinstance(value, kind):
+        message = f"expected {words}, found a value of type {type(value).__name__}"
+        raise OptionError([Problem(name, message)])
+
+
 def workers_of(executor: Executor | None) -> Workers | None:
     """Return the workers of an executor; raises OptionError for another object."""
-    if executor is None:
-        return None
-    if not isinstance(executor, Executor):
-        kind = type(executor).__name__
-        message = f"expected an Executor of concurrent.futures, found a value of type {kind}"
-        raise OptionError([Problem("executor", message)])
-    return UserWorkers(executor)
+    expect("executor", executor, Executor, "an Executor of concurrent.futures")
+    return None if executor is None else UserWorkers(executor)
 
 
 def evaluate_planned(
@@ -110,6 +112,7 @@ def evaluate_planned(
     workers: Workers | None = None,
 ) -> ScenarioResult:
     """Score every case of a plan, write the files if wanted, and return the result."""
+    expect("progress", progress, (bool, Callable), "True, False or a function")
     started = datetime.now(UTC)
     plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
     with shown_progress(progress, plan.info.title) as listener:
@@ -121,7 +124,9 @@ def evaluate_planned(
 
 def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
     """Return the names of the reports; mistakes in them are found before anything is paid for."""
-    names = [reports] if isinstance(reports, str) else list(reports)
+    expect("reports", reports, Iterable, "names of reports")
+    expect("write_to", write_to, (str, os.PathLike), "a path")
+    names = [reports] if isinstance(reports, str) else [*map(str, reports or ())]
     if names and write_to is None:
         raise OptionError([Problem("reports", "need a folder, write_to")])
     try:
@@ -150,7 +155,7 @@ def taken_out(
         raise ScenarioError([Problem("scenario", f"{_WHAT_TO_MEASURE}, {found}: {_EXAMPLE}")])
     if isinstance(scenario, Mapping):
         if callable(scenario.get("target")):
-            target = target or scenario["target"]
+            target = scenario["target"] if target is None else target
             scenario = {key: value for key, value in scenario.items() if key != "target"}
         data = scenario.get("dataset")
         rest, held = (dict(data), data.get("rows")) if isinstance(data, Mapping) else ({}, data)
@@ -175,6 +180,9 @@ def plan_of(
     variant: str,
 ) -> Plan:
     """Return the plan of what ``evaluate`` was given; raises ScenarioError and OptionError."""
+    expect("target", handed.target, Callable, "a function (a scenario's own may be an import path)")
+    expect("folder", folder, (str, os.PathLike), "a path")
+    expect("run", run, RunSettings, "RunSettings")
     if isinstance(scenario, str | os.PathLike):
         if folder is not None:
             message = "only for scenarios without a file; in a file, paths are relative to the file"

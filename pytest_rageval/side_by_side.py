@@ -25,6 +25,7 @@ from pytest_rageval.evaluation import (
     Given,
     Handed,
     evaluate_planned,
+    expect,
     plan_of,
     requested_of,
     taken_out,
@@ -126,6 +127,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
         given.insert(0, Override((VARIANTS,), file_keys, VARIANTS))
     wanted = None if isinstance(variants, Mapping) else variants
     names = _chosen(_known(scenario, given), wanted, handed)
+    expect("run", run, RunSettings, "RunSettings")
     with ExitStack() as stack:
         settings = run or RunSettings()
         if settings.cache_dir is None:

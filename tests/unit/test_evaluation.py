@@ -214,6 +214,20 @@ def test_a_function_can_be_the_target(in_folder: Path) -> None:
         assert [one.scores["em"] for one in result.samples] == [1.0, 0.0, 0.0]
 
 
+def test_a_target_without_a_length_is_asked_all_the_same(path: Path) -> None:
+    """It is false in a condition; the mapping's own would have answered in its place."""
+
+    class Index(list[str]):
+        def __call__(self, question: str) -> str:
+            return "from the argument"
+
+    def own(question: str) -> str:
+        return "from the mapping"
+
+    result = evaluate({**ASKING, "target": own}, target=Index())
+    assert {one.answer for one in result.samples} == {"from the argument"}
+
+
 def test_a_function_takes_the_place_of_the_target_of_a_file(path: Path) -> None:
     """A21, B11: within the limits that the file sets; in each form of a scenario."""
     busy, most = 0, 0
@@ -374,6 +388,19 @@ def test_the_files_of_a_run_say_when_and_of_what_it_was(
         ({"folder": "x"}, "folder: only for scenarios without a file"),
         ({"overrides": "f1=1"}, "overrides f1=1: expected a list of texts, or a mapping"),
         ({"overrides": ["f1"]}, "expected PATH=VALUE"),
+        (
+            {"target": "mod:f"},
+            "target: expected a function (a scenario's own may be an import path)",
+        ),
+        (
+            {"progress": 5},
+            "progress: expected True, False or a function, found a value of type int",
+        ),
+        ({"run": {"budget_usd": 1}}, "run: expected RunSettings, found a value of type dict"),
+        ({"reports": [5], "write_to": "runs"}, "reports: unknown report '5'"),
+        ({"reports": 5, "write_to": "runs"}, "reports: expected names of reports, found a value"),
+        ({"write_to": 5}, "write_to: expected a path, found a value of type int"),
+        ({"folder": 5}, "folder: expected a path, found a value of type int"),
     ],
 )
 def test_arguments_that_cannot_be_meant_are_refused(
