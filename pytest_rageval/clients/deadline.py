@@ -6,6 +6,7 @@ A function may go on when it is cancelled, and one that waits without ``await`` 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 import time
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 GRACE_S: Final = 1.0
 """How long a function that was cancelled, or that blocks the loop, has to end."""
-_PACKAGE: Final = str(Path(__file__).parents[1])
+_PACKAGE: Final = f"{Path(__file__).parents[1]}{os.sep}"
 _Outcome = tuple[T | None, BaseException | None]
 
 

@@ -129,16 +129,16 @@ class Project:
 
     def _checked(self, found: Sequence[ScenarioEntry]) -> list[ScenarioEntry]:
         """Return the scenarios, with a problem for those that would share the folder of runs."""
-        by_folder: dict[Path, list[ScenarioEntry]] = {}
-        for one in found:
+        by_folder: dict[Path, list[int]] = {}
+        for at, one in enumerate(found):
             base = self.paths.run_base(one.output_dir)
             for folder in {base / run_folder(title) for title in one.titles}:
-                by_folder.setdefault(folder, []).append(one)
+                by_folder.setdefault(folder, []).append(at)
         checked = list(found)
         for same in by_folder.values():
-            for one in same if len(same) > 1 else ():
-                other = next(other.shown for other in same if other is not one)
-                checked[found.index(one)] = replace(one, problem=_SHARED.format(one, other))
+            for at in same if len(same) > 1 else ():
+                other = next(found[other].shown for other in same if other != at)
+                checked[at] = replace(found[at], problem=_SHARED.format(found[at], other))
         return checked
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:

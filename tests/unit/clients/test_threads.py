@@ -7,11 +7,13 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_rageval.clients import threads
+import pytest_rageval
+from pytest_rageval.clients import deadline, threads
 from pytest_rageval.clients.threads import DaemonThreads, Raised, in_thread
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="none")
@@ -111,3 +113,23 @@ def test_a_call_of_to_thread_is_in_a_daemon() -> None:
         return is_daemon, await asyncio.to_thread(max, 1, 2)
 
     assert asyncio.run(told()) == (True, 2)
+
+
+def test_a_package_whose_name_begins_with_ours_is_the_users(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deadline, "GRACE_S", 0.0)
+    path = f"{Path(pytest_rageval.__file__).parent}_acme/target.py"
+    release = threading.Event()
+    there: dict[str, Any] = {"release": release}
+    exec(compile("async def answer(): release.wait(60)", path, "exec"), there)
+    at_work = threading.Thread(
+        target=lambda: asyncio.run(deadline.within(there["answer"](), 0.01)), daemon=True
+    )
+    at_work.start()
+    try:
+        wait_until(lambda: bool(deadline.blocking(at_work.ident or 0)))
+        assert "answer (target.py) did not end" in deadline.blocking(at_work.ident or 0)
+    finally:
+        release.set()
+        at_work.join(60)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.serving.project import pick
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving.project import Project, ScenarioEntry, pick
 
 KNOWN = ["faithfulness", "f1", "em"]
 
@@ -51,3 +54,10 @@ def test_where_there_is_none_it_says_so() -> None:
 
 def test_long_names_are_cut_in_messages() -> None:
     assert len(refusal("x" * 10_000, ["y" * 10_000])) < 300
+
+
+def test_each_of_two_equal_entries_has_the_problem() -> None:
+    root = Path("project")
+    entry = ScenarioEntry(root / "a.yaml", "a.yaml", "qa")
+    checked = Project("python", root, (), RunPaths(root, root))._checked([entry, entry])
+    assert [one.problem is None for one in checked] == [False, False]
