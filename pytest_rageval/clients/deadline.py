@@ -61,9 +61,9 @@ async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
     cancelled is left alone after a second.
     """
     call = _Call(timeout_s)
-    task = asyncio.ensure_future(_held(work, call))
+    task = asyncio.ensure_future(_outcome_of(work, call))
     try:
-        await _waited_for(task, call)
+        await _wait_for(task, call)
         if not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=GRACE_S)
@@ -76,16 +76,16 @@ async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
     return value  # type: ignore[return-value]  # there is one without an error
 
 
-async def _waited_for(task: asyncio.Task[Any], call: _Call) -> None:
+async def _wait_for(task: asyncio.Task[Any], call: _Call) -> None:
     """Wait until a task has ended, or has had its time."""
     if call.timeout_s is None:
         await asyncio.wait([task])
         return
-    started = time.perf_counter() - _HELD.by_others_s(call)
+    offset_s = time.perf_counter() - _HELD.by_others_s(call)
     left = call.timeout_s
     while left > 0 and not task.done():
         await asyncio.wait([task], timeout=left)
-        own_s = time.perf_counter() - _HELD.by_others_s(call) - started
+        own_s = time.perf_counter() - _HELD.by_others_s(call) - offset_s
         left = call.timeout_s - own_s
 
 
@@ -100,7 +100,7 @@ def _cancelled(task: asyncio.Task[Any]) -> BaseException | None:
     return None
 
 
-async def _held(work: Coroutine[Any, Any, T], call: _Call) -> _Outcome[T]:
+async def _outcome_of(work: Coroutine[Any, Any, T], call: _Call) -> _Outcome[T]:
     """Return what ``work`` returns or raises: a SystemExit of a task would end the loop."""
     _CALL.set(call)
     try:
@@ -118,7 +118,7 @@ def make_task(
 ) -> asyncio.Task[T]:
     """Return a task; where a call has started it, its steps are those of the call."""
     call = _CALL.get()
-    is_own = getattr(work, "cr_code", None) is _held.__code__
+    is_own = getattr(work, "cr_code", None) is _outcome_of.__code__
     if call is not None and not is_own and isinstance(work, Coroutine):
         work = _Steps(work, call)
     return asyncio.Task(work, loop=loop, **options)

@@ -11,11 +11,11 @@
     ├── ServerError         5xx, or an answer that is no API's   asked again
     ├── BadRequestError     unknown model, text too long, ...
     ├── RefusedError        a content filter, or the model declines
-    ├── TruncatedError      the reply ends at max_tokens         asked again, twice
-    ├── InvalidOutputError  the reply is not what was asked for  asked again, twice
+    ├── TruncatedError      the reply ends at max_tokens         asked again, `reasks` times (2)
+    ├── InvalidOutputError  the reply is not what was asked for  asked again, `reasks` times (2)
     ├── BudgetError         the run's budget is spent
     ├── ReplayMissError     replay finds no such reply in the cache
-    ├── NotAskedError       too many replies of this model could not be used
+    ├── NotAskedError       too many replies in a row could not be used
     └── LocalModelError     a model in this process failed
 """
 
@@ -32,15 +32,15 @@ class ClientError(RagevalError):
     ``is_transient``: the same call may succeed later. ``retry_after_s`` is what the server asked
     to wait, None where it did not say. ``attempts`` counts the requests made for this call and
     ``gave_up`` says why there were no more, where the count alone does not tell. ``faults`` counts
-    the replies that could not be used, by what was wrong (``model.FAULTS``). ``counts`` says
-    whether it is one of the failures that are limited; a server that is not there
-    ``may_be_starting``. ``status`` is that of HTTP; ``names`` is the server's own message in lower
+    the replies that could not be used, by what was wrong (``model.FAULTS``). ``is_limited``
+    says whether it is one of the failures that are limited; a server that is not there
+    ``may_be_starting``. ``status`` is that of HTTP; ``said`` is the server's own message in lower
     case: it tells a provider that sent an optional parameter whether that is the one refused.
     ``last_resort`` is called before the call is given up, and returns whether it is worth another
     request, put differently.
     """
 
-    counts = True
+    is_limited = True
 
     def __init__(
         self, message: str, *, is_transient: bool = False, retry_after_s: float | None = None
@@ -54,7 +54,7 @@ class ClientError(RagevalError):
         self.faults: Mapping[str, int] = {}
         self.may_be_starting = False
         self.status = 0
-        self.names = ""
+        self.said = ""
         self.last_resort: Callable[[], bool] = lambda: False
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class QuotaError(ClientError):
 class RateLimitError(ClientError):
     """The server takes no more requests for now."""
 
-    counts = False
+    is_limited = False
 
 
 class CallTimeoutError(ClientError):

@@ -151,7 +151,7 @@ class JsonEndpoint:
         text = f"HTTP {status}: {shorten(says, 300)}" if says else f"HTTP {status}"
         said_lower = says.lower()
         error = self._error_of_status(status, headers, text, said_lower)
-        error.status, error.names = status, said_lower
+        error.status, error.said = status, said_lower
         # A server that loads its model says 503, and so may one in front of it.
         error.may_be_starting = status == 503
         return error

@@ -155,7 +155,7 @@ class ReplyFormats:
 def is_about_forms(error: ClientError) -> bool:
     """Return whether a server refused the form of the reply; where it failed, by its exact name."""
     words = _ABOUT_FORMS if isinstance(error, BadRequestError) else _NAMES_OF_FORMS
-    return any(word in error.names for word in words)
+    return any(word in error.said for word in words)
 
 
 def response_format(schema: ReplySchema, form: ReplyForm) -> dict[str, Any] | None:

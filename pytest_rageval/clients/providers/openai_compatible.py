@@ -109,12 +109,12 @@ class OpenAIChat:
         """Return whether a limit that nobody wrote is more than the server has room for."""
         if self._settings.max_tokens is not None or not self._has_limit:
             return False
-        self._has_limit = not any(word in error.names for word in _ABOUT_TOKENS)
+        self._has_limit = not any(word in error.said for word in _ABOUT_TOKENS)
         return not self._has_limit
 
     def _renames_tokens(self, tried: str, error: ClientError) -> bool:
         """Return whether the server wants the newer name of the limit of tokens."""
-        if tried != "max_tokens" or "max_completion_tokens" not in error.names:
+        if tried != "max_tokens" or "max_completion_tokens" not in error.said:
             return False
         self._tokens_name = "max_completion_tokens"
         return True
@@ -167,7 +167,7 @@ class OpenAIEmbeddings:
         try:
             answer, _ = await self._endpoint.post("embeddings", body)
         except BadRequestError as error:
-            if tried and ("encoding_format" in error.names or "base64" in error.names):
+            if tried and ("encoding_format" in error.said or "base64" in error.said):
                 self._has_base64 = False
                 raise AskAgain(error) from error
             raise

@@ -13,7 +13,7 @@ from pytest_rageval.clients.reply_form import ReplyFormats, in_words, response_f
 
 def refused(says: str) -> BadRequestError:
     error = BadRequestError("no")
-    error.names = says
+    error.said = says
     return error
 
 
