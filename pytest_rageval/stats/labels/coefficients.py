@@ -1,4 +1,4 @@
-"""Coefficients of agreement: of raters beyond chance, and of two rankings."""
+"""Coefficients of agreement: of raters, two rankings, scores and levels; the majority of votes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def kappa_influence(table: Table, *, quadratic: bool = False) -> Influence:
 
 
 def gwet_ac(table: Table, *, quadratic: bool = False) -> float:
-    """Return Gwet's AC1 (2008), with quadratic weights AC2; a table of one level gives 1.
+    """Return Gwet's AC1 (2008), with quadratic weights AC2: 1 where both use the same single level.
+
+    The table has two levels or more, and is not empty.
 
     >>> round(gwet_ac([[0, 5], [5, 90]]), 4)
     0.8895
@@ -114,9 +116,10 @@ Votes = Mapping[str, float]
 
 
 def majority(votes: Collection[float], levels: Sequence[float]) -> float | None:
-    """Return the level that most annotators gave, None where there is no such level.
+    """Return the level that most votes have; needs a vote.
 
-    Of more than two levels that are tied, the median of the votes is taken if it is a level.
+    Where levels are tied, it is the median of all votes if the scale has more than two levels and
+    the median is one of them, else None.
 
     >>> majority([1, 1, 0], (0, 1)), majority([1, 0], (0, 1)), majority([1, 3], (1, 2, 3))
     (1, None, 2.0)
@@ -132,8 +135,9 @@ def krippendorff_alpha(samples: Iterable[Votes], levels: Sequence[float]) -> flo
     """Return Krippendorff's alpha, nominal for two levels and ordinal for more.
 
     A sample counts with two votes or more, so annotators may leave samples out. None where there
-    is no such sample, or all votes are one level. (Krippendorff 2011, Computing Krippendorff's
-    alpha-reliability.)
+    is no such sample, or all votes are one level. But for 1/n, it is Spearman's rho of the table of
+    all samples: its distance of two levels is that of their middle ranks, squared. (Krippendorff
+    2011, Computing Krippendorff's alpha-reliability.)
     """
     k = len(levels)
     together = [[0.0] * k for _ in levels]
@@ -157,12 +161,8 @@ def human_ceiling(samples: Iterable[Votes], levels: Sequence[float]) -> float | 
     pairs that share at least half as many as the pair with most: a third person who is asked only
     where two differ says nothing here. None where no such pair has a kappa.
     """
-    found = [
-        (sum(map(sum, table)), cohen_kappa(table, quadratic=len(levels) > 2) or 0.0)
-        for table in compared_pairs(samples, levels).values()
-    ]
-    total = sum(n for n, _ in found)
-    return math.fsum(n * kappa for n, kappa in found) / total if found else None
+    tables = compared_pairs(samples, levels).values()
+    return ceiling_influence([row for table in tables for row in table]).value if tables else None
 
 
 def compared_pairs(
@@ -216,10 +216,10 @@ def pair_units(samples: Iterable[Votes], levels: Sequence[float]) -> tuple[list[
 
 
 def coincidences(votes: Votes, levels: Sequence[float]) -> dict[Cell, float]:
-    """Return how often two votes on a sample are at which levels, in all as often as it has votes.
+    """Return the coincidence matrix of a sample, without zeros: nothing below two votes.
 
-    In either order; nothing below two votes. Alpha is, but for 1/n, Spearman's rho of the table of
-    all samples: its distance of two levels is that of their middle ranks, squared.
+    Each ordered pair of votes by different annotators counts 1/(votes - 1), so the cells sum to the
+    number of votes.
 
     >>> coincidences({"a": 1, "b": 0}, (0, 1))
     {(0, 1): 1.0, (1, 0): 1.0}
