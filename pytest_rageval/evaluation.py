@@ -81,7 +81,7 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     requested = requested_of(reports, write_to)
     run, workers = run or RunSettings(), workers_of(executor)
     try:
-        scenario, handed = taken_out(scenario, target, dataset)
+        scenario, handed = take_out(scenario, target, dataset)
         plan = plan_of(scenario, overrides_of(overrides), folder, handed, run, variant)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
@@ -118,7 +118,7 @@ def evaluate_planned(
     with shown_progress(progress, plan.info.title) as listener:
         evaluated = evaluate_plan(plan, run, listener, workers)
     if write_to is not None:
-        return _written(evaluated, started, Path(write_to), requested)
+        return _write(evaluated, started, Path(write_to), requested)
     return evaluated.result
 
 
@@ -142,7 +142,7 @@ Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
 """What a scenario may be given as."""
 
 
-def taken_out(
+def take_out(
     scenario: Given | None, target: Callable[..., Any] | None = None, dataset: Any = None
 ) -> tuple[Given, Handed]:
     """Return a scenario that a file could hold, and the function and rows taken out of it.
@@ -205,33 +205,30 @@ def plan_of(
         rows=handed.rows,
         give_target=lambda _view: handed.target,
     )
-    return _runnable(plan, handed.target)
+    if handed.target is not None:
+        return _with_shown_function(plan, handed.target)
+    if plan.target is not None and plan.target.make is None:
+        message = f"target: {plan.target.shown} exists only when pytest runs the scenario"
+        hint = "use an import path, or evaluate(..., target=function)"
+        raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
+    return plan
 
 
-def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
-    """Return the plan; raise ScenarioError if only pytest can make its target."""
-    target = plan.target
-    if target is None:
+def _with_shown_function(plan: Plan, given: Callable[..., Any]) -> Plan:
+    """Return the plan with the name of the function that answers, as what reports show."""
+    if plan.target is None:
         return plan
-    if given is not None:
-        name = getattr(given, "__name__", type(given).__name__)
-        shown = f"function {name!r}"
-        info = replace(plan.info, target=shown)
-        return replace(plan, target=replace(target, shown=shown), info=info)
-    if target.make is not None:
-        return plan
-    message = f"target: {target.shown} exists only when pytest runs the scenario"
-    hint = "use an import path, or evaluate(..., target=function)"
-    raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
+    shown = f"function {getattr(given, '__name__', type(given).__name__)!r}"
+    info = replace(plan.info, target=shown)
+    return replace(plan, target=replace(plan.target, shown=shown), info=info)
 
 
-def _written(
+def _write(
     evaluated: Evaluated, started: datetime, output: Path, requested: tuple[str, ...]
 ) -> ScenarioResult:
     """Write the files of a run; return its result with the remarks about them."""
     result, usage = evaluated.result, evaluated.usage
-    usage_as_json = asdict(usage) if usage is not None else None
-    run = run_info(result, started, datetime.now(UTC), usage=usage_as_json)
+    run = run_info(result, started, datetime.now(UTC), usage=asdict(usage) if usage else None)
     folder = write_run(result, run, Path.cwd(), output, requested)
     remarks = (*result.info.remarks, *record(result, run, folder))
     return replace(result, info=replace(result.info, remarks=remarks))

@@ -28,7 +28,7 @@ from pytest_rageval.evaluation import (
     expect,
     plan_of,
     requested_of,
-    taken_out,
+    take_out,
     workers_of,
 )
 from pytest_rageval.model import (
@@ -115,7 +115,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     requested = requested_of(reports, write_to)
     given, workers = overrides_of(overrides), workers_of(executor)
     defined = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
-    scenario, shared = taken_out(scenario, None, dataset)
+    scenario, shared = take_out(scenario, None, dataset)
     taken = {name: _of_variant(name, keys, shared) for name, keys in (defined or {}).items()}
     file_keys = {name: keys for name, (keys, _) in taken.items()}
     handed = {name: objects for name, (_, objects) in taken.items()}
@@ -158,7 +158,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     ranked = VariantResults(results, ranking, judged.gate)
     if write_to is None:
         return ranked
-    return _written(ranked, Path(write_to) / run_folder(judged.info.name), requested)
+    return _write(ranked, Path(write_to) / run_folder(judged.info.name), requested)
 
 
 def _of_mapping(scenario: object) -> Variants | None:
@@ -174,7 +174,7 @@ def _of_variant(
     if not isinstance(keys, Mapping | None):
         message = f"{name!r}: expected the keys that it changes, as {{'dataset': ...}}"
         raise OptionError([Problem("variants", message)])
-    rest, objects = taken_out(dict(keys or {}))
+    rest, objects = take_out(dict(keys or {}))
     assert isinstance(rest, dict)
     if objects.rows is None:
         return rest, replace(shared, target=objects.target or shared.target)
@@ -251,7 +251,7 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     found = VariantResults(results, ranking, gate)
     if write_to is None:
         return found
-    return _written(found, Path(write_to), ("report.html",), contest)
+    return _write(found, Path(write_to), ("report.html",), contest)
 
 
 def _spec(**given: Any) -> BestSpec:
@@ -288,7 +288,7 @@ def _check(results: Mapping[str, ScenarioResult], of: str, at_least: str | None)
             raise OptionError([Problem("of", message)])
 
 
-def _written(
+def _write(
     found: VariantResults, folder: Path, requested: Iterable[str], contest: Contest | None = None
 ) -> VariantResults:
     results = list(found.results.values())

@@ -222,11 +222,6 @@ _WORDS: Final[dict[str, str]] = {
 _EXACT_BELOW: Final = 5
 """Shorter words must be equal; longer ones may begin or end one: ``Testfrage``, ``questions``."""
 
-_EXACT: Final = {
-    word for words in _WORDS.values() for word in words.split() if len(word) < _EXACT_BELOW
-} | {"ground"}
-"""``grounding`` says nothing of a ground truth."""
-
 _ASIAN: Final = re.compile("[\u2e80-\uffff]")
 
 _KINDS: Final = {kind: tuple(text.split()) for kind, text in _WORDS.items()}
@@ -252,7 +247,7 @@ def _is_in(word: str, known: tuple[str, ...]) -> bool:
         or (not other.isascii() and other in word and len(other) > 1)
         or (
             len(other) >= _EXACT_BELOW
-            and other != "ground"
+            and other != "ground"  # grounding says nothing of a ground truth
             and (word.startswith(other) or word.endswith(other))
         )
         for other in known

@@ -114,13 +114,17 @@ class Project:
         async with started(self.command("--rag-child=list", *LOOKING), self.folder) as child:
             status = await child.wait()
             found = [
-                replace(
-                    ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY)),
-                    variants=tuple(found["variants"]),
-                    has_best=found["has_best"],
+                ScenarioEntry(
+                    Path(one["path"]),
+                    one["shown"],
+                    one["name"],
+                    one["output_dir"],
+                    one["problem"],
+                    tuple(one["variants"]),
+                    one["has_best"],
                 )
-                for found in child.events
-                if found["event"] == "file"
+                for one in child.events
+                if one["event"] == "file"
             ]
             homes = [Path(one["path"]) for one in child.events if one["event"] == "home"]
             problem = f"pytest ended with exit status {status}:\n{child.terminal()}"
@@ -153,9 +157,6 @@ class Project:
             return Outline({} if problems else figures, tuple(problems))
 
 
-_ENTRY = ("shown", "name", "output_dir", "problem")
-
-
 _LISTED: Final = 10
 
 
@@ -170,17 +171,14 @@ def pick(kind: str, name: str, known: Sequence[str], *, begins: bool = False) ->
     if len(begun) == 1:
         return begun[0]
     shown = f"{kind} {shorten(name)!r}"
-    if begun:
-        raise _refusal(f"{shown} is the beginning of {len(begun)}: {_listed(begun)}")
-    if not known:
-        raise _refusal(f"unknown {shown}: there is none")
     nearest = sorted(known, key=lambda one: -SequenceMatcher(None, name[:100], one).ratio())
-    raise _refusal(f"unknown {shown}.{did_you_mean(name, known)} Known: {_listed(nearest)}")
+    message = f"unknown {shown}.{did_you_mean(name, known)} Known: {_listed(nearest)}"
+    if begun:
+        message = f"{shown} is the beginning of {len(begun)}: {_listed(begun)}"
+    elif not known:
+        message = f"unknown {shown}: there is none"
+    raise UserError([Problem("", message)])
 
 
 def _listed(names: Iterable[str]) -> str:
     return listed(map(shorten, names), _LISTED)
-
-
-def _refusal(message: str) -> UserError:
-    return UserError([Problem("", message)])

@@ -49,8 +49,6 @@ _FORMS: Final = {
     rf"{{1,200}})?[\]］】](?!\()",
     "superscript": (r"(?<=[.,;:!?。，；：！？\"”’」』])[⁰¹²³⁴-⁹]+(?:\s?[,，⁻–˒]\s?[⁰¹²³⁴-⁹]+)*"),
 }
-STYLES_OF_TEXT: Final = tuple(_FORMS)
-"""The styles that ``style`` may name beside ``auto`` and a regular expression."""
 
 _MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")
 _CODE: Final = re.compile(

@@ -111,10 +111,8 @@ def read_reason(text: str) -> str:
 
 def _reasons(value: Any) -> Iterator[str]:
     """Yield what stands under each key of a reason; several texts are one with lines."""
-    if isinstance(value, list):
-        for part in value:
-            yield from _reasons(part)
-    for key, part in value.items() if isinstance(value, Mapping) else ():
+    parts = dict(enumerate(value)) if isinstance(value, list) else value
+    for key, part in parts.items() if isinstance(parts, Mapping) else ():
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(key)).lower()
         if re.search(_PHRASES["reason"][0], name):
             texts = part if isinstance(part, list) else [part]

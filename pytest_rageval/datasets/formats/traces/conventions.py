@@ -1,6 +1,6 @@
 """What a span says by the conventions of tracing: kind, texts, documents, model, tokens and cost.
 
-A convention is one entry of ``CONVENTIONS``. The versions are those whose documents were read.
+A convention is one entry of ``CONVENTIONS``, beside it the versions whose documents were read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class Convention:
     """
 
     name: str
-    version: str
     export: str
     marks: frozenset[str]
     paths: Mapping[str, tuple[str, ...]]
@@ -43,7 +42,6 @@ class Convention:
 
 def _convention(
     name: str,
-    version: str,
     export: str,
     marks: str = "",
     *,
@@ -53,7 +51,7 @@ def _convention(
 ) -> Convention:
     """Return a convention; ``marks`` and the names of each field are words."""
     listed = {field: tuple(names.split()) for field, names in paths.items()}
-    return Convention(name, version, export, frozenset(marks.split()), listed, is_json, is_record)
+    return Convention(name, export, frozenset(marks.split()), listed, is_json, is_record)
 
 
 _KINDS: Final = {
@@ -74,8 +72,7 @@ _KIND_OF: Final = {name: kind for kind, names in _KINDS.items() for name in name
 
 CONVENTIONS: Final = (
     _convention(
-        "OpenInference",
-        "semantic conventions of 2026-11 (Phoenix 20, Arize)",
+        "OpenInference",  # semantic conventions of 2026-11 (Phoenix 20, Arize)
         "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and their like",
         "openinference llm input output retrieval reranker session",
         kind="openinference.span.kind",
@@ -91,8 +88,7 @@ CONVENTIONS: Final = (
         user="user.id",
     ),
     _convention(
-        "OpenTelemetry GenAI",
-        "semantic conventions 1.28 to 1.40, events and attributes",
+        "OpenTelemetry GenAI",  # semantic conventions 1.28 to 1.40, events and attributes
         "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true (span_only with "
         "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental)",
         "gen_ai",
@@ -108,8 +104,7 @@ CONVENTIONS: Final = (
         session="gen_ai.conversation.id",
     ),
     _convention(
-        "OpenLLMetry",
-        "traceloop-sdk 0.30 to 0.62",
+        "OpenLLMetry",  # traceloop-sdk 0.30 to 0.62
         "set TRACELOOP_TRACE_CONTENT=true",
         "llm traceloop db",
         is_json=True,
@@ -124,8 +119,7 @@ CONVENTIONS: Final = (
         user="traceloop.association.properties.user_id",
     ),
     _convention(
-        "Langfuse (OpenTelemetry)",
-        "SDK for Python 3 to 5, for JavaScript 4",
+        "Langfuse (OpenTelemetry)",  # SDK for Python 3 to 5, for JavaScript 4
         "do not set capture_input or capture_output to False, nor a mask",
         "langfuse",
         kind="langfuse.observation.type",
@@ -144,8 +138,7 @@ CONVENTIONS: Final = (
         trace_name="langfuse.trace.name",
     ),
     _convention(
-        "MLflow",
-        "2.14 to 3.17",
+        "MLflow",  # 2.14 to 3.17
         "log inputs and outputs of the spans (span.set_inputs, span.set_outputs)",
         "mlflow",
         is_json=True,
@@ -158,8 +151,7 @@ CONVENTIONS: Final = (
         cost_usd="mlflow.llm.cost.total_cost",
     ),
     _convention(
-        "TruLens",
-        "2.x, its OpenTelemetry store",
+        "TruLens",  # 2.x, its OpenTelemetry store
         "return texts from the functions that are instrumented",
         "ai",
         kind="ai.observability.span_type",
@@ -173,8 +165,7 @@ CONVENTIONS: Final = (
         session="ai.observability.conversation_id",
     ),
     _convention(
-        "Vercel AI SDK",
-        "4 to 6",
+        "Vercel AI SDK",  # 4 to 6
         "do not set recordInputs or recordOutputs to false in experimental_telemetry",
         "ai",
         kind="ai.operationId",
@@ -187,8 +178,7 @@ CONVENTIONS: Final = (
         user="ai.telemetry.metadata.userId",
     ),
     _convention(
-        "LangSmith",
-        "SDK 0.1 to 0.15",
+        "LangSmith",  # SDK 0.1 to 0.15
         "unset LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS, and export inputs and outputs",
         is_record=True,
         kind="run_type",
@@ -207,8 +197,7 @@ CONVENTIONS: Final = (
         user="extra.metadata.user_id",
     ),
     _convention(
-        "Langfuse",
-        "API and exports 2 to 5",
+        "Langfuse",  # API and exports 2 to 5
         "export with inputs and outputs (the field group io of the API's version 2), and do not "
         "set capture_input or capture_output to False",
         is_json=True,
@@ -228,8 +217,7 @@ CONVENTIONS: Final = (
         trace_name="traceName trace_name",
     ),
     _convention(
-        "TruLens records",
-        "1.x and 2.x",
+        "TruLens records",  # 1.x and 2.x
         "return texts from the app's main method",
         is_record=True,
         kind="kind",
@@ -242,7 +230,7 @@ CONVENTIONS: Final = (
 )
 
 _BY_NAME: Final = {convention.name: convention for convention in CONVENTIONS}
-_HIDDEN: Final = ("", "__REDACTED__")
+_BLANK: Final = ("", "__REDACTED__")
 _MIME: Final = {"input.value": "input.mime_type", "output.value": "output.mime_type"}
 
 
@@ -306,11 +294,11 @@ def has_output(span: Span) -> bool:
     It is then not null, empty, redacted, nor an object without keys.
     """
     found = (value for field in ("documents", "output") for value in _values(span, field))
-    texts = (value.strip() if isinstance(value, str) else value for value in found)
     return any(
-        value not in ("", "null", "None", "{}", {})
-        and not (isinstance(value, str) and is_hidden(value))
-        for value in texts
+        value.strip() not in ("", "null", "None", "{}") and not is_hidden(value)
+        if isinstance(value, str)
+        else value != {}
+        for value in found
     )
 
 
@@ -337,11 +325,9 @@ def _completes(output: Sequence[Document], named: Sequence[Document]) -> bool:
 
     ``named`` are the documents in the attributes.
     """
-    texts = [document.text for document in named]
-    ids = [document.id for document in named]
-    has_same_texts = all(texts) and texts == [document.text for document in output]
-    has_same_ids = all(ids) and ids == [document.id for document in output]
-    return has_same_texts or has_same_ids
+    texts, ids = [one.text for one in named], [one.id for one in named]
+    has_same_texts = all(texts) and texts == [one.text for one in output]
+    return has_same_texts or (all(ids) and ids == [one.id for one in output])
 
 
 def documents_in_output(span: Span) -> list[Document] | None:
@@ -356,14 +342,12 @@ def contexts_of(span: Span) -> list[Document] | None:
 
 def model_of(span: Span) -> str | None:
     """Return the name of the model that a span asked, None where it asked none."""
-    found = (value for value in _values(span, "model") if isinstance(value, str))
-    return next(found, None)
+    return next((value for value in _values(span, "model") if isinstance(value, str)), None)
 
 
 def text_at(span: Span, field: str) -> str | None:
     """Return session, user or trace_name as text; None where the span has none."""
-    found = (value for value in _values(span, field) if isinstance(value, str | int))
-    return next((str(value) for value in found), None)
+    return next((str(one) for one in _values(span, field) if isinstance(one, str | int)), None)
 
 
 def number_at(span: Span, field: str) -> int | float | None:
@@ -377,7 +361,7 @@ def _values(span: Span, field: str) -> Iterator[Any]:
     for convention in conventions_of(span):
         for path in convention.paths.get(field, ()):
             value = _value_at(span, convention, path)
-            if value is not None and value not in _HIDDEN:
+            if value is not None and value not in _BLANK:
                 yield value
 
 

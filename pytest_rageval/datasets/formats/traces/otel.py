@@ -58,12 +58,12 @@ def _has_scopes(part: Any) -> bool:
 
 def spans_of_batch(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the spans of a request, as they are."""
-    for resource in _lists(record, _BATCHES):
-        for scope in _lists(resource, _SCOPES):
-            yield from _lists(scope, ("spans",))
+    for resource in _items_in(record, _BATCHES):
+        for scope in _items_in(resource, _SCOPES):
+            yield from _items_in(scope, ("spans",))
 
 
-def _lists(record: Any, names: Iterable[str]) -> Iterator[Any]:
+def _items_in(record: Any, names: Iterable[str]) -> Iterator[Any]:
     for name in names if isinstance(record, Mapping) else ():
         value = record.get(name)
         yield from value if isinstance(value, list) else ()
@@ -105,7 +105,7 @@ def span_of(record: Mapping[str, Any], trace_id: str = "") -> Span | None:
 
 def _parent(record: Mapping[str, Any]) -> str:
     parent = plain_id(first_of(record, _PARENT))
-    for reference in _lists(record, ("references",)):  # Jaeger
+    for reference in _items_in(record, ("references",)):  # Jaeger
         if isinstance(reference, Mapping) and reference.get("refType") == "CHILD_OF":
             parent = parent or plain_id(reference.get("spanID"))
     return parent
@@ -173,9 +173,9 @@ def _plain(value: Any) -> Any:
 
 def _typed(kind: str, value: Any) -> Any:
     if kind == "array":
-        return [_plain(part) for part in _lists(value, ("values",))]
+        return [_plain(part) for part in _items_in(value, ("values",))]
     if kind == "kvlist":
-        return _of_pairs([*_lists(value, ("values",))])
+        return _of_pairs([*_items_in(value, ("values",))])
     return as_number(value) if kind in ("int", "double") else value
 
 

@@ -17,7 +17,7 @@ from pytest_rageval.datasets.formats.traces.span import Collected
 from pytest_rageval.datasets.formats.traces.trace import Trace
 from pytest_rageval.errors import ScenarioError, listed, shorten
 from pytest_rageval.scenario.fields import FIELD_OF, UNRECORDED_SEARCH
-from pytest_rageval.text.codec import LimitError, read_json_at
+from pytest_rageval.text.codec import read_json_at
 from pytest_rageval.text.json_value import head_of
 
 Record = Mapping[str, Any]
@@ -125,8 +125,7 @@ def _first_table_row(file: DataFile) -> Record | None:
 def _first_value(file: DataFile) -> Any:
     """Return the first object in the beginning of a JSON file that can be read on its own."""
     with file.open() as stream:
-        raw = stream.read(_HEAD_BYTES)
-    text = raw.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
+        text = stream.read(_HEAD_BYTES).decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
     if otel.BATCH.match(text):  # one document may be larger than what was read of it
         return {"resourceSpans": [{"scopeSpans": []}]}
     decoder = json.JSONDecoder()
@@ -164,8 +163,7 @@ def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
     if not any(_has_text(row.fields) for row in rows) and not mapped:
         raise file.refuse(_without_texts(traces))
     file.notes.extend(_notes(file, collected, traces, chosen))
-    file.notes.extend(_without_ids(file, rows))
-    file.notes.extend(_unrecorded(file, rows))
+    file.notes.extend([*_without_ids(file, rows), *_unrecorded(file, rows)])
     yield from _numbered(rows, broken, collected.last_trace)
 
 
@@ -294,8 +292,7 @@ def _values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
 
 def _is_json(file: DataFile) -> bool:
     with file.open() as stream:
-        start = stream.read(1024)
-    text = start.decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
+        text = stream.read(1024).decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
     return text.lstrip()[:1] in ("{", "[")
 
 
@@ -323,7 +320,7 @@ def _json_values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]
         try:
             value, end = read_json_at(decoder, text, at)
             yield value, line
-        except (ValueError, LimitError) as error:
+        except ValueError as error:
             end = _next_document(text, at)
             yield _broken(text, at, end, line, error)
         at = _after_blanks(text, end)
@@ -360,6 +357,7 @@ def _without_texts(traces: Sequence[Trace]) -> str:
         for convention in conventions_of(span)
     }
     ways = "; ".join(f"{name}: {convention.export}" for name, convention in used.items())
+    # One may be the kind, which Phoenix keeps beside them.
     if not any(len(span.attributes) > 1 for trace in traces for span in trace.spans):
         return (
             "these spans have neither texts nor attributes; export the spans with their "

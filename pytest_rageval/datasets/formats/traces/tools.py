@@ -318,8 +318,6 @@ _OF_TRULENS: Final = frozenset(
     | {"latency", "total_tokens", "total_cost", "eval_cost", "eval_cost_snowflake"}
     | {"cost_currency", "num_events", "sampled", "sample_rate", "eval_decision_reason", "is_match"}
 )
-
-
 _BESIDE_SCORES: Final = ("_calls", "direction", "cost in USD")
 
 
