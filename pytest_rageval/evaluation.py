@@ -135,7 +135,7 @@ def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
         raise OptionError([Problem("reports", str(error))]) from error
 
 
-_WHAT_TO_MEASURE: Final = "expected a path, a Scenario or a mapping"
+_EXPECTED: Final = "expected a path, a Scenario or a mapping"
 _EXAMPLE: Final = 'evaluate({"metrics": ["f1"]}, dataset=rows)'
 
 Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
@@ -152,7 +152,7 @@ def take_out(
     """
     if scenario is None or is_frame(scenario):
         found = "found none" if scenario is None else "found rows; hand them over as dataset="
-        raise ScenarioError([Problem("scenario", f"{_WHAT_TO_MEASURE}, {found}: {_EXAMPLE}")])
+        raise ScenarioError([Problem("scenario", f"{_EXPECTED}, {found}: {_EXAMPLE}")])
     if isinstance(scenario, Mapping):
         if callable(scenario.get("target")):
             target = scenario["target"] if target is None else target

@@ -304,7 +304,7 @@ def with_made_columns(
         found = [_with(case, ANSWERABLE, _answerable_of(case)) for case in found]
         made.append(ANSWERABLE)
     if "history" in names and any(CONVERSATION in case.metadata for case in found):
-        found = _with_turns(found)
+        found = _with_last_turns(_numbered(found))
         made += [TURN, LAST_TURN]
     return found, tuple(made)
 
@@ -317,10 +317,6 @@ def _with(case: Case, name: str, value: Any) -> Case:
     if value is None:
         return case
     return replace(case, metadata={**case.metadata, name: value})
-
-
-def _with_turns(cases: Sequence[Case]) -> list[Case]:
-    return _with_last_turns(_numbered(cases))
 
 
 def _numbered(cases: Sequence[Case]) -> list[tuple[Case, str | None]]:

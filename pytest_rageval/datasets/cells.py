@@ -281,7 +281,8 @@ def contexts_and_docs(
 ) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
     """Return the texts of the contexts, and their documents: None if no context names one.
 
-    Blank ones are left out, unless their places count: ``[2]`` must not become another one.
+    Of no contexts they are (). Blank ones are left out, unless their places count: ``[2]`` must not
+    become another one.
     """
     passages = _passages(value, keeps_places=keeps_places)
     docs = tuple(doc for _, doc in passages)
@@ -335,11 +336,9 @@ def _rows_of(value: Any) -> list[Any]:
         return [value]
     if all(str(key).isdigit() for key in value):
         return list(value.values())
-    if _has_sentences(value):  # one passage, though its only key may hold a list as a column does
-        return [value]
     columns = [part for part in value.values() if isinstance(part, list | tuple)]
     is_table = len(columns) == len(value) and len({*map(len, columns)}) == 1
-    if not is_table:
+    if not is_table or _has_sentences(value):  # one passage may have a list of sentences alone
         return [value]
     return [dict(zip(value, cells, strict=True)) for cells in zip(*columns, strict=True)]
 

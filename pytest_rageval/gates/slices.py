@@ -6,7 +6,7 @@ worst slice and names those that fail.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final
 
@@ -112,7 +112,8 @@ class SliceGate(Gate):
             found = replace(found, message=f"{found.message}; {what}: {listed(unfit, _LISTED)}")
         if self.compared_with is None or not new:
             return found
-        return replace(found, message=found.message + _left_out(new, self.compared_with.name))
+        absent = f"not in {self.compared_with.name}, left out: {listed(new, _LISTED)}"
+        return replace(found, message=f"{found.message}; {absent}")
 
     def _names_nobody(self, result: ScenarioResult) -> bool:
         """Return whether no sample that is to be scored has a value."""
@@ -290,10 +291,6 @@ class SliceWatch(Watch):
         """Note the score of a sample."""
         if sample.index in self.of:  # an invalid row is in no mean
             self.watches[self.of[sample.index]].add(sample)
-
-
-def _left_out(new: Collection[str], run: str) -> str:
-    return f"; not in {run}, left out: {listed(new, _LISTED)}"
 
 
 def slice_value(sample: AnySample, field: str) -> str:

@@ -78,6 +78,9 @@ NOT_RUN: Final = "not run: skipped by a conftest.py, a fixture or a plugin, not 
 NOT_DRAWN: Final = "not in the sample"
 """Why a row is skipped where only some of the rows are asked."""
 
+CONTROLS: Final = "controls:"
+"""How a gate's name begins that says whether a judge can be trusted."""
+
 FAILED_CONTROLS: Final = "control rows: "
 """How the error of a score begins that was not asked for because its judge cannot tell."""
 

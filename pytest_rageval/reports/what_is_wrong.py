@@ -16,6 +16,7 @@ from pytest_rageval.errors import listed, shorten
 from pytest_rageval.gates.base import BoundedGate, Gate, GateOptionError, make_gates
 from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.model import (
+    CONTROLS,
     TOLERANCE,
     WEIGHTED_SCORE,
     Bound,
@@ -41,9 +42,6 @@ from pytest_rageval.text.tokenize import split_characters
 
 MOST: Final = 5
 """How many of the worst answers a text shows."""
-
-CONTROLS: Final = "controls:"
-"""How a gate's name begins that says whether a judge can be trusted."""
 
 _SAID: Final = 8
 _NAMED: Final = 5

@@ -19,10 +19,7 @@ T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[object]]
 
 MOST_REQUESTS: Final = 12
-"""A call gives up when its 12th request fails.
-
-Requests to a server that is still starting do not count.
-"""
+"""A call gives up when its 12th request fails, those to a server that is starting not counted."""
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -47,7 +44,7 @@ class Patience:
         """Whether the last request was lost in a queue of the server: the next one goes first."""
 
     def take(self, seconds: float) -> float:
-        """Spend up to ``seconds``; return how many there were left to spend."""
+        """Spend ``seconds``, or what is left of them; return how many were spent."""
         taken = min(seconds, self.left_s)
         self.left_s -= taken
         return taken
@@ -127,15 +124,16 @@ class Retry:
                 failures += error.is_limited and not is_starting
                 limited += isinstance(error, RateLimitError)
                 error.attempts = attempts
-                hopeless = self._noted_outage(error)
+                why_hopeless = self._noted_outage(error)
                 is_last = failures > self._retries or patience.timed_out_alone >= MOST_ALONE
+                # Asked last of all: it takes the step to another form of the request.
                 if not error.is_transient or (is_last and not error.last_resort()):
                     raise
                 # A server that starts is there all at once: it is looked for every few seconds. A
                 # request that was lost in a queue has waited enough.
                 wait_s = _wait(min(attempts, 4) if is_starting else attempts, error.retry_after_s)
                 wait_s = 0.0 if patience.is_lost else wait_s
-                error.gave_up = self._out_of_patience(error, wait_s, patience) or hopeless
+                error.gave_up = self._out_of_patience(error, wait_s, patience) or why_hopeless
                 if error.gave_up:
                     self.waiting = ""
                     raise
@@ -186,19 +184,18 @@ class Retry:
         longest, left = self._max_wait_s, patience.left_s
         if patience.requests >= MOST_REQUESTS:
             return f"a call gives up after {MOST_REQUESTS} requests"
-        if wait_s > left and error.retry_after_s and error.retry_after_s > left:
-            return (
-                f"the server asks to wait {error.retry_after_s:g} s more, max_wait_s is {longest:g}"
-            )
-        if wait_s > left:
-            return f"waited {longest - left:.0f} s, max_wait_s is {longest:g}"
-        return ""
+        if wait_s <= left:
+            return ""
+        asked_s = error.retry_after_s or 0.0
+        waited = f"waited {longest - left:.0f} s"
+        why = f"the server asks to wait {asked_s:g} s more" if asked_s > left else waited
+        return f"{why}, max_wait_s is {longest:g}"
 
 
 def _wait(attempts: int, asked_for: float | None) -> float:
     """Return how many seconds to wait after so many attempts."""
     longest = min(FIRST_WAIT_S * 2.0 ** min(attempts - 1, 30), LONGEST_WAIT_S)
-    # So little jitter that each wait is longer than the one before.
+    # So little jitter that each wait is longer than the one before, up to the longest.
     own = random.uniform(0.75, 1.0) * longest
     if asked_for is None or asked_for <= own:  # a server cannot make us hurry
         return own

@@ -65,9 +65,8 @@ def bind_target(
 def _module_alone(binding: Binding, spec: TargetSpec) -> str:
     """Return the message for a module whose function is not named, "" where there is no module."""
     folders = (binding.loaded.path.parent, binding.run_paths.root)
-    file = (
-        find_file(spec.type, folders, binding.run_paths.import_mode) if not spec.options else None
-    )
+    mode = binding.run_paths.import_mode
+    file = None if spec.options else find_file(spec.type, folders, mode)
     if file is None:
         return ""
     names = ", ".join(functions_in(file)[:_SHOWN]) or "none"

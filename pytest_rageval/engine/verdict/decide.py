@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from pytest_rageval.errors import listed
 from pytest_rageval.gates.base import Gate, make_gates, metrics_behind
 from pytest_rageval.gates.unscored import UnscoredGate, gates_of
 from pytest_rageval.model import (
     BEST,
+    CONTROLS,
     FILLED,
     WEIGHTED_SCORE,
     Comparing,
@@ -94,7 +96,7 @@ def _failed_controls(result: ScenarioResult, *, strict: bool) -> list[GateResult
     """
     is_required = result.info.requires_controls
     return [
-        GateResult(f"controls:{name}", "failed", None, None, verdict.remark(name))
+        GateResult(f"{CONTROLS}{name}", "failed", None, None, verdict.remark(name))
         for name, verdict in result.controls.items()
         if verdict.remark(name) and (is_required or (strict and verdict.is_doubtful))
     ]
@@ -123,18 +125,19 @@ def add_gates(
     Only a complete run lets them pass; ``strict`` fails those that are not decided all the same.
     """
     spent = _spent(result)
-    verdicts = [within_extent(verdict, spent, extent, strict=strict) for verdict in found]
-    if strict:
-        verdicts = [_decided(verdict) for verdict in verdicts]
+    verdicts = [decided(within_extent(one, spent, extent), strict=strict) for one in found]
     return replace(result, gates=(*result.gates, *verdicts))
 
 
-def _decided(found: GateResult) -> GateResult:
-    """Return a verdict of a strict run: one that is not decided has failed."""
-    if found.outcome != "skipped":
+STRICT_FAILS: Final = "(strict: undecided fails)"
+"""How the message of a gate ends that has failed because the run is strict."""
+
+
+def decided(found: GateResult, *, strict: bool) -> GateResult:
+    """Return a verdict; one that is not decided has failed in a strict run."""
+    if found.outcome != "skipped" or not strict:
         return found
-    message = f"{found.message} (strict: undecided fails)"
-    return replace(found, outcome="failed", message=message)
+    return replace(found, outcome="failed", message=f"{found.message} {STRICT_FAILS}")
 
 
 def _with_people(result: ScenarioResult) -> ScenarioResult:
@@ -247,15 +250,13 @@ def within_extent(
         return so_far
     figure = "" if so_far.observed is None else f", so far {so_far.observed:.4f}"
     ran = f"{extent.ran} of {extent.total} samples ran{figure}"
+    bare = GateResult(so_far.name, "failed", so_far.observed, so_far.bound, ran)
     if extent.complete:
         message = f"the budget is spent: {spent} of {extent.total} samples not asked for{figure}"
-        return GateResult(so_far.name, "failed", so_far.observed, so_far.bound, message)
+        return replace(bare, message=message)
     if extent.lost or extent.missing or not extent.partial_by_choice:
-        message = f"{ran}; {_lost(extent)}"
-        return GateResult(so_far.name, "failed", so_far.observed, so_far.bound, message)
-    message = f"{ran} (strict: undecided fails)" if strict else ran
-    outcome: GateOutcome = "failed" if strict else "skipped"
-    return GateResult(so_far.name, outcome, so_far.observed, so_far.bound, message)
+        return replace(bare, message=f"{ran}; {_lost(extent)}")
+    return decided(replace(bare, outcome="skipped"), strict=strict)
 
 
 def _lost(extent: Extent) -> str:
@@ -341,9 +342,8 @@ def with_rankings(
     Test functions run one variant each, so they leave the gate ``best`` undecided.
     """
     rankings = {result.info.nodeid: one.ranking for one in found for result in one.results}
-    outcome: GateOutcome = "failed" if strict else "skipped"
-    message = "it compares the variants of a scenario file, and a test function runs one"
-    alone = GateResult(BEST, outcome, None, 0.0, message + " (strict: undecided fails)" * strict)
+    why = "it compares the variants of a scenario file, and a test function runs one"
+    alone = decided(GateResult(BEST, "skipped", None, 0.0, why), strict=strict)
     return [
         replace(result, gates=(*result.gates, alone))
         if _needs_others(result.info)
@@ -398,8 +398,6 @@ def _gate(found: VariantComparison, *, stopped: bool, strict: bool) -> GateResul
     is_lost = extent.ran < extent.selected and not stopped
     if len(infos) < len(found.contest.names) and not is_lost:
         ran = f"{len(infos)} of {len(found.contest.names)} variants ran"
-        message = f"{ran} (strict: undecided fails)" if strict else ran
-        outcome: GateOutcome = "failed" if strict else "skipped"
-        return replace(so_far, outcome=outcome, message=message)
+        return decided(replace(so_far, outcome="skipped", message=ran), strict=strict)
     spent = sum(is_beyond_budget(sample) for result in found.results for sample in result.samples)
     return within_extent(so_far, spent, extent, strict=strict)

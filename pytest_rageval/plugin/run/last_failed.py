@@ -60,8 +60,10 @@ def is_deselected(nodeid: str, gate: str, prefixes: Iterable[str]) -> bool:
 
 
 def _undecided(gate: GateResult, *, strict: bool) -> GateResult:
-    message = f"{DESELECTED} ({gate.message}){' (strict: undecided fails)' * strict}"
-    return replace(gate, outcome="failed" if strict else "skipped", message=message)
+    from pytest_rageval.engine.verdict.decide import decided
+
+    message = f"{DESELECTED} ({gate.message})"
+    return decided(replace(gate, outcome="skipped", message=message), strict=strict)
 
 
 def _scenario(nodeid: str) -> str | None:

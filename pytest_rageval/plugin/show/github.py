@@ -102,9 +102,9 @@ def annotation_lines(
 ) -> list[str]:
     """Return the workflow commands that annotate failures; none outside a workflow.
 
-    An error for each failed gate and a warning for each of the worst failed cases, on its line of
-    the scenario file; at most ten of each, the worst of all scenarios: GitHub shows no more.
-    ``root`` is the folder to which the file's path is relative.
+    Errors: the first ten failed gates, those of variants first. Warnings: the ten worst cases of
+    all scenarios that failed or could not be judged. GitHub shows no more. ``root`` is the folder
+    to which the file's path is relative.
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return []

@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 
 import pytest
 
+from pytest_rageval.engine.verdict.decide import STRICT_FAILS
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import REPLAY, GateResult, SampleResult, ScenarioResult
+from pytest_rageval.model import CONTROLS, REPLAY, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.options import CACHE, KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import display_path
@@ -40,8 +41,6 @@ _ADDED: Final[dict[Step, str]] = {
 _CHOOSING: Final = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "lf": "--lf"}
 _REASON_WIDTH: Final = 200
 _CHILD = "pytest_rageval.plugin.child"
-_STRICT = "(strict: undecided fails)"
-_CONTROLS = "controls:"
 # As the messages begin, or go on after the path of the scenario.
 _OPTION_AT_FAULT = re.compile(r"^(?:[^\n:]*: )?(?:--rag-|RAGEVAL_)[^\n:]*: ", re.MULTILINE)
 _LACKS_ANSWERS = re.compile(r"needs 'answer'.*under 'target'", re.DOTALL)
@@ -98,7 +97,7 @@ class NextSteps:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None, None, None]:
-        """Print nothing where the run is green, or very quiet."""
+        """Fold what is printed twice; behind all sections print the next step of a red run."""
         self._fold(terminalreporter)
         yield
         if self._config.option.no_summary or self._config.get_verbosity() < -1:
@@ -119,6 +118,7 @@ class NextSteps:
             self._whole["failed"] = failed
             terminal.stats["failed"] = [_brief(report, brief) for report in failed]
 
+    # Pytest's wrapper prints its own before any of these; first, so that the others see all counts.
     @pytest.hookimpl(specname="pytest_terminal_summary", tryfirst=True)
     def pytest_terminal_summary_unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
         """After pytest's own sections, count all of them again, and say what was left out."""
@@ -131,9 +131,9 @@ class NextSteps:
 
     def _lines(self, ended: Ended) -> Iterator[str]:
         step = next_step(ended)
-        # An engine may have refused: a dry run starts none, and would be green.
-        is_of_workers = step == "check" and self._config.pluginmanager.has_plugin("rageval-engine")
-        if step is None or is_of_workers or self._is_shown_otherwise():
+        has_engine = self._config.pluginmanager.has_plugin("rageval-engine")
+        engine_may_have_refused = step == "check" and has_engine  # a dry run starts none: green
+        if step is None or engine_may_have_refused or self._is_shown_otherwise():
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
         needs_cache = step in ("failed", "stopped")
@@ -152,7 +152,7 @@ class NextSteps:
         return is_child or bool(self._config.getoption("rag_dry_run"))
 
     def _page(self, ended: Ended) -> str:
-        """Return where the page of the first red scenario is, "" if there is none.
+        """Return where the page of the first red scenario is, else of the first; "" without one.
 
         Of variants it is the page that has all of them.
         """
@@ -202,7 +202,7 @@ def _left_out_of_part(config: pytest.Config, ended: Ended) -> Iterator[str]:
     # A run in part saves nothing, must not take the place of a whole one, leaves undecided.
     whole_only = [*touching("baseline", "answers"), KEEP]
     yield from (option.source(config) for option in whole_only if option.is_given(config))
-    is_judge_at_fault = any(gate.name.startswith(_CONTROLS) for gate in _red_gates(ended))
+    is_judge_at_fault = any(gate.name.startswith(CONTROLS) for gate in _red_gates(ended))
     if config.stash[SETTINGS].strict and not is_judge_at_fault:
         yield STRICT.source(config) if STRICT.is_given(config) else "rageval_strict"
     if ended.has_unrecorded:
@@ -222,7 +222,7 @@ def next_step(ended: Ended) -> Step | None:
     if ended.is_stopped:
         return "stopped"
     # Neither is red for what a sample is like: more samples have to run.
-    unfinished = [gate for gate in red if _STRICT in gate.message or gate.name.startswith("save:")]
+    unfinished = [one for one in red if STRICT_FAILS in one.message or one.name.startswith("save:")]
     if ended.has_red_cases:
         return "failed"
     return "page" if len(red) > len(unfinished) else "whole"

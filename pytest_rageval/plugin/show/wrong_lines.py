@@ -19,7 +19,7 @@ _INDENT: Final = "    "
 
 
 def wrong_lines(view: RunView, width: int) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong in lines of ``width`` cells with colours, an empty one behind answers."""
+    """Yield what is wrong, at most ``width`` cells a line, with colours; "" behind the answers."""
     found = WhatIsWrong(view)
     for text, colour in _said(found):
         lines = wrapped(shorten(short_line(text, _REASON_WIDTH), _REASON_WIDTH), width - 4)
