@@ -182,7 +182,7 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
         found.left_out[f"of {metric}, which {SECTION}.of does not name"] += 1
-    elif annotator and rules.annotators and not _is_named(annotator, rules.annotators):
+    elif annotator and name_key(annotator) not in map(name_key, rules.annotators or (annotator,)):
         found.left_out[f"by {annotator}, whom {SECTION}.annotators does not name"] += 1
     else:
         reasons = list(_wrong(cells, metric, rules))
@@ -201,10 +201,6 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
 def _is_rejected(name: str, rules: LabelRules, metric: str) -> bool:
     forms = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
     return any(_sample_of(form, rules, metric) in rules.rejected for form in forms)
-
-
-def _is_named(annotator: str, names: Collection[str]) -> bool:
-    return name_key(annotator) in map(name_key, names)
 
 
 def _about(name: str, rules: LabelRules, metric: str) -> Labelled | None:

@@ -55,7 +55,8 @@ def scores_by_rules(
 ) -> list[Score]:
     """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
     decided = with_answerable(sample, judged)
-    reading = read_answer(rules, decided, judged, with_citations=_reads_citations(plan))
+    with_citations = any(metric.info.section == "citations" for metric in plan.metrics)
+    reading = read_answer(rules, decided, judged, with_citations=with_citations)
     context.reading = reading
     scores: dict[str, Score] = {}
     context.scores = scores
@@ -71,10 +72,6 @@ def scores_by_rules(
             score = score_of_metric(plan, metric, shown, context)
         scores[name] = _settled(column, seen, _explained(score, judged))
     return [scores[metric.column.name] for metric in plan.metrics]
-
-
-def _reads_citations(plan: Plan) -> bool:
-    return any(metric.info.section == "citations" for metric in plan.metrics)
 
 
 def _hears_the_judge(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:

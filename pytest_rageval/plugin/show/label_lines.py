@@ -38,12 +38,8 @@ def label_lines(
         yield f"      {counted(drawn.left_out, 'sample')} left out: {what}"
     if drawn.needed is not None:
         count = label_range(*drawn.needed, len(drawn.population))
-        takes = (
-            f"takes {count} labelled answers in all"
-            if count
-            else "takes more answers than there are"
-        )
-        yield f"      a corrected mean within ±{HALF_WIDTH:g} {takes}"
+        answers = f"{count} labelled answers in all" if count else "more answers than there are"
+        yield f"      a corrected mean within ±{HALF_WIDTH:g} takes {answers}"
     if files is None:
         return
     table, page = files
