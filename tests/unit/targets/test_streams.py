@@ -6,7 +6,9 @@ Each stream is as the protocol's documentation has it, shortened.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -799,93 +801,22 @@ def test_a_stream_that_says_that_more_follows_is_cut_off(events: tuple[Any, ...]
         read(SSE, sse(*events), **path)
 
 
-def envelope(text: str, reason: str | None = None) -> dict[str, Any]:
-    """Return a chunk of OpenAI's in an envelope of the service's own."""
-    return {"code": 0, "data": {"choices": [{"delta": {"content": text}, "finish_reason": reason}]}}
-
-
-WRAPPED: dict[str, tuple[tuple[Any, ...], dict[str, str], str]] = {
-    "an error by its type": (
-        (
-            {"event": "message", "data": {"type": "text", "content": "It is "}},
-            {"event": "message", "data": {"type": "error", "message": "busy"}},
-        ),
-        {"answer": "data.content"},
-        "breaks off with an error: .*busy",
-    ),
-    "OpenAI's agents": (
-        (
-            {"type": "raw_response_event", "data": {"type": "text", "delta": "It is "}},
-            {"type": "raw_response_event", "data": {"type": "response.failed", "response": {}}},
-        ),
-        {"answer": "data.delta"},
-        "breaks off with an error: .*response.failed",
-    ),
-    "a payload's error": (
-        ({"content": "It is "}, {"payload": {"error": "busy"}}),
-        {},
-        "breaks off with an error: busy",
-    ),
-    "an envelope's filter": (
-        (envelope("It is "), envelope("", "content_filter"), "[DONE]"),
-        {"answer": "data.choices[0].delta.content"},
-        "breaks off with an error: .*content_filter",
-    ),
-    "an envelope that is cut off": (
-        (envelope("It is "),),
-        {"answer": "data.choices[0].delta.content"},
-        r"should follow \(data.choices\[0\].finish_reason: null\)",
-    ),
-    "LangChain": (
-        ({"content": "It is "}, {"response_metadata": {"finish_reason": "SAFETY"}}),
-        {},
-        "breaks off with an error: .*SAFETY",
-    ),
-    "A2A, version 1": (
-        (
-            {"text": "It is "},
-            {"result": {"statusUpdate": {"status": {"state": "TASK_STATE_FAILED"}}}},
-        ),
-        {},
-        "breaks off with an error: status 'failed'",
-    ),
-    "Strands": (
-        (
-            {"event": {"messageStart": {"role": "assistant"}}},
-            {"text": "It is "},
-        ),
-        {},
-        r"should follow \(messageStart\)",
-    ),
-    "a second message": (
-        (
-            ("thread.run.created", {"id": "r"}),
-            ("thread.message.delta", {"delta": "It is "}),
-            ("thread.message.completed", {"id": "m"}),
-            ("thread.message.delta", {"delta": "no"}),
-        ),
-        {},
-        r"should follow \(thread.run.created\)",
-    ),
-    "Claude's agents": (
-        ({"type": "result", "is_error": True, "result": "API Error: 529"},),
-        {},
-        "breaks off with an error: is_error: true",
-    ),
-    "a raw error": (
-        ("It is", " not", "Error: Connection error.", "[DONE]"),
-        {},
-        "Connection error",
-    ),
+WRAPPED = {
+    one["name"]: one
+    for one in tomllib.loads((Path(__file__).parent / "wrapped.toml").read_text("utf-8"))["stream"]
 }
 
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_what_a_service_wraps_is_heard(name: str) -> None:
     """[A21] Half an answer was whole: the word of its failure, or its end, stood deeper."""
-    events, paths, why = WRAPPED[name]
-    with pytest.raises(TargetError, match=why):
-        read(SSE, sse(*events), **paths)
+    stream = WRAPPED[name]
+    with pytest.raises(TargetError, match=stream["why"]):
+        read(
+            SSE,
+            sse(*stream["events"]),
+            **({"answer": stream["answer"]} if "answer" in stream else {}),
+        )
 
 
 @pytest.mark.parametrize(
