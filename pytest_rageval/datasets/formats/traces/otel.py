@@ -49,11 +49,10 @@ _VALUES: Final = ("string", "bool", "int", "double", "array", "kvlist", "bytes")
 def is_batch(record: Mapping[str, Any]) -> bool:
     """Return whether a record is a request of OTLP, with resources, scopes and their spans."""
     lists = [record[name] for name in _BATCHES if isinstance(record.get(name), list)]
-    return any(not parts or any(map(_has_scopes, parts)) for parts in lists)
-
-
-def _has_scopes(part: Any) -> bool:
-    return isinstance(part, Mapping) and any(name in part for name in _SCOPES)
+    return any(
+        not parts or any(isinstance(part, Mapping) and part.keys() & {*_SCOPES} for part in parts)
+        for parts in lists
+    )
 
 
 def spans_of_batch(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -163,14 +163,12 @@ def read_langsmith_run(record: Record, into: Collected, trace_id: str = "") -> N
         stats = value_or_text(record.get("feedback_stats"))
         for name, found in stats.items() if isinstance(stats, Mapping) else ():
             into.score(trace, name, found.get("avg") if isinstance(found, Mapping) else found)
-        into.expect(trace, "reference", _expected(value_or_text(record.get("reference_outputs"))))
+        expected = value_or_text(record.get("reference_outputs"))
+        for value in [*expected.values()][:1] if isinstance(expected, Mapping) else ():
+            into.expect(trace, "reference", value)
     for child in _inner(record.get("child_runs"), into):
         if is_langsmith_run(child):
             read_langsmith_run(child, into, trace)
-
-
-def _expected(outputs: Any) -> Any:
-    return next(iter(outputs.values())) if isinstance(outputs, Mapping) and outputs else None
 
 
 def is_langsmith_part(record: Record) -> bool:
