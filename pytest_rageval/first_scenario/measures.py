@@ -78,12 +78,18 @@ class Measures:
 
     @property
     def gates(self) -> tuple[tuple[str, float], ...]:
-        """What to gate, and the least mean: every check of a row has to pass."""
+        """What to gate, and the least mean: every check of a row has to pass.
+
+        What sees only half of the wrong answers each is gated apart: a mean of both is half at
+        least where one of them calls a wrong answer right.
+        """
         if {*self.metrics} <= {*self.of_answers.metrics}:
             return ((self.metrics[0], 0.5),)
         checks = tuple((name, 1.0) for name in self.metrics if name in _CHECKS)
-        is_all = len(checks) == len(self.metrics)
-        return checks if is_all else (("weighted_score", 0.5), *checks)
+        if len(checks) == len(self.metrics):
+            return checks
+        halves = _COUNTED_IF_HELD if "acc" in self.metrics else ("weighted_score",)
+        return (*((name, 0.5) for name in halves), *checks)
 
 
 A_JUDGE: Final = "a model that judges, which first has to tell good rows from bad ones"

@@ -15,7 +15,7 @@ from pytest_rageval.datasets.proposer.draft import AS_SAID
 from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
 from pytest_rageval.datasets.proposer.propose import Mapped
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures
-from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
+from pytest_rageval.model import ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
@@ -261,12 +261,13 @@ def _gates(draft: Draft) -> list[str]:
             more += "; needs dataset.on_invalid: skip"
         gate = "invalid" if draft.measures.asks else "unscored"
         lines.append(_with_comment(f"  # {gate}: {math.ceil(100 * bare / rows) / 100}", more))
-    gate, least = draft.measures.gates[0]
+    gates = draft.measures.gates
+    lower = {name: 0.4 for name, least in gates if least < 1} or dict(gates[:1])
     if draft.measures.groups:
         lines.append(_with_comment("  # by:", "each value of a column is judged, too"))
     for name in draft.measures.groups:
         values = _values(draft, name)
-        line = f"  #   {pair_text(name, {gate: least if least == 1 else 0.4})}"
+        line = f"  #   {pair_text(name, lower)}"
         lines.append(_with_comment(line, f"{len(values)} values: {', '.join(values[:3])}"[:60]))
     return lines
 
@@ -289,7 +290,7 @@ def _tried(draft: Draft, name: str, least: float) -> str:
     mean = found.mean_of(name) if found is not None and not found.info.target else None
     if found is None or mean is None:
         later = "set it a little below what a run gives today"
-        return later if name == WEIGHTED_SCORE else "every check has to pass"
+        return later if least < 1 else "every check has to pass"
     gave = f"{rows_in_words(found)} gave {mean:.4f}"
     if mean < least:
         gave += ": read their answers, then set what is good enough"

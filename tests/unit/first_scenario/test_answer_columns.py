@@ -62,7 +62,8 @@ def test_refusals(tmp_path: Path, column: str, cells: list[Any], given: str, ref
     assert found.tried is not None
     assert found.tried.mean_of("over_refusal") == 0.5
     assert found.tried.mean_of("missed_refusal") == 0.0
-    assert "#   answerable: {weighted_score: 0.4}" in found.text
+    gates = ("weighted_score", "coverem: 0.4, acc")
+    assert any(f"#   answerable: {{{name}: 0.4}}" in found.text for name in gates)
     assert f"#   {column}: " not in found.text or column == "answerable"
 
 

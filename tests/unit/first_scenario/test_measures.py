@@ -98,6 +98,7 @@ def test_sentences_around_short_references() -> None:
     assert found.weights == (("coverem", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
     found = sentences("五天", "两周", given="我们收到包裹之后，{}之内就可以退款给您。")
     assert found.weights == (("coverem", 1.0), ("acc", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
+    assert found.gates == (("coverem", 0.5), ("acc", 0.5))
 
 
 def test_a_system_that_is_asked_may_answer_in_sentences() -> None:
