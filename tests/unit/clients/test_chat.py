@@ -400,8 +400,8 @@ def test_a_server_with_one_slot_loses_nothing_to_time_outs(
 ) -> None:
     """[R1] 16 rows, 32 in flight by default: it serves three in the time that a request has."""
     pytest.importorskip("aiohttp")
-    with FakeOpenAI(slots=1, latency_s=0.1) as server:
-        settings = ClientSettings("m", base_url=server.base_url, timeout_s=0.38, retries=1)
+    with FakeOpenAI(slots=1, latency_s=0.2) as server:
+        settings = ClientSettings("m", base_url=server.base_url, timeout_s=0.76, retries=3)
 
         async def work(clients: Clients) -> tuple[list[Reply], Clients]:
             chat = clients.chat(settings)
@@ -411,7 +411,7 @@ def test_a_server_with_one_slot_loses_nothing_to_time_outs(
     assert len(replies) == 16
     assert (clients.usage.calls, clients.usage.cost_usd) == (len(server.chats), None)
     assert clients.usage.prompt_tokens > sum(reply.usage.prompt_tokens for reply in replies)
-    assert len(server.chats) < 50
+    assert len(server.chats) < 80
     _, said = clients.problems
     lost, rest = said.removeprefix("judge: ").split(" of ", 1)
     assert int(lost) == len(server.chats) - 16

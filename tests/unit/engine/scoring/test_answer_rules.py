@@ -75,7 +75,7 @@ def test_a_refusal_of_an_answerable_question_is_the_worst_end(
 @pytest.mark.parametrize(
     ("answer", "reference"),
     [
-        ("We don't have a store in Berlin.", "We don't have a store in Berlin."),
+        ("The manual does not mention a password.", "The manual does not mention a password."),
         ("Water damage isn't covered by it.", "Water damage is not covered by the warranty."),
         ("人为损坏不在保修范围内。", "人为损坏不在保修范围之内。"),
     ],
