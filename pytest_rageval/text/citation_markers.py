@@ -47,7 +47,11 @@ _FORMS: Final = {
     ),
     "file": rf"[\[［【][^\[\]［］【】()\n]{{0,200}}?{EXTENSION}(?:{_SEPARATOR}[^\[\]［］【】\n]"
     rf"{{1,200}})?[\]］】](?!\()",
-    "superscript": (r"(?<=[.,;:!?。，；：！？\"”’」』])[⁰¹²³⁴-⁹]+(?:\s?[,，⁻–˒]\s?[⁰¹²³⁴-⁹]+)*"),
+    # Behind a word of three letters or more: km² is a unit.
+    "superscript": (
+        r"(?:(?<=[.,;:!?。，；：！？\"”’」』\u4e00-\u9fff])|(?<=[^\W\d_]{3}))"
+        r"[⁰¹²³⁴-⁹]+(?:\s?[,，⁻–˒]\s?[⁰¹²³⁴-⁹]+)*(?!\w)"
+    ),
 }
 
 _MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")

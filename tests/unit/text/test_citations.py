@@ -139,6 +139,13 @@ def test_numbers_from_0_are_counted_from_1() -> None:
     assert read_citations("Yes [0][2].", CitationRule(base=0), 3).citations == (1, 3)
 
 
+def test_superscripts_stand_behind_a_word_too() -> None:
+    """Most people write years¹. A unit is none."""
+    rule = CitationRule(style="superscript")
+    said = ("Covered for 3 years¹.", "两年²。", "5 m², 40 km², x³ and 10³")
+    assert [read_citations(text, rule, 4).citations for text in said] == [(1,), (2,), ()]
+
+
 def test_superscripts_are_read_where_they_are_the_one_style() -> None:
     found = find_style(["It opened.¹", "It is high.²", "No."], [2, 2, 2])
     assert found.rule.superscripts
