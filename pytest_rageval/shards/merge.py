@@ -237,13 +237,50 @@ def _merged(shards: Sequence[Shard]) -> Merged:
     by_part: dict[Part, list[Shard]] = defaultdict(list)
     for shard in shards:
         by_part[shard.part].append(shard)
-    chosen, remarks = [], []
-    for part, found in sorted(by_part.items()):
-        *replaced, counted = sorted(found, key=_begun)
-        chosen.append(counted)
-        remarks += [f"shard {part}: {counted.path} counts, not {one.path}" for one in replaced]
+    copies = [sorted(found, key=_begun) for _, found in sorted(by_part.items())]
+    chosen = [counted for *_, counted in copies]
+    remarks = [
+        f"shard {counted.part}: {counted.path} counts, not {one.path}"
+        for *replaced, counted in copies
+        for one in replaced
+    ]
     remarks += _older_attempts(chosen)
-    return Merged(shards[0].head.info, tuple(chosen), tuple(_missing(chosen)), tuple(remarks))
+    missing = *_missing(chosen), *_left_behind(copies)
+    return Merged(shards[0].head.info, tuple(chosen), missing, tuple(remarks))
+
+
+def _left_behind(copies: Sequence[Sequence[Shard]]) -> Iterator[str]:
+    """Yield which shards are of an earlier run than the others, all copies of each in order.
+
+    A shard that had to run again, or that a CI run repeats, makes no earlier run of the others.
+    """
+    again = [
+        found[-2:]
+        for found in copies
+        if len(found) > 1 and not _is_repeated(found[-1], found[-2]) and _is_green(found[-2])
+    ]
+    for shard, *others in copies:
+        for older, newer in [] if others else again:
+            if newer.head.started_at > shard.head.started_at and not _is_repeated(newer, shard):
+                yield (
+                    f"shard {shard.part} is of {shard.head.started_at}, before shard {newer.part} "
+                    "ran again: did its job start? Run it again, or merge from an empty folder; "
+                    f"if they are of one run, delete {older.path}"
+                )
+                break
+
+
+def _is_repeated(shard: Shard, older: Shard) -> bool:
+    """Return whether a shard is of the CI run of an older one."""
+    return shard.head.ci_run is not None and shard.head.ci_run == older.head.ci_run
+
+
+def _is_green(shard: Shard) -> bool:
+    """Return whether nothing in a shard was a reason to run it again."""
+    end = shard.end
+    if end is None or not end.is_whole or end.status or end.reports:
+        return False
+    return all(row.result.outcome not in ("failed", "error") for row in case_rows(shard))
 
 
 def _older_attempts(shards: Sequence[Shard]) -> Iterator[str]:

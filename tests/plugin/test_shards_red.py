@@ -209,6 +209,7 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert found.ret == pytest.ExitCode.TESTS_FAILED
     found.stdout.fnmatch_lines([f"*shard 2/2 is cut off ({killed / 'shard.jsonl'})*"])
     four.pytest("-q", "--rag-shard=2/2", "--rag-output=running")
+    four.pytest("-q", "--rag-shard=1/2", "--rag-output=running")
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
@@ -263,6 +264,9 @@ def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way:
     said = " ".join(found.stdout.str().split())  # a long path is in a line of its own
     assert re.search(r"shard 2/2 is cut off \(\S*shard-started-2-2\.json\)", said)
     four.pytest(*given)
+    found = merge(four, parts)
+    found.stdout.fnmatch_lines(["*shard 1/2 is of *, before shard 2/2 ran again: *"])
+    four.pytest("--rag-shard=1/2", f"--rag-output={parts[0]}")
     assert merge(four, parts).ret == pytest.ExitCode.OK
 
 

@@ -96,7 +96,33 @@ def test_the_later_of_one_part_counts(tmp_path: Path) -> None:
     other = write_shard(tmp_path / "c", "2/2")
     found = merge(old, new, other)
     assert found.remarks == (f"shard 1/2: {new} counts, not {old}",)
-    assert found.missing == ("shard 1/2 is unfinished, 1 of 5 ran",)
+    assert found.missing[0] == "shard 1/2 is unfinished, 1 of 5 ran"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_red"),
+    [
+        ({}, {}, True),
+        ({"end": {"status": 1}}, {}, False),  # a reason to run it again
+        ({"positions": [0]}, {}, False),
+        ({"head": {"ci_run": "7"}}, {"ci_run": "7"}, False),  # repeated, not another run
+    ],
+)
+def test_one_of_an_earlier_run_takes_no_missing_shards_place(
+    tmp_path: Path, old: dict[str, Any], new: dict[str, Any], is_red: bool
+) -> None:
+    """Where all copies are in one folder, and the other shards ran again though they were green."""
+    first = [write_shard(tmp_path / f"1-{at}", f"{at}/3", **old) for at in (1, 3)]
+    left = write_shard(tmp_path / "1-2", "2/3")
+    head = {"started_at": "2026-11-24T09:00:00+00:00", **new}
+    again = [write_shard(tmp_path / f"2-{at}", f"{at}/3", head=head) for at in (1, 3)]
+    said = (
+        "shard 2/3 is of 2026-11-23T09:00:00+00:00, before shard 1/3 ran again: did its job start? "
+        f"Run it again, or merge from an empty folder; if they are of one run, delete {first[0]}"
+    )
+    assert merge(*first, left, *again).missing == ((said,) if is_red else ())
+    both = write_shard(tmp_path / "2-2", "2/3", head=head)
+    assert merge(*first, left, *again, both).missing == ()
 
 
 def test_one_that_was_cut_off_counts_if_it_began_later(tmp_path: Path) -> None:
