@@ -31,7 +31,8 @@ _FEWER_IS_BETTER: Final = re.compile(r"(?:^|_)(?:latency|cost|duration|elapsed)(
 class OfAnswers:
     """Metrics, the lines that they need, and comments; all empty where no column speaks of it.
 
-    ``columns`` are the columns that the lines have read, ``groups`` what gates may be divided by.
+    ``columns`` are the columns that the lines have read, ``groups`` what gates may be divided by,
+    ``refused`` the rows, from 0, that a refusal is right for: they need nothing to compare with.
     """
 
     metrics: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class OfAnswers:
     comments: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    refused: tuple[int, ...] = ()
 
     def __add__(self, other: OfAnswers) -> OfAnswers:
         """Return both, in this order."""
@@ -48,6 +50,7 @@ class OfAnswers:
             self.comments + other.comments,
             self.columns + other.columns,
             self.groups + other.groups,
+            self.refused + other.refused,
         )
 
 
@@ -89,11 +92,13 @@ def _refusals(table: Table, mapped: Mapped) -> OfAnswers:
     metrics += ["missed_refusal"] if False in values else []
     comment = f"# {one_line(columns[0].name)!r} says which questions can be answered."
     both = {True, False} <= {*values}
+    filled = [at for at, cell in enumerate(columns[0].cells) if cell is not None]
     return OfAnswers(
         tuple(metrics),
         (comment, line),
         columns=(columns[0].name,),
         groups=(ANSWERABLE,) if both else (),
+        refused=tuple(at for at, value in zip(filled, values, strict=True) if value is False),
     )
 
 
@@ -114,15 +119,18 @@ def _citations(table: Table, mapped: Mapped) -> OfAnswers:
     else:
         counts = [_count(cell) for cell in table[contexts.column].cells]
     hold = {style: find_style(texts, counts, CitationRule(style)).hold for style in _STYLES}
-    style = max(hold, key=lambda name: hold[name])
-    if not hold[style] or hold[style] * 10 < len(texts):
+    styles = [style for style in _STYLES if hold[style]]
+    found = find_style(texts, counts)
+    if not styles or found.hold * 10 < len(texts):
         return NOTHING
-    said = f"# {hold[style]} of {len(texts)} answers cite sources in the style {style}"
+    style = styles[0] if len(styles) == 1 else "auto"  # of one alone, the others are no citations
+    named = f"style{'s' * (len(styles) > 1)} {', '.join(styles)}"
+    said = f"# {found.hold} of {len(texts)} answers cite sources in the {named}"
     offer = f"# {pair_text('citations', {'style': style, 'base': 1})}"
     if contexts is None:
         return OfAnswers(comments=(f"{said}; there are no contexts to look them up in.", offer))
-    if problem := find_style(texts, counts).problem:
-        return OfAnswers(comments=(f"{said}.", f"# {problem}", offer))
+    if found.problem:
+        return OfAnswers(comments=(f"{said}.", f"# {found.problem}", offer))
     line = pair_text("citations", {"style": style, "base": 1})
     return OfAnswers(("citation_validity", "citation_coverage"), (f"{said}.", line))
 

@@ -91,6 +91,11 @@ class Measures:
         halves = _COUNTED_IF_HELD if "acc" in self.metrics else ("weighted_score",)
         return (*((name, 0.5) for name in halves), *checks)
 
+    @property
+    def gates_of_groups(self) -> dict[str, float]:
+        """What to gate in each value of a column: a mean of fewer rows varies more."""
+        return {name: 0.4 for name, least in self.gates if least < 1} or dict(self.gates[:1])
+
 
 A_JUDGE: Final = "a model that judges, which first has to tell good rows from bad ones"
 
@@ -100,7 +105,8 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     found = _without_answers_own(table, mapped)
     is_answered = "answer" in mapped.fields or "answer" in found.asks
     more = of_answers(table, mapped, is_answered=is_answered, is_asked=bool(found.asks))
-    return _with(found, more)
+    bare = _bare_rows(table, mapped, found.metrics, more.refused)
+    return _with(replace(found, bare_rows=bare), more)
 
 
 def _with(found: Measures, more: OfAnswers) -> Measures:
@@ -161,7 +167,6 @@ def _without_answers_own(table: Table, mapped: Mapped) -> Measures:
         match="contains" if search_now and _lies_inside(table, mapped) else "",
         script=script,
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
-        bare_rows=_bare_rows(table, mapped, metrics),
         judged=is_judged,
         odd_rows=tuple(_odd_rows(table, mapped)) if are_sentences else (),
         are_sentences=are_sentences,
@@ -273,11 +278,14 @@ def _tokens(cell: Any) -> list[int]:
     return [len(split_characters(text)) for text in texts_in(cell)]
 
 
-def _bare_rows(table: Table, mapped: Mapped, metrics: tuple[str, ...]) -> int:
+def _bare_rows(
+    table: Table, mapped: Mapped, metrics: tuple[str, ...], refused: tuple[int, ...]
+) -> int:
     compared = {"references", *CHECK_FIELDS} if set(metrics) - set(_SEARCH) else set()
     compared |= {"reference_ids", "reference_contexts"} if "mrr" in metrics else set()
     used = [table[found.column].cells for name, found in mapped.fields.items() if name in compared]
-    return sum(all(cell is None for cell in row) for row in zip(*used, strict=True))
+    bare = [all(cell is None for cell in row) for row in zip(*used, strict=True)]
+    return sum(bare) - sum(bare[at] for at in refused if bare)
 
 
 def _of_answers(mapped: Mapped) -> tuple[str, ...]:
@@ -319,6 +327,12 @@ def _judged(mapped: Mapped) -> tuple[str, ...]:
     names += ["context_recall"] if {"contexts", "references"} <= has else []
     names += [name for name, field in _BY_ITS_FIELD.items() if field in has]
     return (*names, "answer_correctness") if "references" in has else tuple(names)
+
+
+def extra_for(names: Iterable[str]) -> str:
+    """Return the optional packages that metrics which ask a model need."""
+    is_own = {*names} <= {*_BY_ITS_FIELD, "citation_recall"}
+    return f"pytest-rageval[{'judge' if is_own else 'ragas'}]"
 
 
 def _column(table: Table, mapped: Mapped, field: str) -> Column | None:

@@ -14,7 +14,7 @@ from pytest_rageval.datasets.proposer.columns import Table
 from pytest_rageval.datasets.proposer.draft import AS_SAID
 from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
 from pytest_rageval.datasets.proposer.propose import Mapped
-from pytest_rageval.first_scenario.measures import A_JUDGE, Measures
+from pytest_rageval.first_scenario.measures import A_JUDGE, Measures, extra_for
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
@@ -45,6 +45,7 @@ _MEANS: Final = {
     "citation_validity": "the share of citations that point to a context",
     "citation_coverage": "the share of sentences that cite",
 }
+_JUDGE: Final = "# judge: {model: gpt-4o-mini, controls: require}"
 _OF_SENTENCES: Final = (
     "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
     "# for right answers in sentences, are only shown. An answer that holds the reference and",
@@ -198,10 +199,11 @@ def _metrics(draft: Draft) -> list[str]:
     lines = _means(measures)
     lines.append(f"metrics: {inline_text(list(measures.metrics))}")
     if measures.judged:
+        extra = extra_for(measures.metrics)
         lines += [
-            "# They ask a model: it needs pytest-rageval[judge], and a key in OPENAI_API_KEY or",
+            f"# They ask a model: it needs {extra}, and a key in OPENAI_API_KEY or",
             "# what judge.api_key_env names. It first has to tell good rows from bad ones.",
-            "judge: {model: gpt-4o-mini, controls: require}",
+            _JUDGE.removeprefix("# "),
         ]
     if measures.weights:
         weights = dict(measures.weights)
@@ -218,7 +220,7 @@ def _metrics(draft: Draft) -> list[str]:
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
         if needed == A_JUDGE:
-            lines.append("# judge: {model: gpt-4o-mini, controls: require}")
+            lines.append(f"{_JUDGE}  # {extra_for(names)}")
     return lines
 
 
@@ -261,13 +263,11 @@ def _gates(draft: Draft) -> list[str]:
             more += "; needs dataset.on_invalid: skip"
         gate = "invalid" if draft.measures.asks else "unscored"
         lines.append(_with_comment(f"  # {gate}: {math.ceil(100 * bare / rows) / 100}", more))
-    gates = draft.measures.gates
-    lower = {name: 0.4 for name, least in gates if least < 1} or dict(gates[:1])
     if draft.measures.groups:
         lines.append(_with_comment("  # by:", "each value of a column is judged, too"))
     for name in draft.measures.groups:
         values = _values(draft, name)
-        line = f"  #   {pair_text(name, lower)}"
+        line = f"  #   {pair_text(name, draft.measures.gates_of_groups)}"
         lines.append(_with_comment(line, f"{len(values)} values: {', '.join(values[:3])}"[:60]))
     return lines
 

@@ -59,6 +59,7 @@ OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "answerable": (
         *("answerable", "is_answerable", "answerability", "Answerability"),
         *("is_impossible", "unanswerable", "is_unanswerable", "should_abstain"),
+        *("可回答", "是否可回答", "可答"),
     ),
     "citations": ("citations", "cited_ids", "sources_cited"),
     "reference_citations": ("reference_citations", "gold_citations"),

@@ -252,10 +252,17 @@ def _may_be_checks(column: Column, field: str) -> bool:
 
 
 def _is_passage(column: Column) -> bool:
-    """Return whether the typical text is prose, or a sentence of a script without blanks."""
+    """Return whether the typical text is prose, or a sentence of a script without blanks.
+
+    In a list, what ends as a sentence may be shorter: no label or id does.
+    """
     if column.is_prose:
         return True
-    said = sum(len(_WITHOUT_BLANKS.findall(text)) >= _SENTENCE for text in column.texts)
+    said = sum(
+        len(_WITHOUT_BLANKS.findall(text)) >= _SENTENCE
+        or (column.is_list and text.rstrip().endswith(("。", "！", "？")))
+        for text in column.texts
+    )
     return said * 2 > len(column.texts) and not column.are_addresses
 
 

@@ -49,6 +49,7 @@ def proposed(folder: Path, data: list[dict[str, Any]]) -> tuple[Proposal, dict[s
         ("answerable", [True, False, True]),
         ("is_impossible", [False, True, False]),
         ("answerable", ["是", "否", "是"]),
+        *((name, ["是", "否", "是"]) for name in ("可回答", "是否可回答", "可答")),
     ],
 )
 @pytest.mark.parametrize(("given", "refused"), [(CITED, REFUSED), (ZH_CITED, ZH_REFUSED)])
@@ -98,6 +99,13 @@ def test_citations(tmp_path: Path, answer: str) -> None:
     assert found.tried.mean_of("citation_validity") is not None
     _, data = proposed(tmp_path, rows(answer, *["the shop"] * 10))
     assert "citations" not in data
+
+
+def test_citations_in_two_styles_are_all_read(tmp_path: Path) -> None:
+    """A style that is pinned would take those of the others for text."""
+    found, data = proposed(tmp_path, rows(CITED, CITED, "店铺承担【1】。"))
+    assert data["citations"] == {"style": "auto", "base": 1}
+    assert "# 3 of 3 answers cite sources in the styles brackets, lenticular." in found.text
 
 
 @pytest.mark.parametrize("with_references", [True, False])

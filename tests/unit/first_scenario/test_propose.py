@@ -73,6 +73,9 @@ def test_the_share_of_rows_without_gold_is_rounded_up(tmp_path: Path) -> None:
     found = proposed(tmp_path, [*ROWS[:2], {"question": "Lost?", "answer": "so"}])
     assert "# unscored: 0.34 " in found.text
     assert found.measures.bare_rows == 1
+    rows = [{**row, "answerable": at != 2} for at, row in enumerate(ROWS)]
+    rows[2].pop("expected")  # is to be refused, and needs nothing to compare with
+    assert "unscored" not in proposed(tmp_path, rows).text
 
 
 def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
@@ -83,6 +86,7 @@ def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
     assert list(found.missed) == []
     assert 'target: "my_data_target:answer"' in found.text
     assert "needs pytest-rageval[judge]" in found.text
+    assert "controls: require}  # pytest-rageval[ragas]" in found.text
     assert "references: answer  " in found.text.replace("    ", " ").replace("  ", "  ")
     assert "the gold: it is alone" in found.text
     assert found.target is not None

@@ -195,6 +195,9 @@ def test_short_chinese_passages_are_contexts(name: str) -> None:
     """Ten letters of Chinese are a sentence, though they have no blank."""
     columns = {"问题": ASKED, "回答": SAID, "参考答案": SAID}
     assert of(**columns, **{name: PASSAGES_ZH})["contexts"] == name
+    short = (["容量450毫升。"], ["含税。"], ["包邮。", "当天发货。"])
+    assert of(**columns, **{name: short})["contexts"] == name
+    assert "contexts" not in of(**columns, **{name: (["第一段"], ["第二段"], ["第七段"])})
 
 
 def test_chinese_passages_without_answers_are_to_be_found() -> None:
