@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -104,7 +105,8 @@ class AgreementGate(Gate):
     def _too_few(self, result: ScenarioResult, found: Agreement) -> str:
         more = self.min_labels - found.n
         labels = f"{self._counted(found.n)}, {self.min_labels} are needed"
-        advice = f"label {more} more (pytest --rag-label {more} draws them)"
+        file = f"{shlex.quote(result.info.path)} " if result.info.is_of_file else ""
+        advice = f"label {more} more (pytest {file}--rag-label {more} draws them)"
         advice = self.human.blank or advice
         return f"{labels}: {advice}{self._left_out(found)}"
 

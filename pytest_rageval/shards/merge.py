@@ -324,7 +324,10 @@ def _check_same(shards: Sequence[Shard]) -> None:
             raise ShardError(str(other.path), f"{found} than {first.path}. {_HINT}")
 
 
-_HINT: Final = "Merge the shards of one run only; delete those of other runs"
+_HINT: Final = (
+    "Merge the shards of one run only: delete the folders of other runs, or have each run write "
+    "into an empty one (--rag-output)"
+)
 
 
 def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:

@@ -259,7 +259,8 @@ def answer_of(value: object) -> Answer:
             return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
         if isinstance(value, Mapping):
             keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
-            raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
+            hint = "of an address, name its key: target: {url: ..., answer: KEY}"
+            raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}; {hint}")
         raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
     return _checked(_from_fields(found))
 

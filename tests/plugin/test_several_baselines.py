@@ -203,6 +203,19 @@ def test_a_first_run_needs_the_pinned_one_first(project: Project) -> None:
 
 
 @pytest.mark.full
+def test_gates_that_name_absent_runs_are_set_aside_first(project: Project) -> None:
+    """With ``compare=main`` alone, the gate of the other run would be refused."""
+    gates = "no_regression: {baseline: main, metrics: [em], max_drop: 0.02}, compare_fail: "
+    gates += "{em: {baseline: release-1.4, max_drop: 0.02, mode: exceeds}}"
+    project.scenario(f"{PLAIN}    compare: [main, {PINNED}]\n    gates: {{{gates}}}\n")
+    project.rows(rows())
+    way = ["--rag-set", "compare=null", "--rag-set", "gates=null", "--rag-save", "main"]
+    assert " ".join(way) in refused(project)
+    for args in (way, ["--rag-save=release-1.4"], []):
+        assert project.pytest(*args).ret == pytest.ExitCode.OK
+
+
+@pytest.mark.full
 def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
     """Not when ``main`` is saved, either: only who names it saves it anew, and that is said."""
     (fallen.path / RELEASE).unlink()

@@ -218,8 +218,10 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
             binding.warnings.append(f"{message}; compared anyway")
         else:
             option = dotted((*use.path[:-1], "anyway"))
-            save = f"save a new baseline (--rag-save-failed {use.name})"
-            hint = f"{save}, or compare anyway ({option}: true)"
+            alone = f"--rag-set compare={use.name} " if len(plan.info.compare) > 1 else ""
+            how = f"({alone}--rag-save-failed {use.name})"
+            how = "under another name, as this one is pinned" if use.is_pinned else how
+            hint = f"save a new baseline {how}, or compare anyway ({option}: true)"
             refusals.append(Problem(where, f"{message}; {hint}"))
     return refusals
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import BaselineError, NoBaselineError, Problem
@@ -28,7 +28,7 @@ def refuse(binding: Binding, refused: Sequence[Refused]) -> None:
         if binding.run_paths.saves(run.name):
             _put_off(binding, run.error)
         else:
-            hint = _how_to_save(run, absent) if run in absent else ""
+            hint = _how_to_save(run, absent, binding.scenario.gates) if run in absent else ""
             binding.refusals += [_with_hint(problem, hint) for problem in run.error.problems]
 
 
@@ -44,19 +44,33 @@ def _put_off(binding: Binding, error: BaselineError) -> None:
         binding.kept_baselines += said
 
 
-def _how_to_save(run: Refused, absent: Sequence[Refused]) -> str:
+def _how_to_save(run: Refused, absent: Sequence[Refused], gates: Any) -> str:
     """Return how to save a run that is not there, "" where its own message says enough.
 
     If several are absent, each run that saves one of them would be refused for the others.
     """
     name = shlex.quote(run.name)
-    if len(absent) > 1:
+    others = {other.name for other in absent if other is not run}
+    if any(_names(gates, other) for other in others):  # compare=... leaves these gates
+        return (
+            "To save it first, and compare with none: --rag-set compare=null --rag-set gates=null "
+            f"--rag-save {name}"
+        )
+    if others:
         value = run.name if re.fullmatch(r"[a-zA-Z][\w./-]*", run.name) else json.dumps(run.name)
         alone = shlex.quote(f"compare={value}")
         return f"To save it first, and compare with no other: --rag-set {alone} --rag-save {name}"
     if run.is_pinned:
         return f"It is pinned: put its file back, or pin this run: --rag-save {name}"
     return ""
+
+
+def _names(gates: Any, name: str) -> bool:
+    """Return whether a gate names this run."""
+    if isinstance(gates, Mapping | list | tuple):
+        parts = gates.values() if isinstance(gates, Mapping) else gates
+        return any(_names(part, name) for part in parts)
+    return bool(gates == name)
 
 
 def _with_hint(problem: Problem, hint: str) -> Problem:

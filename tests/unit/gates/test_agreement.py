@@ -79,7 +79,8 @@ def test_too_few_labels_fail_and_say_how_many_more(result: Result) -> None:
     (found,) = check(result, {"kappa": 0.1, "min_labels": 50}, rated(TWENTY)).values()
     assert found.outcome == "failed"
     assert found.message == (
-        "20 labelled answers, 50 are needed: label 30 more (pytest --rag-label 30 draws them)"
+        "20 labelled answers, 50 are needed: label 30 more (pytest s.yaml "
+        "--rag-label 30 draws them)"
     )
     (alone,) = check(result, {"min_labels": 20}, rated(TWENTY)).values()
     assert (alone.name, alone.outcome) == ("judge.agreement.min_labels", "passed")
@@ -93,8 +94,9 @@ def test_what_is_not_counted_are_answers(result: Result) -> None:
     given["labels"]["s1"].append(Label(0.0, "bo", RANDOM, NOW))
     (found,) = check(result, {"min_labels": 50}, given).values()
     assert found.message == (
-        "18 labelled answers, 50 are needed: label 32 more (pytest --rag-label 32 draws them); not "
-        "counted: 1 with labels of earlier answers only, 1 on which people are split"
+        "18 labelled answers, 50 are needed: label 32 more (pytest s.yaml "
+        "--rag-label 32 draws them); not counted: 1 with labels of earlier answers only, "
+        "1 on which people are split"
     )
 
 

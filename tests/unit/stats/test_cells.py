@@ -237,8 +237,8 @@ def test_a_gate_judges_the_agreement_of_cells(result: Result) -> None:
     gate = found.gates[0]
     assert (gate.name, gate.outcome) == ("support.agreement.kappa", "failed")
     assert gate.message == (
-        "8 labelled cells, 10 are needed: label 2 more (pytest --rag-label 2 draws them); not "
-        "counted: 4 whose statement or source is another now"
+        "8 labelled cells, 10 are needed: label 2 more (pytest s.yaml "
+        "--rag-label 2 draws them); not counted: 4 whose statement or source is another now"
     )
     assert found.corrected == {}  # no metric is the mean of cells
     assert list(found.agreement) == [SUPPORT]

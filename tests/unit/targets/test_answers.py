@@ -125,6 +125,10 @@ class Odd:
         (b"Paris", "returned b'Paris' (bytes); expected"),
         (Odd(), "returned <odd> (Odd); expected"),
         ({"text": "Paris", "n": 1}, "returned a mapping with 'text', 'n'; expected"),
+        (
+            {"reply": "a"},
+            "'contexts'; of an address, name its key: target: {url: ..., answer: KEY}",
+        ),
         ({}, "returned a mapping with no keys; expected"),
         ({"error": "quota exceeded"}, "returned an error: quota exceeded"),
         ({"error": {"code": 500}, "detail": "x"}, "returned an error: {'code': 500}"),

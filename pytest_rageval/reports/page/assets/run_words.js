@@ -197,7 +197,7 @@ const RUN_WORDS = [
     "$2 的 $1 行均无标注；若在浏览器中标注，请提交其下载的文件",
   ],
   [/(\d+) rows? by (.+?), whom human\.annotators does not name: left out/g, "$2 不在指定的标注者之列，其 $1 行标注未计入"],
-  [/ \(pytest --rag-label (\d+) draws them\)/, "（pytest --rag-label $1 可抽取）"],
+  [/ \(pytest (.*?)--rag-label (\d+) draws them\)/, "（pytest $1--rag-label $2 可抽取）"],
   [/; not counted: /, "；未计入："],
   [/(\d+) with labels of earlier answers only/, "仅旧回答有标注的 $1 个"],
   [/, (?=\d+ (?:on which people are split|without a score))/g, "，"],

@@ -203,6 +203,17 @@ def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> 
         "(tokenizer=auto), and is f1 v1 (normalizer=squad, tokenizer=auto) now; save a new "
         "baseline (--rag-save-failed main), or compare anyway (compare.anyway: true)"
     )
+    folder.save(HEAD + rows(*BEFORE), name="v1")
+    two = "compare: [main, {baseline: v1, looks: 50}]\n"
+    said = [
+        problem.partition("save a new ")[2] for problem in folder.refused(squad + two + rows(*NOW))
+    ]
+    assert said == [
+        "baseline (--rag-set compare=main --rag-save-failed main), or compare anyway "
+        "(compare[0].anyway: true)",
+        "baseline under another name, as this one is pinned, or compare anyway "
+        "(compare[1].anyway: true)",
+    ]
 
 
 def test_another_version_of_a_metric_is_refused(folder: Folder) -> None:
