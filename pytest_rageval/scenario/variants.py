@@ -69,9 +69,33 @@ def check_variants(tree: YamlTree) -> tuple[str, ...]:
 def _check_variant(tree: YamlTree, name: str, keys: Any, folders: dict[str, str]) -> None:
     for message in _problems(name, keys, folders):
         tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
+    if _has_others_labels(tree.data.get("human"), keys):
+        message = (
+            "has other answers beside the labels of human.column, which are of the answers in "
+            "their rows; give it a 'human' of its own, or put the labels into a file "
+            "(pytest --rag-label N)"
+        )
+        tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
     for key in set(SHARED_KEYS).intersection(keys if isinstance(keys, dict) else ()):
         message = f"{key!r} belongs to all variants; write it once, at the top of the file"
         tree.problem((VARIANTS, name, key), f"variants.{name}: {message}")
+
+
+def _has_others_labels(human: Any, keys: Any) -> bool:
+    """Return whether a variant reads answers from other columns of the rows that have the labels.
+
+    Whichever variants run: what people said of one system's answers is not said of another's.
+    """
+    dataset = keys.get("dataset") if isinstance(keys, dict) and "human" not in keys else None
+    if not isinstance(human, dict) or not human.get("column") or not isinstance(dataset, dict):
+        return False
+    mapped = dataset.get("key_map")
+    has_own_rows = any(key in dataset for source in _SOURCES for key in source)
+    return not has_own_rows and isinstance(mapped, dict) and not _SEEN.isdisjoint(mapped)
+
+
+_SEEN: Final = frozenset({"answer", "contexts"})
+"""The fields that a label is about."""
 
 
 def _problems(name: str, keys: Any, folders: dict[str, str]) -> Iterator[str]:

@@ -111,11 +111,16 @@ def _weighed_before(
     return columns, {one.name: known[one.name].get(sample.sample_id) for one in columns}
 
 
+def _weighted_in_both(result: ScenarioResult, baseline: Baseline) -> list[SampleResult]:
+    """Return the samples with a weight, and with a weighted score in both runs."""
+    weighing = [sample for sample in result.samples if sample.sample_weight > 0.0]
+    return [one for one, _, _ in scored_pairs(result.info, weighing, baseline, WEIGHTED_SCORE)]
+
+
 def uneven_samples(result: ScenarioResult, baseline: Baseline) -> frozenset[str]:
     """Return the ids of samples with two weighted scores that leave out a metric of one run."""
-    weighing = (sample for sample in result.samples if sample.sample_weight > 0.0)
-    pairs = scored_pairs(result.info, weighing, baseline, WEIGHTED_SCORE)
-    seen = ((one, *_weighed_before(result.info, one, baseline)) for one, _, _ in pairs)
+    both = _weighted_in_both(result, baseline)
+    seen = ((one, *_weighed_before(result.info, one, baseline)) for one in both)
     return frozenset(
         sample.sample_id
         for sample, columns, before in seen
@@ -133,9 +138,8 @@ def scored_pairs(
 
 def lost_metrics(result: ScenarioResult, baseline: Baseline) -> dict[str, list[str]]:
     """Return by sample the metrics that its weighted score lost, without samples that lost none."""
-    both = scored_pairs(result.info, result.samples, baseline, WEIGHTED_SCORE)
-    weighing = (sample for sample, _, _ in both if sample.sample_weight > 0.0)
-    lost = {one.sample_id: lost_by(result.info, one, baseline) for one in weighing}
+    both = _weighted_in_both(result, baseline)
+    lost = {one.sample_id: lost_by(result.info, one, baseline) for one in both}
     return {sample_id: missing for sample_id, missing in lost.items() if missing}
 
 

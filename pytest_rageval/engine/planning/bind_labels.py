@@ -317,25 +317,6 @@ def _read_columns(
     read_columns(spec.column, values, binding.row_digests, rules, found)
 
 
-def refuse_shared_columns(plans: Sequence[Plan]) -> None:
-    """Raise ScenarioError for variants with other answers beside the labels of one column."""
-    seen: dict[tuple[str, ...], tuple[str, str]] = {}
-    for plan in plans:
-        variant = plan.info.variant
-        for human in (one for one in plan.info.human if not one.files):
-            for name, label in ((name, one) for name, all_ in human.labels.items() for one in all_):
-                key = (human.metric, human.shown, name, label.place)
-                digest, first = seen.setdefault(key, (label.digest, variant))
-                if digest != label.digest:
-                    message = (
-                        f"{_SECTION}.column: {human.shown!r} is one column of labels, and the "
-                        f"variants {first} and {variant} have other answers beside it; give each "
-                        "variant a column of its own (variants.NAME.human), or put the labels "
-                        "into a file (pytest --rag-label N)"
-                    )
-                    raise ScenarioError([Problem(plan.info.path, message)])
-
-
 def _waits_for_answer(case: Case, rules: LabelRules) -> bool:
     """Return whether a target gives the answer of a valid row, which has none of its own."""
     if not isinstance(case, Sample):

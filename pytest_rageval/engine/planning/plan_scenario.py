@@ -435,10 +435,6 @@ def plans_of(names: Sequence[str], make: MakePlan) -> list[Plan]:
     if found:
         made = BaselineError if is_refused else ScenarioError
         raise made(_with_variants(found, len(names)))
-    if any(plan.info.human for plan in plans):  # most scenarios have no labels
-        from pytest_rageval.engine.planning.bind_labels import refuse_shared_columns
-
-        refuse_shared_columns(plans)
     return plans
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.plan_scenario import make_plan, plans_of
+from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, Sample, answer_digest
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
@@ -339,22 +339,31 @@ def test_labels_beside_other_answers_are_refused(plan: MakePlan, problems: Probl
     assert labels_of(plan(keys, {"gold.csv": gold, "a.csv": "id,references\na,x\nb,y\n"}))
 
 
-def test_one_column_of_labels_is_not_of_two_variants(tmp_path: Path) -> None:
-    """The answers of one would pass by what people said of the other's."""
+@pytest.mark.parametrize(
+    ("keys", "is_refused"),
+    [
+        ("{dataset: {key_map: {answer: two}}}", True),
+        ("{dataset: {key_map: {contexts: two}}}", True),
+        ("{dataset: {key_map: {answer: two}}, human: {column: ok2, of: em}}", False),
+        ("{dataset: {key_map: {answer: two}, path: other.csv}}", False),
+        ("{metric_weights: {em: 2}}", False),
+    ],
+)
+def test_labels_of_one_column_are_not_of_a_variants_answers(
+    tmp_path: Path, keys: str, is_refused: bool
+) -> None:
+    """Also where it runs alone: its answers would pass by what people said of others."""
     path = tmp_path / "s.yaml"
-    rows = "  - {id: a, one: x, two: bad, references: [x], ok: 1, ok2: 0}\n"
-    base = f"name: s\nmetrics: [em]\ndataset:\n{rows}"
-
-    def plans(one: str, two: str) -> list[Plan]:
-        path.write_text(f"{base}variants:\n  one: {one}\n  two: {two}\n", "utf-8")
-        make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
-        return plans_of(["one", "two"], lambda name: make(variant=name))
-
-    by = "{{human: {{column: {}, of: em}}, dataset: {{key_map: {{answer: {}}}}}}}"
-    with pytest.raises(ScenarioError, match="'ok' is one column of labels, and the variants one"):
-        plans(by.format("ok", "one"), by.format("ok", "two"))
-    assert len(plans(by.format("ok", "one"), by.format("ok2", "two"))) == 2
-    assert len(plans(by.format("ok", "one"), by.format("ok", "one"))) == 2
+    base = "name: s\nmetrics: [em]\nhuman: {column: ok, of: em}\ndataset: d.csv\n"
+    path.write_text(f"{base}variants:\n  one: {{}}\n  two: {keys}\n", "utf-8")
+    for name in ("d.csv", "other.csv"):
+        (tmp_path / name).write_text("id,answer,two,references,ok,ok2\na,x,y,x,1,0\n", "utf-8")
+    make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
+    if is_refused:
+        with pytest.raises(ScenarioError, match="'two' has other answers beside the labels of hum"):
+            make(variant="two")
+    else:
+        assert make(variant="two").info.human
 
 
 def test_a_wrong_column_or_level_is_named(problems: Problems) -> None:
