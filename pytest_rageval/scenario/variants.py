@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from os.path import normpath
 from typing import Any, Final
 from unicodedata import category, normalize
 
@@ -69,7 +70,7 @@ def check_variants(tree: YamlTree) -> tuple[str, ...]:
 def _check_variant(tree: YamlTree, name: str, keys: Any, folders: dict[str, str]) -> None:
     for message in _problems(name, keys, folders):
         tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
-    if _has_others_labels(tree.data.get("human"), keys):
+    if _has_others_labels(tree.data, keys):
         message = (
             "has other answers beside the labels of human.column, which are of the answers in "
             "their rows; give it a 'human' of its own, or put the labels into a file "
@@ -81,17 +82,29 @@ def _check_variant(tree: YamlTree, name: str, keys: Any, folders: dict[str, str]
         tree.problem((VARIANTS, name, key), f"variants.{name}: {message}")
 
 
-def _has_others_labels(human: Any, keys: Any) -> bool:
+def _has_others_labels(data: Mapping[str, Any], keys: Any) -> bool:
     """Return whether a variant reads answers from other columns of the rows that have the labels.
 
     Whichever variants run: what people said of one system's answers is not said of another's.
     """
-    dataset = keys.get("dataset") if isinstance(keys, dict) and "human" not in keys else None
-    if not isinstance(human, dict) or not human.get("column") or not isinstance(dataset, dict):
+    human = data.get("human")
+    given = keys.get("dataset") if isinstance(keys, dict) and "human" not in keys else None
+    if not isinstance(human, dict) or not human.get("column") or not isinstance(given, dict):
         return False
-    mapped = dataset.get("key_map")
-    has_own_rows = any(key in dataset for source in _SOURCES for key in source)
-    return not has_own_rows and isinstance(mapped, dict) and not _SEEN.isdisjoint(mapped)
+    base = expanded_short_form(("dataset",), data.get("dataset")) or {}
+    sources = [key for keys in _SOURCES for key in keys if key in given]
+    if any(_place(given[key]) != _place(base.get(key)) for key in sources):
+        return False
+    ours, theirs = (of.get("key_map") or {} for of in (base, given))
+    return isinstance(theirs, dict) and any(
+        name in theirs and theirs[name] != (ours.get(name, name) if isinstance(ours, dict) else "")
+        for name in _SEEN
+    )
+
+
+def _place(value: Any) -> Any:
+    """Return where rows are, so that ./data.csv is data.csv."""
+    return normpath(value) if isinstance(value, str) else value
 
 
 _SEEN: Final = frozenset({"answer", "contexts"})

@@ -6,7 +6,9 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from fnmatch import fnmatch
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -250,24 +252,43 @@ def _merged(shards: Sequence[Shard]) -> Merged:
 
 
 def _left_behind(copies: Sequence[Sequence[Shard]]) -> Iterator[str]:
-    """Yield which shards are of an earlier run than the others, all copies of each in order.
-
-    A shard that had to run again, or that a CI run repeats, makes no earlier run of the others.
-    """
-    again = [
-        found[-2:]
-        for found in copies
-        if len(found) > 1 and not _is_repeated(found[-1], found[-2]) and _is_green(found[-2])
-    ]
-    for shard, *others in copies:
-        for older, newer in [] if others else again:
-            if newer.head.started_at > shard.head.started_at and not _is_repeated(newer, shard):
+    """Yield which shards are of an earlier run than the others, all copies of each in order."""
+    runs = [_runs(found) for found in copies]
+    for found, own in zip(copies, runs, strict=True):
+        shard = found[-1]
+        for others in (one for one in runs if len(one) > len(own)):
+            older, newer = others[-2][-1], others[-1][0]
+            # It may have begun a little before the others; or it was red, and has one run less.
+            is_of_older = len(found) < len(others) or _is_nearer(shard, older, newer)
+            is_before = shard.head.started_at < newer.head.started_at
+            if is_before and is_of_older and not _is_repeated(newer, shard):
                 yield (
                     f"shard {shard.part} is of {shard.head.started_at}, before shard {newer.part} "
                     "ran again: did its job start? Run it again, or merge from an empty folder; "
                     f"if they are of one run, delete {older.path}"
                 )
                 break
+
+
+def _runs(copies: Sequence[Shard]) -> list[list[Shard]]:
+    """Return the copies of a shard by the run that each is of, in order.
+
+    One that had to run again, or that a CI run repeats, makes no new run.
+    """
+    runs = [[copies[0]]]
+    for older, newer in pairwise(copies):
+        if _is_green(older) and not _is_repeated(newer, older):
+            runs.append([])
+        runs[-1].append(newer)
+    return runs
+
+
+def _is_nearer(shard: Shard, older: Shard, newer: Shard) -> bool:
+    """Return whether a shard began nearer to the older one than to the newer one."""
+    at, before, behind = (
+        datetime.fromisoformat(one.head.started_at) for one in (shard, older, newer)
+    )
+    return abs(at - before) < abs(behind - at)
 
 
 def _is_repeated(shard: Shard, older: Shard) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,31 @@ def test_one_of_an_earlier_run_takes_no_missing_shards_place(
     assert merge(*first, left, *again).missing == ((said,) if is_red else ())
     both = write_shard(tmp_path / "2-2", "2/3", head=head)
     assert merge(*first, left, *again, both).missing == ()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_red"),
+    [
+        ("1 2 3", "1 2", True),  # the third run has none
+        ("1 2- 2.5", "1", True),  # red in between, and again
+        ("1 2", "1- 1.2", True),  # as many copies, all of the first run
+        ("1 2.5", "1- 2", False),  # red yesterday; it begins a little before the others
+        ("1 2 3", "1.5 2.5 2.9", False),
+    ],
+)
+def test_all_copies_tell_whether_a_shard_is_of_an_earlier_run(
+    tmp_path: Path, ours: str, theirs: str, is_red: bool
+) -> None:
+    """Starts in hours; "-": red."""
+    paths: list[Path] = []
+    for part, starts in (("1/2", ours), ("2/2", theirs)):
+        for start in starts.split():
+            hours = float(start.rstrip("-"))
+            began = datetime(2026, 11, 24, tzinfo=UTC) + timedelta(hours=hours)
+            place = tmp_path / str(len(paths))
+            end = {"status": int(start.endswith("-"))}
+            paths.append(write_shard(place, part, head={"started_at": began.isoformat()}, end=end))
+    assert bool(merge(*paths).missing) is is_red
 
 
 def test_one_that_was_cut_off_counts_if_it_began_later(tmp_path: Path) -> None:

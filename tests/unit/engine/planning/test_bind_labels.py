@@ -346,6 +346,8 @@ def test_labels_beside_other_answers_are_refused(plan: MakePlan, problems: Probl
         ("{dataset: {key_map: {contexts: two}}}", True),
         ("{dataset: {key_map: {answer: two}}, human: {column: ok2, of: em}}", False),
         ("{dataset: {key_map: {answer: two}, path: other.csv}}", False),
+        ("{dataset: {key_map: {answer: two}, path: ./d.csv}}", True),  # the same rows
+        ("{dataset: {key_map: {answer: answer}}}", False),  # the same answers
         ("{metric_weights: {em: 2}}", False),
     ],
 )
