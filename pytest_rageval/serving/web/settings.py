@@ -168,8 +168,9 @@ def _ends(given: Mapping[str, float | None], metric: Mapping[str, Any]) -> Setti
     if ends.keys() == {usual}:
         return ends[usual]
     of_file = metric["threshold"] or {}
-    has_both = all(of_file.get(end) is not None for end in ("min", "max"))
-    return {**(dict.fromkeys(("min", "max")) if has_both else {}), **ends}
+    # A mapping is written into that of the file: an end that goes has to be named.
+    gone = {end: None for end, number in of_file.items() if number is not None and end not in ends}
+    return {**gone, **ends}
 
 
 # Gates

@@ -67,12 +67,41 @@ def test_nothing_is_sent_when_all_is_as_in_the_file() -> None:
         ({"f1": {"min": None, "max": None}}, None),
         ({"cost": {"max": 3}}, 3),
         ({"cost": {"min": 1, "max": None}}, {"min": 1, "max": None}),
+        ({"weighted_score": {"min": None, "max": 0.9}}, {"min": None, "max": 0.9}),
     ],
 )
 def test_a_threshold_is_written_as_people_write_it(ends: dict[str, Any], value: Any) -> None:
     """[P4] A bare number where it is the usual end alone; an end that the file had goes."""
     [name] = ends
     assert read_settings({"thresholds": ends}, OUTLINE).values == {("thresholds", name): value}
+
+
+@pytest.mark.parametrize("in_file", [0.5, {"min": 0.5}, {"max": 0.8}, {"min": 0.5, "max": 0.8}])
+@pytest.mark.parametrize("ends", [(None, 0.9), (0.3, 0.9), (0.3, None)])
+def test_a_threshold_is_the_same_in_a_run_and_in_the_file(
+    tmp_path: Path, in_file: Any, ends: tuple[float | None, float | None]
+) -> None:
+    """[P4] Whichever ends the file had: those of the page alone are left."""
+    (tmp_path / "r.jsonl").write_text('{"answer": "a", "references": ["a"]}\n')
+    path = tmp_path / "s.rageval.yaml"
+    threshold = json.dumps({"f1": in_file})
+    path.write_text(f"name: s\ndataset: r.jsonl\nmetrics: [f1]\nthresholds: {threshold}\n")
+    before = thresholds_of(path, [])
+    of_metric = {"name": "f1", "threshold": before["f1"], "higher_is_better": True}
+    body = {"f1": dict(zip(("min", "max"), ends, strict=True))}
+    settings = read_settings({"thresholds": body}, {**OUTLINE, "metrics": [of_metric]})
+    options = [one.removeprefix("--rag-set=") for one in settings.run_options()]
+    run = thresholds_of(path, [set_override("--rag-set", one) for one in options])
+    patch_scenario(path, settings.nested)
+    assert [run, thresholds_of(path, [])] == [body, body]
+
+
+def thresholds_of(path: Path, overrides: list[Any]) -> Any:
+    loaded, problems = inspect_scenario(path, overrides)
+    assert problems == []
+    found = loaded.tree.data["thresholds"]["f1"]
+    ends = found if isinstance(found, dict) else {"min": found}
+    return {"f1": {"min": None, "max": None, **ends}}
 
 
 def test_gates_are_changed_added_and_removed_by_their_paths() -> None:
