@@ -81,7 +81,7 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
                 texts = map(as_kept if is_quoted else _or_missing, cells)
                 yield _row(header, texts, number, records.line)
             else:
-                reason = f"has {len(cells)} cells where the header has {len(header)}"
+                reason = f"has {len(cells)} cells where the header has {len(header)}{records.span}"
                 hint = delimiter_hint(header, file.spec)
                 reason += f". {hint}" if hint else ""
                 yield BrokenRow(number, records.line, reason, records.text())
@@ -170,15 +170,24 @@ class _Records:
         """Return why rows stand between two quotes that are of a text, "" if none do.
 
         Most tools write ``.tsv`` without quoting: then the lines of both quotes are whole rows.
+        Elsewhere the lines between them are, and the record has not as many cells as the header.
         """
         if len(self._of_record) == 1 or not self.width:
             return ""
-        if len(cells) != self.width:
-            found = f"it has {len(cells)} cells where the header has {self.width}"
-            return f"over several lines, {found}, and ends"
         first, *between, last = (line.count("\t") == self.width - 1 for line in self._of_record)
         is_odd = self._is_tsv and first and last and (any(between) or not between)
-        return "a cell holds lines that look like rows, and ends" if is_odd else ""
+        if len(cells) == self.width:
+            return "a cell holds lines that look like rows, and ends" if is_odd else ""
+        found = f"it has {len(cells)} cells where the header has {self.width}"
+        has_rows = is_odd or self._are_rows(self._of_record[1:-1])
+        return f"over several lines, {found}, and ends" if has_rows else ""
+
+    def _are_rows(self, lines: Sequence[str]) -> bool:
+        """Return whether each of these lines is a row by itself, and one is there."""
+        written = [line for line in lines if line.strip()]
+        rows = (next(csv.reader([line], delimiter=self._delimiter)) for line in written)
+        is_whole = all(line.count('"') % 2 == 0 for line in written)
+        return is_whole and bool(written) and all(len(row) == self.width for row in rows)
 
     def _without_rest(self, error: str) -> str:
         """Return why the first line of a record is broken; its other lines are read again."""
@@ -187,6 +196,11 @@ class _Records:
         self._set_back()
         self._read_on()
         return self._broken(error, last)
+
+    @property
+    def span(self) -> str:
+        """From which line to which the record goes, in brackets; "" if it is one line."""
+        return f" (lines {self.line} to {self._next_line - 1})" if self._of_record[1:] else ""
 
     def text(self) -> str:
         """Return the beginning of the record in the file; for a broken one, of its line."""

@@ -96,6 +96,38 @@ def test_a_quote_that_closes_in_another_column_takes_no_rows_along(load: Load) -
     assert [type(case) for case in cases] == [InvalidRow, Sample, Sample, Sample]
 
 
+@pytest.mark.parametrize(
+    ("name", "mark", "cell"),
+    [
+        ("r.csv", ",", "l1\nl2"),
+        ("r.csv", ",", "l1\nb, c\nl2"),
+        ("r.csv", ";", 'l1\n""b""; c; d; e\n\nl2'),
+        ("r.tsv", "\t", "l1\nl2"),
+    ],
+)
+def test_a_cell_of_several_lines_in_a_row_that_is_too_long_makes_no_rows(
+    load: Load, name: str, mark: str, cell: str
+) -> None:
+    """[U4] A comma too many was enough: the last line of the cell was a sample of its own."""
+    rows = [["question", "answer", "references"], ["q", f'"{cell}"', "Paris", " France"], ["x"] * 3]
+    broken, kept = load(name, "\n".join(mark.join(row) for row in rows) + "\n").cases
+    assert isinstance(broken, InvalidRow)
+    last = 2 + cell.count("\n")
+    assert broken.reason == f"has 4 cells where the header has 3 (lines 2 to {last})"
+    assert isinstance(kept, Sample)
+    assert kept.row == 2
+
+
+def test_rows_between_two_stray_quotes_of_a_csv_are_rows(load: Load) -> None:
+    """[U4] As the record has too many cells: no row is lost, or only that of the quotes."""
+    rows = ['a,"x', "b,y", "", '"c, d",y', 'e",z', "f,w"]
+    cases = load("r.csv", "answer,references\n" + "\n".join(rows) + "\n").cases
+    assert isinstance(cases[0], InvalidRow)
+    assert [case.answer for case in cases[1:] if isinstance(case, Sample)] == [
+        *("b", "c, d", 'e"', "f"),
+    ]
+
+
 def test_a_table_in_a_cell_is_one_cell(load: Load) -> None:
     """[U4] As csv and pandas write it."""
     text = 'id\tanswer\treferences\nr1\t"a\tb\nc\td\ne\tf"\tx\n'
