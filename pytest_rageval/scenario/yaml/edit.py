@@ -27,7 +27,6 @@ _COMMENT = re.compile(r"[ \t]*#[^\r\n]*(?:\r?\n[ \t]*)?")
 _BARE_LINE = re.compile(r"(?P<indent>[ \t]*)(?P<comment>#[^\r\n]*)?(?:\r?\n|\Z)")
 _COMMA = re.compile(r"\s*,")
 _LITERAL_HEADER = re.compile(r"[|>][-+\d]*")
-
 _NO_CONTENT = re.compile(r"(?:\s|#[^\r\n]*)*")
 _MISSING: Any = object()
 
@@ -166,10 +165,8 @@ class _Editor:
     def _replace(self, entry: _Entry, new: Any, style: _Style) -> None:
         column = entry.value.start_mark.column if entry.is_block else style.column
         # A list may begin where its key does, a mapping may not.
-        kept = (
-            column if column > style.column or (entry.is_block and isinstance(new, list)) else None
-        )
-        block = self._block(new, style, kept)
+        is_kept = column > style.column or (entry.is_block and isinstance(new, list))
+        block = self._block(new, style, column if is_kept else None)
         like = getattr(entry.value, "style", None)
         quote = like if like in ("'", '"') and isinstance(new, str) else style.quote
         fresh = inline_text(new, quote)
@@ -183,7 +180,8 @@ class _Editor:
             gap = " " if entry.start == entry.colon else ""
             self.put(entry.start, entry.end, gap + fresh)
         else:
-            self.put(entry.colon, entry.end, "")
+            comments = self.text[entry.colon : entry.start].rstrip()
+            self.put(entry.colon, entry.end, comments)
             self._insert_lines(self.where.line_end(entry.end), block)
 
     def _change_block(
@@ -243,7 +241,7 @@ class _Editor:
         """Add items to the end of a list."""
         texts = [inline_text(item, style.quote) for item in items]
         if style.flow or node.flow_style:
-            places = [(int(item.start_mark.index), self.where.end(item)) for item in node.value]
+            places = [self.where.last_item(node)] if node.value else []
             self._add_to_flow(node, places, texts, by_line=True)
         else:
             indent = " " * node.start_mark.column
@@ -366,6 +364,13 @@ class _Positions:
         if _is_empty(value):
             return _Entry(key, value, at, at, at)
         return _Entry(key, value, at, int(value.start_mark.index), self.end(value))
+
+    def last_item(self, node: Any) -> tuple[int, int]:
+        """Return where the last item of a flow list is; the node of an alias is elsewhere."""
+        at = bisect_left(self._starts, int(node.end_mark.index)) - 2
+        last = self._tokens[at - isinstance(self._tokens[at], yaml.FlowEntryToken)]
+        item = last if isinstance(last, yaml.AliasToken) else node.value[-1]
+        return int(item.start_mark.index), self.end(item)
 
     def first_line_of(self, entry: _Entry) -> int:
         """Return where the first line of a block begins, comments above it left out."""
