@@ -119,8 +119,9 @@ def _citations(table: Table, mapped: Mapped) -> OfAnswers:
     else:
         counts = [_count(cell) for cell in table[contexts.column].cells]
     hold = {style: find_style(texts, counts, CitationRule(style)).hold for style in _STYLES}
-    styles = [style for style in _STYLES if hold[style]]
     found = find_style(texts, counts)
+    marks = ["superscript"] if found.rule.superscripts else []
+    styles = marks or [style for style in _STYLES if hold[style]]
     if not styles or found.hold * 10 < len(texts):
         return NOTHING
     style = styles[0] if len(styles) == 1 else "auto"  # of one alone, the others are no citations

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from os.path import normpath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.short_forms import expanded_short_form
+from pytest_rageval.scenario.variants import SOURCES
 
 if TYPE_CHECKING:
     from pytest_rageval.scenario.schema import Scenario
@@ -65,3 +68,40 @@ def _conflicts_of_stop(scenario: Scenario) -> Iterator[tuple[str, str]]:
         if scenario.stop != "decided" and getattr(scenario, section):
             message = f"an error bound holds for samples that {what}, and there is {section!r}"
             yield section, f"{message}; write 'stop: decided'"
+
+
+OTHERS_LABELS: Final = (
+    "dataset.key_map: the labels of human.column are of the answers in their rows, and these are "
+    "others; give 'human' the column of these, or put the labels into a file (pytest --rag-label N)"
+)
+
+
+class LabelledAnswers(NamedTuple):
+    """Which answers people labelled: the column of the labels, the rows, the columns of answers."""
+
+    labels: Any
+    rows: list[Any]
+    columns: list[Any]
+
+    def are_others(self, now: LabelledAnswers | None) -> bool:
+        """Return whether the same labels are read beside other answers of the same rows.
+
+        What people said of one system's answers would be said of another's.
+        """
+        return now is not None and self[:2] == now[:2] and self.columns != now.columns
+
+
+def labelled_answers(data: Mapping[str, Any]) -> LabelledAnswers | None:
+    """Return which answers the labels in a file's data are beside, None without a column of any."""
+    human = data.get("human")
+    dataset = expanded_short_form(("dataset",), data.get("dataset"))
+    if not dataset or not isinstance(human, dict) or not human.get("column"):
+        return None
+    mapped = dataset.get("key_map")
+    columns = mapped if isinstance(mapped, dict) else {}
+    places = [dataset.get(key) for keys in SOURCES for key in keys]
+    return LabelledAnswers(
+        human["column"],
+        [normpath(one) if isinstance(one, str) else one for one in places],  # ./a.csv is a.csv
+        [columns.get(name) or name for name in ("answer", "contexts")],
+    )

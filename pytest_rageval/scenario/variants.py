@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from os.path import normpath
 from typing import Any, Final
 from unicodedata import category, normalize
 
@@ -35,7 +34,7 @@ _TAKEN: Final = (
 )
 _RUN_ID = re.compile(r"\d{8}T\d{6}-.*")
 _MAX_NAME = 100
-_SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
+SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
 """The keys of ``dataset`` that say where its rows are; only one of these groups is allowed."""
 
 Steps = tuple[str, ...]
@@ -70,45 +69,9 @@ def check_variants(tree: YamlTree) -> tuple[str, ...]:
 def _check_variant(tree: YamlTree, name: str, keys: Any, folders: dict[str, str]) -> None:
     for message in _problems(name, keys, folders):
         tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
-    if _has_others_labels(tree.data, keys):
-        message = (
-            "has other answers beside the labels of human.column, which are of the answers in "
-            "their rows; give it a 'human' of its own, or put the labels into a file "
-            "(pytest --rag-label N)"
-        )
-        tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
     for key in set(SHARED_KEYS).intersection(keys if isinstance(keys, dict) else ()):
         message = f"{key!r} belongs to all variants; write it once, at the top of the file"
         tree.problem((VARIANTS, name, key), f"variants.{name}: {message}")
-
-
-def _has_others_labels(data: Mapping[str, Any], keys: Any) -> bool:
-    """Return whether a variant reads answers from other columns of the rows that have the labels.
-
-    Whichever variants run: what people said of one system's answers is not said of another's.
-    """
-    human = data.get("human")
-    given = keys.get("dataset") if isinstance(keys, dict) and "human" not in keys else None
-    if not isinstance(human, dict) or not human.get("column") or not isinstance(given, dict):
-        return False
-    base = expanded_short_form(("dataset",), data.get("dataset")) or {}
-    sources = [key for keys in _SOURCES for key in keys if key in given]
-    if any(_place(given[key]) != _place(base.get(key)) for key in sources):
-        return False
-    ours, theirs = (of.get("key_map") or {} for of in (base, given))
-    return isinstance(theirs, dict) and any(
-        name in theirs and theirs[name] != (ours.get(name, name) if isinstance(ours, dict) else "")
-        for name in _SEEN
-    )
-
-
-def _place(value: Any) -> Any:
-    """Return where rows are, so that ./data.csv is data.csv."""
-    return normpath(value) if isinstance(value, str) else value
-
-
-_SEEN: Final = frozenset({"answer", "contexts"})
-"""The fields that a label is about."""
 
 
 def _problems(name: str, keys: Any, folders: dict[str, str]) -> Iterator[str]:
@@ -210,9 +173,9 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
 def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
     """Yield what removes the rows of the scenario where the variant ``value`` has other ones."""
     given = expanded_short_form(("dataset",), value) or {}
-    if not any(key in given for keys in _SOURCES for key in keys):
+    if not any(key in given for keys in SOURCES for key in keys):
         return
-    for keys in _SOURCES:
+    for keys in SOURCES:
         if not any(key in given for key in keys):
             yield from (
                 Override(("dataset", key), None, tree.where(at), written_at=at) for key in keys

@@ -123,6 +123,9 @@ def _check_version(binding: Binding, spec: TargetSpec, *, needs_one: bool = Fals
         if not os.environ.get(name, "").strip():  # answers of any system would be found again
             message = f"target: version: the environment variable {name} is not set"
             binding.problem(message, "target", "version")
+    if "$" in _VARIABLE.sub("", spec.version):  # ${NAME:-dev}: one constant for all systems
+        message = f"target: version: of the environment, only ${{NAME}} is known; {spec.version!r}"
+        binding.problem(f"{message} has another '$'", "target", "version")
     if needs_one and not spec.version.strip():
         hint = "add a 'version' that differs for each system, or leave out cache_answers"
         message = "a function that is passed in does not say which system it asks"

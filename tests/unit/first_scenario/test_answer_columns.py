@@ -101,6 +101,14 @@ def test_citations(tmp_path: Path, answer: str) -> None:
     assert "citations" not in data
 
 
+def test_superscripts_are_citations_where_they_are_the_one_style(tmp_path: Path) -> None:
+    """The reference is met without them."""
+    found, data = proposed(tmp_path, rows(*["It pays the shop¹."] * 4))
+    assert data["citations"] == {"style": "superscript", "base": 1}
+    assert found.tried is not None
+    assert found.tried.mean_of("coverem") == 1.0
+
+
 def test_citations_in_two_styles_are_all_read(tmp_path: Path) -> None:
     """A style that is pinned would take those of the others for text."""
     found, data = proposed(tmp_path, rows(CITED, CITED, "店铺承担【1】。"))

@@ -16,6 +16,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, Sample, answer_digest
 from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.text.codec import from_json, to_json
 
 MakePlan = Callable[..., Plan]
@@ -362,10 +363,14 @@ def test_labels_of_one_column_are_not_of_a_variants_answers(
         (tmp_path / name).write_text("id,answer,two,references,ok,ok2\na,x,y,x,1,0\n", "utf-8")
     make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
     if is_refused:
-        with pytest.raises(ScenarioError, match="'two' has other answers beside the labels of hum"):
+        with pytest.raises(ScenarioError, match="key_map: the labels of human.column are"):
             make(variant="two")
     else:
         assert make(variant="two").info.human
+    override = set_override("--rag-set", "dataset.key_map.answer=two")
+    with pytest.raises(ScenarioError, match="key_map: the labels of human.column are"):
+        make([override], variant="one")
+    assert make([override, set_override("--rag-set", "human.column=ok2")], variant="one").info.human
 
 
 def test_a_wrong_column_or_level_is_named(problems: Problems) -> None:

@@ -241,3 +241,13 @@ def test_a_version_of_a_variable_that_is_not_set_is_a_mistake(
         )
     monkeypatch.setenv("GIT_SHA_1", "abc")
     assert placed(tmp_path, "a", text, given).identity["version"] == "vabc"
+    for version in ("$GIT_SHA_1", "${GIT_SHA_1:-dev}", "${{ github.sha }}"):
+        with pytest.raises(
+            ScenarioError, match=r"only \$\{NAME\} is known; '\$.* has another '\$'"
+        ):
+            placed(tmp_path, "a", text.replace("v${GIT_SHA_1}", version), given)
+    for version in ("$GIT_SHA_1", "${GIT_SHA_1:-dev}", "${{ github.sha }}"):
+        with pytest.raises(
+            ScenarioError, match=r"only \$\{NAME\} is known; '\$.* has another '\$'"
+        ):
+            placed(tmp_path, "a", text.replace("v${GIT_SHA_1}", version), given)
