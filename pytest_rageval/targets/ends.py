@@ -96,17 +96,17 @@ class Ending:
 
     def add(self, event: Event, *, has_text: bool) -> None:
         """Take one event; ``has_text``: a part of the answer, not blank, is in it."""
-        types = event.types()
-        begun = _begun(event)
+        begun, told = _begun(event), event.without(_is_beside)
         if begun:
             self._stem = words_of(begun) - _STARTS
-        says, said = (False, begun) if begun else _said(event, has_text, self._stem)
+        says, said = (False, begun) if begun else _said(told, has_text, self._stem)
         if has_text:
             self._call = ""
-        for place, reason in [] if _is_beside(event) else _reasons(event.data):
+        for place, reason in _reasons(told.data):
             if reason not in _OPEN:
                 self._call = f"{place}: {reason}" if reason in _CALLS else ""
-        self._call = next((name for name in types if name.endswith("requires_action")), self._call)
+        acts = (name for name in event.all_types if name.endswith("requires_action"))
+        self._call = next(acts, self._call)
         # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
         if says is None:
             is_after = has_text and (self._is_whole or self._said.startswith(_PASSING))
@@ -134,8 +134,11 @@ class Ending:
 
 
 def _is_beside(event: Event) -> bool:
-    """Return whether an event tells of a thought, a step or another's words."""
-    types = event.types()
+    """Return whether an event tells of a thought, a step or another's words; a mark does not."""
+    if isinstance(event.data, str) and ALONE.match(event.data.strip()):
+        return False
+    # A2A's status is that of all of the task.
+    types = [name for name in event.types() if name.lower() != "status-update"]
     is_of_step = any(not STEPS.isdisjoint(words_of(name)) for name in types)
     return is_of_step or is_aside(types) or event.is_of_others()
 
@@ -148,17 +151,15 @@ def _begun(event: Event) -> str:
 
 
 def _said(event: Event, has_text: bool, stem: frozenset[str]) -> tuple[bool | None, str]:
-    """Return whether the answer is whole with an event, None if it says nothing of it; and why.
+    """Return whether the answer is whole with what is told of it, None if nothing is; and why.
 
     None with "status": it has one, and that says that what went on does so no longer.
     """
     data = event.data
     if isinstance(data, str) and ALONE.match(data.strip()):
         return True, data
-    if _is_beside(event):
-        return None, ""
-    is_told = isinstance(data, Mapping) and (has_text or STEPS.isdisjoint(data))
-    flags = list(_flags(data)) if is_told else []
+    sure = data if has_text else event.without(lambda one: one.is_of_step).data
+    flags = list(_flags(sure)) if isinstance(sure, Mapping) else []
     no = [said for is_end, said in flags if not is_end]
     if no:
         return False, no[0]
@@ -237,7 +238,6 @@ def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = Fal
     elif isinstance(data, dict):
         said = next(filter(None, map(_failure_at, places_in(data))), "")
         is_replicate = any(map(_ends_all, event.types())) and _is_short(str(data.get("reason")))
-        said = said or next((f"{key}: true" for key in _WRONG if data.get(key) is True), "")
         is_error = any(_is_error(place, has_text) for place in places_in(data))
         if not said and (is_replicate or _is_cut_short(data) or is_error):
             said = str(data)
@@ -279,12 +279,13 @@ def failure_of(value: object) -> str:
 
 
 def _failure_at(place: Mapping[str, Any]) -> str:
-    """Return the error of an object, or its status where that is a failure; "" for none."""
+    """Return the error of an object, or its status or flag where that is one; "" for none."""
     said = error_in(place)
     if not said and _has_failed_status(place):
         why = next(filter(None, map(place.get, _WHYS)), "no words about it")
         said = shorten(f"status {status_of(place)!r}: {why}", 200)
-    return said
+    wrong = (f"{key}: true in {place}" for key in _WRONG if place.get(key) is True)
+    return said or shorten(next(wrong, ""), 200)
 
 
 def _has_failed_status(place: Mapping[str, Any]) -> bool:

@@ -6,8 +6,8 @@ One table says what the documented types of the usual protocols hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -112,6 +112,14 @@ class Event:
         names = [self.name, *(name for at in _on_the_path(self.data, path) for name in _named(at))]
         return tuple(dict.fromkeys(name for name in names if name.lower() not in GENERIC))
 
+    def without(self, is_left: Callable[[Event], bool]) -> Event:
+        """Return the event without what ``is_left`` leaves out of it, and of what it wraps."""
+        if is_left(self):
+            return Event(None)
+        whole = self.data if isinstance(self.data, Mapping) else {}
+        held = {key: Event(whole[key]).without(is_left).data for key in _HOLDERS if key in whole}
+        return replace(self, data={**whole, **held}) if held else self
+
     @property
     def all_types(self) -> list[str]:
         """The types of the event, and of what it wraps."""
@@ -138,11 +146,15 @@ class Event:
         return any(not _AFTER.isdisjoint(words_of(name)) for name in self.types())
 
     @property
+    def is_of_step(self) -> bool:
+        """Whether its keys name a step that it is about."""
+        return isinstance(self.data, Mapping) and not STEPS.isdisjoint(self.data)
+
+    @property
     def may_go_on(self) -> bool:
         """Whether a failure that it tells of may be that of a step only, or be mended yet."""
         is_half = any(status_of(place) == "incomplete" for place in places_in(self.data))
-        is_of_step = isinstance(self.data, Mapping) and not STEPS.isdisjoint(self.data)
-        return is_half or is_of_step or is_passing(self.types())
+        return is_half or self.is_of_step or is_passing(self.types())
 
 
 def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]]:

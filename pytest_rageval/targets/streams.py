@@ -100,6 +100,7 @@ class StreamedAnswer:
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
         self._failure = ""
+        self._is_formal = False
         self._is_raw = False
 
     def add(self, event: Event) -> bool:
@@ -113,14 +114,17 @@ class StreamedAnswer:
         if part is not None and not is_end(part.types, part.text, is_alone=not part.place):
             is_taken = self._take(part)
         is_after_json = bool(self._parts and self._parts[0].place)
-        if said := failure_in(event, has_text=has_text, is_after_json=is_after_json):
-            if event.is_about_other:
-                return is_taken
-            self._failure = said
-            if not event.may_go_on:
-                refuse(said)
-            # of a tool or a step: what comes after may be the answer
-        elif event.has_succeeded:
+
+        def failure(one: Event) -> str:
+            return failure_in(one, has_text=has_text, is_after_json=is_after_json)
+
+        heard = event.without(lambda one: one.is_about_other)
+        if said := failure(heard):
+            # An envelope that calls this a success will call what follows one, too.
+            self._failure, self._is_formal = said, heard.has_succeeded
+            # Of a tool or a step: what comes after may be the answer.
+            refuse(failure(heard.without(lambda one: one.may_go_on)))
+        elif heard.has_succeeded and not self._is_formal:
             self._failure = ""
         elif is_taken and len(self._parts) > 1 and self._is_raw and is_raw_error(str(event.data)):
             self._failure = str(event.data)  # if no more follows

@@ -802,15 +802,40 @@ def test_a_stream_that_says_that_more_follows_is_cut_off(events: tuple[Any, ...]
 
 
 WRAPPED = {
-    one["name"]: one
-    for one in tomllib.loads((Path(__file__).parent / "wrapped.toml").read_text("utf-8"))["stream"]
+    kind: {one["name"]: one for one in listed}
+    for kind, listed in tomllib.loads(
+        (Path(__file__).parent / "wrapped.toml").read_text("utf-8")
+    ).items()
+}
+ENVELOPES: dict[str, dict[str, Any]] = {
+    "": {},
+    "data.": {"code": 0, "msg": "success"},
+    "event.": {"type": "stream_event"},
+    "payload.": {"id": 1},
+    "result.": {"jsonrpc": "2.0"},
 }
 
 
-@pytest.mark.parametrize("name", WRAPPED)
+@pytest.mark.parametrize("place", ENVELOPES)
+@pytest.mark.parametrize("name", WRAPPED["step"])
+def test_a_step_is_one_wherever_a_service_wraps_it(name: str, place: str) -> None:
+    """[A21] It failed the answer, or ended what was cut off behind it, in an envelope only."""
+    told = list(map(json.loads, WRAPPED["step"][name]["events"]))
+    if place:
+        told = [{**ENVELOPES[place], place[:-1]: one} for one in told]
+    path = f"{place}delta"
+    if "why" not in WRAPPED["step"][name]:
+        assert read(SSE, sse(*told), answer=path).text == "five"
+        return
+    for is_open in (False, True):
+        with pytest.raises(TargetError, match=WRAPPED["step"][name]["why"]):
+            read(SSE, sse(*told), is_open=is_open, answer=path)
+
+
+@pytest.mark.parametrize("name", WRAPPED["stream"])
 def test_what_a_service_wraps_is_heard(name: str) -> None:
     """[A21] Half an answer was whole: the word of its failure, or its end, stood deeper."""
-    stream = WRAPPED[name]
+    stream = WRAPPED["stream"][name]
     with pytest.raises(TargetError, match=stream["why"]):
         read(
             SSE,
