@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.model import NOTHING
 from pytest_rageval.targets.base import TargetError, error_in, is_no_error
 from pytest_rageval.targets.events import (
     ALONE,
@@ -14,12 +15,14 @@ from pytest_rageval.targets.events import (
     STEPS,
     WORD,
     Event,
+    around,
     is_aside,
     one_of,
     places_in,
     status_of,
     words_of,
 )
+from pytest_rageval.text.json_value import EVERY, JsonPath
 
 _BEGINS = (
     *("message start", "run started", "workflow started", "start step", "response created"),
@@ -64,6 +67,12 @@ _CUT_SHORT = one_of(
 """Words of why a model's answer ends in its midst; it is not what the model would have said."""
 _OTHER = one_of("other language")
 _CALLS = one_of("tool_calls tool_call tool_use function_call")
+_IN_CALLS = one_of(
+    "input arguments args parsed tool_calls toolCalls toolUse function_call functionCall"
+)
+"""The keys of calls of tools that lead to what the model has filled in."""
+_ABOUT = re.compile(r"(?i)(?:\w*(?:metadata|meta|info|stepResult)\.)?\w+$")
+"""A reason on its path, and what stands beside a message and is about it."""
 _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_turn")
 """The reasons of an answer that goes on."""
 
@@ -257,25 +266,44 @@ def refuse(said: str) -> None:
         raise TargetError(f"its stream breaks off with an error: {said}")
 
 
-def failure_of(value: object) -> str:
+def failure_of(value: object, paths: Mapping[str, JsonPath] = NOTHING) -> str:
     """Return the failure that a reply, or an item of it, tells of, "" for none.
 
-    Within it, where an order may have failed, an error has to stand beside the status.
+    What wraps the fields at ``paths`` is read as the reply is. Elsewhere within it, where an order
+    may have failed, an error has to stand beside the status.
     """
+    places = [value] if isinstance(value, Mapping) else []
+    places += [place for path in paths.values() for place in around(value, path)]
     if isinstance(value, list):  # Gemini's events; other items may be hits with a status each
-        items = [one for one in value if _is_cut_short(one) or (error_in(one) and len(one) == 1)]
-        return shorten(str(items[0]), 200) if items else ""
-    if not isinstance(value, Mapping):
-        return ""
-    if said := _failure_at(value):
+        places += [one for one in value if _is_cut_short(one) or (error_in(one) and len(one) == 1)]
+    if said := next(filter(None, map(_told, places)), ""):
         return said
-    if called := next((f"{at}: {why}" for at, why in _reasons(value) if why in _CALLS), ""):
+    if called := _called(value, paths.get("answer")):
         return f"it ends with a call of a tool ({called}), not with an answer"
-    if _is_cut_short(value) or _is_error(value, has_text=True):
-        return shorten(str(value), 200)
     within = [place for place in places_in(value) if _has_failed_status(place)]
     sure = [place for place in within if error_in(place) or _is_run(place)]
     return (error_in(sure[0]) or _failure_at(sure[0])) if sure else ""
+
+
+def _told(place: Mapping[str, Any]) -> str:
+    """Return the failure that a reply, or what it wraps, tells of at its top; "" for none."""
+    is_error = _is_cut_short(place) or _is_error(place, has_text=True)
+    return _failure_at(place) or (shorten(str(place), 200) if is_error else "")
+
+
+def _called(value: object, path: JsonPath | None) -> str:
+    """Return the call of a tool that a reply ends with, "" for none.
+
+    A path tells which message is the answer: a call elsewhere is that of another step, and where it
+    leads into the call, that is the answer.
+    """
+    calls = [(at, why) for at, why in _reasons(value) if why in _CALLS]
+    if path:
+        steps = ("[0]" if isinstance(one, int) or one == EVERY else f".{one}" for one in path.steps)
+        way = "".join(steps).removeprefix(".")
+        is_call = not _IN_CALLS.isdisjoint(path.steps)
+        calls = [one for one in calls if way.startswith(_ABOUT.sub("", one[0])) and not is_call]
+    return next((f"{at}: {why}" for at, why in calls), "")
 
 
 def _failure_at(place: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Final
 
 from pytest_rageval.targets.base import TargetError
@@ -176,6 +177,12 @@ def places_in(value: Any, depth: int = _NESTED) -> list[Mapping[str, Any]]:
         return []
     inner = (value[name] for name in _HOLDERS if name in value)
     return [value, *(place for one in inner for place in places_in(one, depth - 1))]
+
+
+def around(value: Any, path: JsonPath) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects on the way to what is at a path, as far as what wraps it goes."""
+    steps = takewhile(lambda step: isinstance(step, int) or step in _HOLDERS, path.steps)
+    return _on_the_path(value, replace(path, steps=tuple(steps)))
 
 
 def status_of(place: Mapping[str, Any]) -> str:

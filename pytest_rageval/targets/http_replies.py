@@ -74,7 +74,7 @@ class ReplyReader:
         return self._answer(value)
 
     def _answer(self, value: Any) -> Answer:
-        if said := failure_of(value):
+        if said := failure_of(value, self._paths):
             raise TargetError(f"replied an error: {said}")
         answer = self._answer_at(value)
         if not (answer.text or "").strip() and (status := unfinished(value)):

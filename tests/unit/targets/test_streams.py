@@ -832,6 +832,18 @@ def test_a_step_is_one_wherever_a_service_wraps_it(name: str, place: str) -> Non
             read(SSE, sse(*told), is_open=is_open, answer=path)
 
 
+@pytest.mark.parametrize("name", WRAPPED["whole"])
+def test_a_whole_reply_in_an_envelope_is_read_as_one_without(name: str) -> None:
+    """[A21] Its failure was an answer; the call of another step was its failure."""
+    one = WRAPPED["whole"][name]
+    paths = {field: one[field] for field in ("answer", "contexts") if field in one}
+    if "why" not in one:
+        assert read("application/json", one["reply"], **paths).text == "five"
+        return
+    with pytest.raises(TargetError, match=f"^replied an error: .*{one['why']}"):
+        read("application/json", one["reply"], **paths)
+
+
 @pytest.mark.parametrize("name", WRAPPED["stream"])
 def test_what_a_service_wraps_is_heard(name: str) -> None:
     """[A21] Half an answer was whole: the word of its failure, or its end, stood deeper."""
