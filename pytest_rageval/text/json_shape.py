@@ -48,17 +48,18 @@ _KNOWN: Final = (
 _DEEPEST: Final = 50
 
 
-def read_shape(place: str, schema: Any, depth: int = 0) -> Any:
-    """Return a schema that every rule of is known here; raises ValueError for another one."""
+def check_schema(place: str, schema: Any, depth: int = 0) -> None:
+    """Raise ValueError for a schema with a rule that is not known here, or that is none."""
+    if depth > _DEEPEST:
+        raise ValueError(f"{place}: a JSON Schema nested more than {_DEEPEST} deep")
     if isinstance(schema, bool):
-        return schema
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return
+    if not isinstance(schema, Mapping):
         raise ValueError(f"{place}: expected a JSON Schema, found {shorten(repr(schema))}")
-    for key in sorted(map(str, schema.keys() - _ANNOTATIONS)):
-        _check_rule(place, key, schema[key])
-    for inner in _inner(schema):
-        read_shape(place, inner, depth + 1)
-    return schema
+    for key in sorted(schema.keys() - _ANNOTATIONS, key=str):
+        _check_rule(place, str(key), schema[key])
+    for name, inner in _inner(schema):
+        check_schema(f"{place}.{name}", inner, depth + 1)
 
 
 def _check_rule(place: str, key: str, rule: Any) -> None:
@@ -75,16 +76,30 @@ def _is_rule(key: str, rule: Any) -> bool:
         names = rule if isinstance(rule, list) else [rule]
         return bool(names) and all(isinstance(name, str) and name in _TYPES for name in names)
     if key in ("enum", "required"):
-        return isinstance(rule, list) and (key == "enum" or all(isinstance(n, str) for n in rule))
+        is_right = _is_json if key == "enum" else lambda name: isinstance(name, str)
+        return isinstance(rule, list) and all(map(is_right, rule))
     if key in ("properties", "pattern"):
         return isinstance(rule, Mapping if key == "properties" else str)
-    is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
-    return is_number if key in _LIMITS or key in _SIZES else True
+    if key in _LIMITS or key in _SIZES:
+        is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
+        is_size = is_number and rule >= 0 and rule % 1 == 0
+        return is_size or (is_number and key in _LIMITS and abs(rule) >= 0)  # not NaN
+    return key != "const" or _is_json(rule)
 
 
-def _inner(schema: Mapping[str, Any]) -> Iterator[Any]:
-    yield from schema.get("properties", {}).values()
-    yield from (schema[key] for key in ("additionalProperties", "items") if key in schema)
+def _is_json(value: Any) -> bool:
+    """Return whether JSON can hold the value: from Python may come dates and sets."""
+    try:
+        json_key(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, inner in schema.get("properties", {}).items():
+        yield f"properties.{shorten(str(name))}", inner
+    yield from ((key, schema[key]) for key in ("additionalProperties", "items") if key in schema)
 
 
 def misfit(value: Any, schema: Any, search: Search) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.text.codec import LimitError, read_json, read_json_at
-from pytest_rageval.text.json_shape import Search, check_pattern, json_key, misfit, read_shape
+from pytest_rageval.text.json_shape import Search, check_pattern, check_schema, json_key, misfit
 
 KINDS: Final = (
     *("contains", "contains-any", "contains-all"),
@@ -231,7 +231,8 @@ def _shape(place: str, value: Any) -> Any:
     if not isinstance(value, Mapping):
         found = shorten(repr(value))
         raise ValueError(f"{place}: expected true or a JSON Schema, found {found}")
-    return read_shape(place, value)
+    check_schema(place, value)
+    return value
 
 
 def _seconds(place: str, value: Any) -> float:
