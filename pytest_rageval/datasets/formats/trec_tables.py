@@ -40,18 +40,20 @@ _HEADER_LINES: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the columns are: positions, or keys of an object; ``rank`` in place of a value."""
+    """Where the columns are: positions, or keys of an object."""
 
     query: Any
     document: Any
     value: Any = None
     is_rank: bool = False
+    """Whether ``value`` is the column of ranks."""
     delimiter: str | None = None
     is_json: bool = False
     has_header: bool = True
     names: tuple[str, ...] = ()
+    """Those of all columns."""
     spare: tuple[tuple[str, Any], ...] = ()
-    """The names of all columns; then name and position of each column of unknown meaning."""
+    """Name and position of each column of unknown meaning."""
 
 
 def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
@@ -96,8 +98,12 @@ def are_judgements(columns: Sequence[str]) -> bool:
 
     >>> are_judgements(["query-id", "corpus-id", "score"]), are_judgements(["query", "answer"])
     (True, False)
+    >>> are_judgements(["query", "doc", "answer"]), are_judgements(["qid", "docid", "rank"])
+    (False, False)
     """
-    return len(columns) <= 4 and _named(columns) is not None
+    found = _named(columns)
+    has_rank = not _RANK.isdisjoint(map(name_key, columns))
+    return found is not None and not (has_rank or found.spare)
 
 
 def _ranked(scores: dict[str, float], *, is_rank: bool) -> tuple[str, ...]:
@@ -214,7 +220,7 @@ class _Entries:
         with self.file.text() as stream:
             for line, raw in enumerate(stream, start=1):
                 text = raw.removeprefix("\ufeff").strip("\r\n")
-                if not text.strip() or text.startswith("#"):
+                if not text.strip() or text.lstrip().startswith("#"):
                     continue
                 if is_header:
                     is_header = False
@@ -230,6 +236,12 @@ class _Entries:
         numbers = [name for name in self._numbers if name not in self._texts]
         if numbers:
             listed = ", ".join(map(repr, numbers[:_LISTED]))
+            place = self.layout.value
+            if place is not None and not self.layout.is_rank:
+                read = place if self.layout.is_json else self.layout.names[place]
+                raise self.file.refuse(
+                    f"the {value} may be in {read!r} or in {listed}: take away what is of no use"
+                )
             spare = [name for name, _ in self.layout.spare]
             known = ", ".join(repr(name) for name in self.layout.names if name not in spare)
             raise self.file.refuse(
@@ -274,7 +286,10 @@ class _Entries:
             return f"not a row with the columns of the first line: {shorten(text)!r}"
         names = [_id(query), _id(document)]
         if None in names:
-            return f"an empty query or document id: {shorten(text)!r}"
+            odd = (query, document)[names.index(None)]
+            if odd is None or isinstance(odd, str):
+                return f"an empty query or document id: {shorten(text)!r}"
+            return f"a query or document id is a text or a whole number, found {shorten(repr(odd))}"
         value = self.convert(written)
         if value is None:
             kind = "a whole number" if self.convert is _grade else "a number"

@@ -35,7 +35,7 @@ JUDGED = {"q1": {"d 1": 2, "d2": 0}, "q2": {"d2": 1}}
         "query-id\tcorpus-id\tscore\nq1\td 1\t2\nq1\td2\t0\nq2\td2\t1\n",
         "\ufeffqid\tdocId\trel\r\nq1\td 1\t2.0\r\n\r\nq1\td2\t0\r\nq2\td2\t1\r\n",
         'query_id,passage_id,relevance\nq1,"d 1",2\nq1,d2,0\nq2,d2,1\n',
-        "# made by hand\nqid\titer\tdocno\tgrade\nq1\t0\td 1\t2\nq1\t0\td2\t0\nq2\t0\td2\t1\n",
+        "# by hand\n #\nqid\titer\tdocno\tgrade\nq1\t0\td 1\t2\nq1\t0\td2\t0\nq2\t0\td2\t1\n",
         '{"query_id": "q1", "passage_id": "d 1", "relevance": 2}\n'
         '{"query_id": "q1", "passage_id": "d2", "relevance": 0}\n'
         '{"query_id": "q2", "passage_id": "d2", "relevance": 1}\n',
@@ -99,6 +99,9 @@ def test_other_files_are_left_to_other_readers(file: Make, text: str) -> None:
         ("qid\tdocid\trel\nq1\td1\t0.5\n", "t.tsv:2: '0.5' is not a whole number: 'q1"),
         ("qid\tdocid\trel\nq1\td1\n", "t.tsv:2: not a row with the columns of the first line"),
         ("qid\tdocid\trel\n\td1\t1\n", "t.tsv:2: an empty query or document id"),
+        ('{"qid": "q1", "docid": null}\n', "t.tsv:1: an empty query or document id"),
+        ('{"qid": 1.5, "docid": "d1"}\n', "t.tsv:1: a query or document id is a text or a whole "),
+        ('{"qid": "q1", "docid": true}\n', "a whole number, found True"),
         ("qid\tdocid\nq1\td1\nq1\td1\n", "t.tsv:3: document 'd1' is judged twice for query 'q1'"),
         ('{"qid": "a", "docid": "b"}\n[1]\n', "t.tsv:2: not a row with the columns"),
         ("qid\tdocid\trel\n", "t.tsv: empty: a header and no rows"),
@@ -124,7 +127,9 @@ def test_a_run_needs_an_order(file: Make) -> None:
     ("text", "named"),
     [
         ("query-id\tcorpus-id\tjudgement\nq1\td1\t0\n", "is 'judgement' the grade"),
-        ("qid,docid,score,grade\nq1,d1,1,0\n", "is 'grade' the grade"),
+        ("qid,docid,score,grade\nq1,d1,1,0\n", "the grade may be in 'score' or in 'grade': take"),
+        ("qid,docid,relevance,score\nq1,d1,1,2\n", "the grade may be in 'relevance' or in 'score'"),
+        ('{"qid": "q1", "docid": "d1", "rel": 1, "gain": 0}\n', "may be in 'rel' or in 'gain'"),
         ("qid docid is_relevant\nq1 d1 0\n", "is 'is_relevant' the grade"),
         ('{"qid": "q1", "docid": "d1", "gain": 0}\n', "is 'gain' the grade"),
         ("qid\tdocid\trank\nq1\td1\t0\n", "a column 'rank', and no 'score': is this a run"),
@@ -146,7 +151,7 @@ def test_columns_of_trec_files_and_of_pandas_are_no_grades(file: Make) -> None:
     assert read_table_qrels(file("qid\tdocid\trel\nq1\td1\t2\t\n")) == {"q1": {"d1": 2}}
     run = "qid\tq0\tdocid\trank\tscore\ttag\nq1\tQ0\td1\t1\t0.5\tbm25\n"
     assert read_table_run(file(run)) == {"q1": ("d1",)}
-    with pytest.raises(ScenarioError, match="is 'rerank_score' the score, or of no use"):
+    with pytest.raises(ScenarioError, match="the score may be in 'score' or in 'rerank_score'"):
         read_table_run(file("qid\tdocid\tscore\trerank_score\nq1\ta\t1\t2\n"))
 
 
