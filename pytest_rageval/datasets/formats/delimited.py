@@ -31,7 +31,7 @@ def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
             records = _Records(file, stream, is_tsv=delimiter == "\t")
             mark = records.excel_mark()
             records.begin(file.spec.delimiter or mark or _sniffed(records, delimiter))
-            yield from one_output_a_row(_rows(file, records), file)
+            yield from one_output_a_row(_rows(file, records, delimiter), file)
     finally:
         csv.field_size_limit(before)
 
@@ -47,21 +47,29 @@ def _sniffed(records: _Records, usual: str) -> str:
     return found[0] if len(found) == 1 else ","
 
 
-def delimiter_hint(columns: Sequence[str], spec: DatasetSpec) -> str:
+def delimiter_hint(columns: Sequence[str], spec: DatasetSpec, usual: str = ",") -> str:
     """Return which ``delimiter`` to write if another one would give more columns, else "".
 
-    >>> delimiter_hint(["answer|references"], DatasetSpec(path="qa.tsv"))
+    ``usual`` is the one that separates without any. One in quotes does not.
+
+    >>> delimiter_hint(["answer|references"], DatasetSpec(path="qa.csv"))
     'If "|" separates the cells, write dataset.delimiter: "|"'
     """
     header = "\n".join(columns)
     marks = [mark for mark in f"{_MARKS}," if header.count(mark) >= max(1, len(columns))]
-    if not marks or spec.delimiter in marks:
+    used = spec.delimiter or usual
+    if used in marks and len(columns) == 1:
+        shown = used.replace("\t", "\\t")
+        return (
+            f'The header is one cell in quotes: take them away if "{shown}" separates names in it'
+        )
+    if not marks or used in marks:
         return ""
     mark = max(marks, key=header.count).replace("\t", "\\t")
     return f'If "{mark}" separates the cells, write dataset.delimiter: "{mark}"'
 
 
-def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
+def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | BrokenRow]:
     found = _header(file, records)
     header = found.names
     is_quoted = QUOTE_COLUMN in header
@@ -82,7 +90,7 @@ def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
                 yield _row(header, texts, number, records.line)
             else:
                 reason = f"has {len(cells)} cells where the header has {len(header)}{records.span}"
-                hint = delimiter_hint(header, file.spec)
+                hint = delimiter_hint(header, file.spec, usual)
                 reason += f". {hint}" if hint else ""
                 yield BrokenRow(number, records.line, reason, records.text())
         else:
@@ -266,6 +274,8 @@ def _row(header: list[str], cells: Iterable[str | None], number: int, line: int)
 READERS = (
     DatasetReader("csv", partial(read_delimited, delimiter=","), hint=delimiter_hint, is_text=True),
     DatasetReader(
-        "tsv", partial(read_delimited, delimiter="\t"), ("tab",), delimiter_hint, is_text=True
+        *("tsv", partial(read_delimited, delimiter="\t"), ("tab",)),
+        hint=partial(delimiter_hint, usual="\t"),
+        is_text=True,
     ),
 )

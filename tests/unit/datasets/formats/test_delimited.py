@@ -196,6 +196,25 @@ def test_a_key_map_to_a_column_of_an_undivided_header(refused: Refused) -> None:
     assert "delimiter" not in problem
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "hint"),
+    [
+        ("r.csv", '"answer, gold"', 'take them away if "," separates'),
+        ("r.tsv", '"answer\tgold"', 'take them away if "\\t" separates'),
+        ("r.csv", '"answer, gold, x",y', ""),
+    ],
+)
+def test_the_delimiter_in_use_is_not_proposed(
+    refused: Refused, name: str, header: str, hint: str
+) -> None:
+    """[U4] In quotes it does not separate."""
+    (problem,) = refused(
+        name, f"{header}\nx{',x' * header.count(',y')}\n", key_map={"references": "gold"}
+    )
+    assert hint in problem
+    assert "dataset.delimiter" not in problem
+
+
 def test_rows_that_no_longer_fit_their_header_say_what_may_help(load: Load) -> None:
     """[U4] Decimal commas make every such row invalid, so no metric complains."""
     found = load("r.csv", "question, asked;answer;references\nq;0,5;0,5\n")
