@@ -23,12 +23,15 @@ from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
-Step = Literal["failed", "stopped", "whole", "check", "answers", "page"]
-"""What is to be run next.
-
-What failed; that first, then the rest; every sample; a dry run; with a system that answers; with
-a page, where nothing but gates failed: the same samples would fail them again.
-"""
+Step = Literal[
+    "failed",  # what failed
+    "stopped",  # that first, then the rest
+    "whole",  # every sample
+    "check",  # a dry run
+    "answers",  # with a system that answers
+    "page",  # with one, where nothing but gates failed: the same samples would fail them again
+]
+"""What is to be run next."""
 
 _ADDED: Final[dict[Step, str]] = {
     "failed": "--lf",
@@ -37,6 +40,8 @@ _ADDED: Final[dict[Step, str]] = {
     "answers": "--rag-set=target=MODULE:FUNCTION",
     "page": "--rag-report=html",
 }
+# What pytest calls the option of a step; given already, it is not to be added.
+_DESTINATIONS: Final[dict[Step, str]] = {"failed": "lf", "stopped": "failedfirst"}
 # Options of pytest that choose some of the cases.
 _CHOOSING: Final = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "lf": "--lf"}
 _REASON_WIDTH: Final = 200
@@ -53,7 +58,7 @@ class Ended:
     written: Sequence[tuple[ScenarioResult, Path | str]] = ()
     gates: Sequence[GateResult] = ()
     is_stopped: bool = False
-    """Whether cases were left over: ``-x``, ``--maxfail``, Ctrl-C."""
+    """Whether pytest was told to end, and cases may be left over: ``-x``, ``--sw``, Ctrl-C."""
     refusals: Sequence[str] = ()
     """Why files of scenarios could not be used."""
     has_broken_cases: bool = False
@@ -90,7 +95,7 @@ class NextSteps:
         self._config = config
         self._ended = ended
         self._results = results
-        self._whole: dict[str, list[Any]] = {}
+        self._unfolded: dict[str, list[Any]] = {}
         self._folded: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -113,17 +118,17 @@ class NextSteps:
         errors, failed = terminal.stats.get("error", []), terminal.stats.get("failed", [])
         shown, self._folded = fold(errors, self._results())
         if self._folded:
-            self._whole["error"], terminal.stats["error"] = errors, shown
+            self._unfolded["error"], terminal.stats["error"] = errors, shown
         if brief and verbosity > -2:  # else no table has the worst answers
-            self._whole["failed"] = failed
+            self._unfolded["failed"] = failed
             terminal.stats["failed"] = [_brief(report, brief) for report in failed]
 
     # Pytest's wrapper prints its own before any of these; first, so that the others see all counts.
     @pytest.hookimpl(specname="pytest_terminal_summary", tryfirst=True)
     def pytest_terminal_summary_unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
         """After pytest's own sections, count all of them again, and say what was left out."""
-        terminalreporter.stats.update(self._whole)
-        self._whole = {}
+        terminalreporter.stats.update(self._unfolded)
+        self._unfolded = {}
         if self._folded and not self._config.option.no_summary:
             terminalreporter.section("errors that are alike", sep="-")
             for line in self._folded:
@@ -136,8 +141,8 @@ class NextSteps:
         if step is None or engine_may_have_refused or self._is_shown_otherwise():
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
-        needs_cache = step in ("failed", "stopped")
-        hint = next_hint(self._config, step, ended) if can_repeat or not needs_cache else ""
+        needs_lastfailed = step in ("failed", "stopped")
+        hint = next_hint(self._config, step, ended) if can_repeat or not needs_lastfailed else ""
         yield from [f"next  {hint}"] if hint and step != "page" else []
         if ended.refusals or step == "answers":
             return
@@ -171,7 +176,8 @@ class NextSteps:
 def next_hint(config: pytest.Config, step: Step, ended: Ended) -> str:
     """Return how the command of this run is to be changed for the next step, "" if it is not."""
     left_out = list(dict.fromkeys(_left_out(config, step, ended)))
-    changes = [f"with {_ADDED[step]}"] if step in _ADDED else []
+    is_given = config.getoption(_DESTINATIONS.get(step, ""), False)
+    changes = [f"with {_ADDED[step]}"] if step in _ADDED and not is_given else []
     changes += [f"without {' and '.join(left_out)}"] if left_out else []
     return f"the same command {', '.join(changes)}" if changes else ""
 
@@ -184,6 +190,8 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         yield from ("--rag-label",) if config.getoption("rag_label") is not None else ()
     elif step == "stopped":
         yield from ("--lf",) if config.getoption("lf", False) else ()
+        if config.getoption("failedfirst", False):  # else the rest would run once all is mended
+            yield from _stopping(config)
     elif step == "whole":
         yield from (flag for name, flag in _CHOOSING.items() if config.getoption(name, None))
         samples = touching("samples")
@@ -195,6 +203,13 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         named = [name for name in files if not name.partition("::")[0].endswith(".py")]
         if any("::" in name for name in (*named, *SCENARIO.texts(config))):
             yield "names of samples"
+
+
+def _stopping(config: pytest.Config) -> Iterator[str]:
+    """Yield the options that end a run before its last case."""
+    if most := config.getoption("maxfail", 0):
+        yield "-x" if most == 1 else "--maxfail"
+    yield from ("--sw",) if config.getoption("stepwise", False) else ()
 
 
 def _left_out_of_part(config: pytest.Config, ended: Ended) -> Iterator[str]:
@@ -221,10 +236,10 @@ def next_step(ended: Ended) -> Step | None:
         return "answers"
     if ended.is_stopped:
         return "stopped"
-    # Neither is red for what a sample is like: more samples have to run.
-    unfinished = [one for one in red if STRICT_FAILS in one.message or one.name.startswith("save:")]
     if ended.has_red_cases:
         return "failed"
+    # Neither is red for what a sample is like: more samples have to run.
+    unfinished = [one for one in red if STRICT_FAILS in one.message or one.name.startswith("save:")]
     return "page" if len(red) > len(unfinished) else "whole"
 
 

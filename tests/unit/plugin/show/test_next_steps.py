@@ -151,8 +151,28 @@ def test_what_is_not_on_the_command_line_is_named_as_it_was_given(
     )
     monkeypatch.setenv("RAGEVAL_STRICT", "0")
     config = configured(tmp_path, ini={"rageval_strict": True}, lf=True)
-    assert next_hint(config, "failed", Ended()) == "the same command with --lf"
+    assert next_hint(config, "failed", Ended()) == ""
     assert next_hint(config, "stopped", Ended()) == "the same command with --ff, without --lf"
+
+
+@pytest.mark.parametrize(
+    ("more", "step", "expected"),
+    [
+        ({"maxfail": 1}, "stopped", "with --ff"),
+        ({"maxfail": 1, "failedfirst": True}, "stopped", "without -x"),
+        ({"maxfail": 3, "failedfirst": True}, "stopped", "without --maxfail"),
+        ({"stepwise": True, "failedfirst": True}, "stopped", "without --sw"),
+        ({"failedfirst": True}, "stopped", ""),
+        ({"failedfirst": True}, "failed", "with --lf"),
+        ({"lf": True}, "failed", ""),
+    ],
+)
+def test_an_option_that_was_given_is_not_to_be_added(
+    tmp_path: Path, more: dict[str, Any], step: Step, expected: str
+) -> None:
+    """[E22] With --ff, all that failed and the rest run where nothing ends the run at a failure."""
+    found = next_hint(configured(tmp_path, **more), step, Ended())
+    assert found.removeprefix("the same command ") == expected
 
 
 def test_a_judge_that_fails_its_control_rows_is_not_made_green(tmp_path: Path) -> None:
