@@ -30,17 +30,18 @@ class ClientError(RagevalError):
     """A call that gave no answer. Its text says which model, what happened and what to do.
 
     ``is_transient``: the same call may succeed later. ``retry_after_s`` is what the server asked
-    to wait, None where it did not say. ``attempts`` counts the requests made for this call and
-    ``gave_up`` says why there were no more, where the count alone does not tell. ``faults`` counts
-    the replies that could not be used, by what was wrong (``model.FAULTS``). ``is_limited``
-    says whether it is one of the failures that are limited; a server that is not there
-    ``may_be_starting``. ``status`` is that of HTTP; ``said`` is the server's own message in lower
-    case: it tells a provider that sent an optional parameter whether that is the one refused.
-    ``last_resort`` is called before the call is given up, and returns whether it is worth another
-    request, put differently.
+    to wait, None where it did not say. ``attempts`` counts the attempts (what a provider sends
+    again at once, AskAgain, is part of one) and ``gave_up`` says why there were no more, where the
+    count alone does not tell. ``faults`` counts the replies that could not be used, by what was
+    wrong (``model.FAULTS``). ``uses_up_a_retry``: it counts towards ``retries``; rate limits do
+    not, nor do timeouts that fewer requests in flight may cure. A server that is not there, or
+    answers with HTTP 503, ``may_be_starting``. ``status`` is that of HTTP; ``said`` is the server's
+    own message in lower case: it tells a provider that sent an optional parameter whether that is
+    the one refused. ``last_resort`` is called before the call is given up, and returns whether it
+    is worth another request, put differently.
     """
 
-    is_limited = True
+    uses_up_a_retry = True
 
     def __init__(
         self, message: str, *, is_transient: bool = False, retry_after_s: float | None = None
@@ -75,11 +76,14 @@ class QuotaError(ClientError):
 class RateLimitError(ClientError):
     """The server takes no more requests for now."""
 
-    is_limited = False
+    uses_up_a_retry = False
 
 
 class CallTimeoutError(ClientError):
-    """The server did not answer in time; ``if_alone`` says so of the only request in flight."""
+    """The server did not answer in time.
+
+    ``if_alone`` is the message to use if no other request was in flight.
+    """
 
     is_alone = False
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pytest_rageval.errors import MissingExtraError, UserError
+from pytest_rageval.errors import MissingExtraError, UserError, shorten
 from pytest_rageval.plugin.options import AGENTS, MCP_PROFILES
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.serving.project import Project
@@ -70,11 +70,11 @@ def _remove(typed: list[str], flag: str) -> None:
 
 
 def _port(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) < 2**16:
+    if len(text) <= 5 and text.isascii() and text.isdigit() and int(text) < 2**16:
         return int(text)
     raise pytest.UsageError(
-        f"--rag-serve {text}: expected a port from 0 to 65535; write --rag-serve=PORT, and test "
-        "paths after it"
+        f"--rag-serve {shorten(text)}: expected a port from 0 to 65535; write --rag-serve=PORT, "
+        "and test paths after it"
     )
 
 

@@ -123,9 +123,9 @@ def _reasons(value: Any) -> Iterator[str]:
 
 
 def refuse_other_level(reason: str, score: float, levels: str) -> None:
-    """Raise UnreadableReplyError where the reason is, letter by letter, the text of another level.
+    """Raise UnreadableReplyError where the reason is the text of a level other than ``score``.
 
-    Of another than that of the score. ``levels`` are lines: "0: It does not answer the question."
+    Letter by letter. ``levels`` are lines: "0: It does not answer the question."
     """
     said = _letters(reason)
     lines = [line.replace("：", ":").partition(":") for line in levels.splitlines()]

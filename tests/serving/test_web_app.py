@@ -561,9 +561,11 @@ def test_a_port_that_is_taken_is_a_usage_error(pytester: pytest.Pytester) -> Non
         result = pytester.runpytest_subprocess(f"--rag-serve={port}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--rag-serve={port}: the port is taken*--rag-serve=0*"])
-    result = pytester.runpytest_inprocess("--rag-serve", "evals")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--rag-serve evals: expected a port*write --rag-serve=PORT*"])
+    for text in ("evals", "65536", "9" * 5000):
+        result = pytester.runpytest_inprocess("--rag-serve", text)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        said = f"*--rag-serve {text[:20]}*: expected a port*write --rag-serve=PORT*"
+        result.stderr.fnmatch_lines([said])
 
 
 @pytest.mark.full

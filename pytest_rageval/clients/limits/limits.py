@@ -227,7 +227,7 @@ class Limits:
             self._crowd = max(self._crowd, in_flight)
             if self._slots.room.was_alone(began, in_flight):
                 error.set_alone()
-            error.is_limited = not self._slots.room.halve(began, in_flight)
+            error.uses_up_a_retry = not self._slots.room.halve(began, in_flight)
             raise
         except RateLimitError as error:
             patience.take(time.monotonic() - began)

@@ -118,10 +118,10 @@ class Retry:
                 attempts += 1
                 is_starting = self._is_starting(error)
                 self.waiting = f"{self._max_wait_s:g} s for {error.message}" if is_starting else ""
-                patience.is_lost = isinstance(error, CallTimeoutError) and not error.is_limited
+                patience.is_lost = isinstance(error, CallTimeoutError) and not error.uses_up_a_retry
                 patience.timed_out_alone += isinstance(error, CallTimeoutError) and error.is_alone
                 patience.requests -= is_starting
-                failures += error.is_limited and not is_starting
+                failures += error.uses_up_a_retry and not is_starting
                 limited += isinstance(error, RateLimitError)
                 error.attempts = attempts
                 why_hopeless = self._noted_outage(error)
@@ -165,7 +165,7 @@ class Retry:
         """Note the failure; return why no call that fails like this need wait, "" if it may."""
         if not error.is_transient:
             return ""
-        if isinstance(error, CallTimeoutError) and not error.is_limited:  # others succeed
+        if isinstance(error, CallTimeoutError) and not error.uses_up_a_retry:  # others succeed
             self._down.end()
             return ""
         down_s = self._down.lasts_s(self._clock())

@@ -168,9 +168,9 @@ class _Records:
         try:
             found = next(self._records, None)
         except csv.Error as error:
-            return self._without_rest(str(error))
+            return self._break_first_line(str(error))
         if found is not None and (reason := self._swallowed_rows(found)):
-            return self._without_rest(reason)
+            return self._break_first_line(reason)
         self._next_line = self.line + len(self._of_record)
         return found
 
@@ -197,7 +197,7 @@ class _Records:
         is_whole = all(line.count('"') % 2 == 0 for line in written)
         return is_whole and bool(written) and all(len(row) == self.width for row in rows)
 
-    def _without_rest(self, error: str) -> str:
+    def _break_first_line(self, error: str) -> str:
         """Return why the first line of a record is broken; its other lines are read again."""
         last = self.line + len(self._of_record) - 1
         self._next_line = self.line + 1

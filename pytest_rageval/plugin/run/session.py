@@ -365,7 +365,7 @@ class RagevalSession:
                 if self._results.ran(result):
                     self._files.write(result, self._summarized, is_usable=not self._refusals)
             self._contests.write()
-        self._files.publisher.finish(self._contests.found)
+        self._files.publisher.write_summary(self._contests.found)
 
     @property
     def _is_red(self) -> bool:
@@ -426,7 +426,7 @@ class RagevalSession:
 
     def show(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
         """Print what is to be known of the run."""
-        self._files.publisher.write(terminal, is_quiet=is_quiet)
+        self._files.publisher.print_annotations(terminal, is_quiet=is_quiet)
         if is_quiet:
             return
         for result, folder in self._files.written:

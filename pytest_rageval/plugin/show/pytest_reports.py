@@ -1,6 +1,6 @@
-"""Puts scores and gates into reports of others, and runs into the history and ``latest``.
+"""Shows scores and gates in others' reports, and adds runs to the history.
 
-Those of others are the words of -v, JUnit XML, allure and GitHub.
+Those reports are the words of -v, JUnit XML, allure and GitHub.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Publisher:
         self._contests: Sequence[VariantComparison] = ()
 
     def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
-        """Add a run to the history and to the step summary; return remarks.
+        """Add a run to the history and to the step summary; return remarks, also on ``latest``.
 
         ``folder`` is the run's folder, or a sentence why there is none.
         """
@@ -161,7 +161,7 @@ class Publisher:
             return []
         return [*latest_remark(folder), *record(result, run, folder)]
 
-    def finish(self, contests: Sequence[VariantComparison] = ()) -> None:
+    def write_summary(self, contests: Sequence[VariantComparison] = ()) -> None:
         """Write the step summary, with the variants of scenarios against each other."""
         self._contests = contests
         if self._runs:
@@ -170,7 +170,7 @@ class Publisher:
 
             self._problem = append_summary(self._runs, contests=contests)
 
-    def write(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
+    def print_annotations(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
         """Print the annotations for GitHub, and unless ``is_quiet`` what went wrong."""
         if not self._runs:
             return

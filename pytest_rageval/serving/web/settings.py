@@ -38,7 +38,7 @@ class Settings:
         return nested(self.values)
 
     def with_all_weights(self, metrics: Sequence[Mapping[str, Any]]) -> Settings:
-        """Return them with the weights of the other ``metrics`` if they have that of one."""
+        """Return the values, with the weights of all ``metrics`` if one of them is changed."""
         if not any(path[0] == "metric_weights" for path in self.values):
             return self
         known = weights_by_path({one["name"]: one["weight"] for one in metrics}, {})
@@ -81,11 +81,13 @@ def read_settings(body: Mapping[str, Any], outline: Mapping[str, Any]) -> Settin
 
     Refuses names that neither the scenario nor its data have, and what is no number.
     """
-    metrics = _read(body, "metric_weights", "metric", [one["name"] for one in outline["metrics"]])
+    metrics = _read_weights(
+        body, "metric_weights", "metric", [one["name"] for one in outline["metrics"]]
+    )
     if any(weight is None for weight in metrics.values()):
         raise Refused(400, "metric_weights: a metric needs a weight; 0 leaves it out")
     known = {**outline["docs"], **outline["doc_weights"]}
-    documents = _read(body, "doc_weights", "document", known)
+    documents = _read_weights(body, "doc_weights", "document", known)
     return Settings(
         {
             **weights_by_path(metrics, documents),
@@ -115,7 +117,7 @@ def read_variants(body: Mapping[str, Any], known: Sequence[str]) -> tuple[str, .
 # Weights
 
 
-def _read(
+def _read_weights(
     body: Mapping[str, Any], key: str, kind: str, known: Collection[str]
 ) -> dict[str, float | None]:
     given = _object(body, key)
@@ -124,6 +126,7 @@ def _read(
             raise Refused(400, f"{key}: {unknown_name(kind, name, known)}")
         if weight is not None and not _is_weight(weight):
             raise Refused(400, f"{key}: {name}: expected a number of at least 0, found {weight!r}")
+    # ``or 0``: not -0.0.
     return {name: weight if weight is None else weight or 0 for name, weight in given.items()}
 
 
@@ -156,10 +159,10 @@ def _thresholds(
             raise Refused(400, f"thresholds: {name}: expected an object with 'min' and 'max'")
         for end in ends.values():
             _check_number(end, f"thresholds: {name}")
-        yield ("thresholds", name), _ends(ends, of_file[name])
+        yield ("thresholds", name), _threshold(ends, of_file[name])
 
 
-def _ends(given: Mapping[str, float | None], metric: Mapping[str, Any]) -> Setting:
+def _threshold(given: Mapping[str, float | None], metric: Mapping[str, Any]) -> Setting:
     """Return a threshold as a file writes it: a bare number where it is only the usual end."""
     ends = {end: number for end, number in given.items() if number is not None}
     usual = "min" if metric["higher_is_better"] else "max"
@@ -192,7 +195,7 @@ def _gates(body: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[Steps, S
             raise Refused(400, f"gates: {unknown_name('gate', shown, map('.'.join, known))}")
         _check_number(one[1], f"gates: {'.'.join(path)}")
         changed[path] = one[1]
-    whole = {*_ends_of(outline["gates"]), *changed}
+    whole = {*_leaf_paths(outline["gates"]), *changed}
     changed = {_spelt_out(path, whole): value for path, value in changed.items()}
     left = {_spelt_out(path, whole) for path in whole}
     left = {path for path in left if changed.get(path, 0.0) is not None}
@@ -207,11 +210,11 @@ def _spelt_out(path: Steps, paths: Collection[Steps]) -> Steps:
     return (*path, "mean") if is_bare else path
 
 
-def _ends_of(gates: Mapping[str, Any], above: Steps = ()) -> Iterator[Steps]:
+def _leaf_paths(gates: Mapping[str, Any], above: Steps = ()) -> Iterator[Steps]:
     """Yield the path of each value that is no mapping."""
     for name, value in gates.items():
         if isinstance(value, Mapping) and value:
-            yield from _ends_of(value, (*above, name))
+            yield from _leaf_paths(value, (*above, name))
         else:
             yield (*above, name)
 

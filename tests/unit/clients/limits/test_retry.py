@@ -198,7 +198,7 @@ def test_a_request_that_was_lost_in_a_queue_is_no_failure_but_one_of_twelve() ->
     """[R1] It is sent again at once; alone in flight it counts."""
     lost = [CallTimeoutError("late", is_transient=True) for _ in range(20)]
     for error in lost:
-        error.is_limited = False
+        error.uses_up_a_retry = False
     course = Course(*lost[:10], "yes", *lost, retries=0)
     assert course.run() == "yes"
     assert course.waits == [0.0] * 10

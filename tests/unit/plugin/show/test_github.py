@@ -83,10 +83,10 @@ def test_whoever_switches_it_off_gets_no_annotation_of_variants_either(
     for is_on, written in ((True, 1), (False, 0)):
         publisher = Publisher(config_of(tmp_path, ini={"rageval_github": is_on}))
         publisher.add(made(), RUN, "not written")
-        publisher.finish([contest])
+        publisher.write_summary([contest])
         lines: list[str] = []
         terminal: Any = SimpleNamespace(ensure_newline=lambda: None, write_line=lines.append)
-        publisher.write(terminal, is_quiet=True)
+        publisher.print_annotations(terminal, is_quiet=True)
         assert len(lines) == written
 
 
