@@ -204,7 +204,7 @@ def merged(shards: Sequence[Shard]) -> list[Merged]:
     for shard in shards:
         by_scenario[shard.head.info.nodeid].append(shard)
     _check_names(by_scenario.values())
-    return [_merged(found) for found in by_scenario.values()]
+    return [_merged(found, shards) for found in by_scenario.values()]
 
 
 def _check_scenarios(shards: Sequence[Shard]) -> None:
@@ -234,7 +234,8 @@ def _check_names(groups: Iterable[Sequence[Shard]]) -> None:
             raise ShardError(str(first.path), message)
 
 
-def _merged(shards: Sequence[Shard]) -> Merged:
+def _merged(shards: Sequence[Shard], every: Sequence[Shard]) -> Merged:
+    """Return the shards of one scenario merged; ``every`` has those of the other ones, too."""
     _check_same(shards)
     by_part: dict[Part, list[Shard]] = defaultdict(list)
     for shard in shards:
@@ -247,13 +248,13 @@ def _merged(shards: Sequence[Shard]) -> Merged:
         for one in replaced
     ]
     remarks += _older_attempts(chosen)
-    missing = *_missing(chosen), *_left_behind(copies)
+    missing = *_missing(chosen), *_left_behind(copies, every)
     return Merged(shards[0].head.info, tuple(chosen), missing, tuple(remarks))
 
 
-def _left_behind(copies: Sequence[Sequence[Shard]]) -> Iterator[str]:
+def _left_behind(copies: Sequence[Sequence[Shard]], every: Sequence[Shard]) -> Iterator[str]:
     """Yield which shards are of an earlier run than the others, all copies of each in order."""
-    runs = [_runs(found) for found in copies]
+    runs = [_runs(found, every) for found in copies]
     for found, own in zip(copies, runs, strict=True):
         shard = found[-1]
         for others in (one for one in runs if len(one) > len(own)):
@@ -270,14 +271,16 @@ def _left_behind(copies: Sequence[Sequence[Shard]]) -> Iterator[str]:
                 break
 
 
-def _runs(copies: Sequence[Shard]) -> list[list[Shard]]:
+def _runs(copies: Sequence[Shard], every: Sequence[Shard]) -> list[list[Shard]]:
     """Return the copies of a shard by the run that each is of, in order.
 
-    One that had to run again, or that a CI run repeats, makes no new run.
+    One that had to run again, for any of its scenarios, or that a CI run repeats, makes no new run.
     """
     runs = [[copies[0]]]
     for older, newer in pairwise(copies):
-        if _is_green(older) and not _is_repeated(newer, older):
+        job = (older.part, older.head.started_at)
+        of_job = (one for one in every if (one.part, one.head.started_at) == job)
+        if not _is_repeated(newer, older) and all(map(_is_green, of_job)):
             runs.append([])
         runs[-1].append(newer)
     return runs

@@ -54,6 +54,12 @@ _FORMS: Final = {
     ),
 }
 
+_RAISED: Final = re.compile(
+    r"(?i:(?:met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?|\b(?:sec|min|sin|cos|tan|cot|log))"
+    r"|[米里尺寸码秒])\Z"
+)
+"""The units and functions, of more letters than km, that ² and ³ raise to a power."""
+
 _MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")
 _CODE: Final = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|(`+)[^\n]+?\2", re.MULTILINE | re.DOTALL
@@ -102,6 +108,7 @@ def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list
             and _may_be(match.group(), style, sources, rule.base, most)
             and not any(begin <= start < stop for begin, stop in code)
             and not _is_index(text, match, markers)
+            and not _is_power(text, match)
         ):
             markers.append(Marker(start, end, style, sources))
     return markers
@@ -178,6 +185,13 @@ def _may_be(
         return False
     is_pair = len(re.findall(r"\d+", marker)) == 2
     return not (base == 1 and is_pair and numbers[0] == 0)
+
+
+def _is_power(text: str, match: re.Match[str]) -> bool:
+    """Return whether ² or ³ directly follows a unit or a function, as in ``1000 kg/metre³``."""
+    start = match.start()
+    is_power = match.lastgroup == "superscript" and match.group()[0] in "²³"
+    return is_power and _RAISED.search(text, max(0, start - 9), start) is not None
 
 
 def _is_index(text: str, match: re.Match[str], markers: list[Marker]) -> bool:

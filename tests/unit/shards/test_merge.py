@@ -151,6 +151,17 @@ def test_all_copies_tell_whether_a_shard_is_of_an_earlier_run(
     assert bool(merge(*paths).missing) is is_red
 
 
+def test_a_shard_that_ran_again_for_another_scenario_is_of_one_run(tmp_path: Path) -> None:
+    other = replace(INFO, name="b", path="b.rageval.yaml", nodeid="b.rageval.yaml")
+    paths: list[Path] = []
+    for part, hour, status in (("1/2", 9, 1), ("2/2", 10, 0), ("1/2", 11, 0)):
+        head = {"started_at": f"2026-11-23T{hour:02}:00:00+00:00"}
+        for info, code in ((INFO, status), (other, 0)):
+            place = tmp_path / str(len(paths))
+            paths.append(write_shard(place, part, info=info, head=head, end={"status": code}))
+    assert [one.missing for one in merged(find_shards(paths))] == [(), ()]
+
+
 def test_one_that_was_cut_off_counts_if_it_began_later(tmp_path: Path) -> None:
     old = write_shard(tmp_path / "old", "1/1")
     new = write_shard(tmp_path / "new", "1/1", head={"started_at": "2026-11-23T11:00:00+00:00"})

@@ -142,8 +142,12 @@ def test_numbers_from_0_are_counted_from_1() -> None:
 def test_superscripts_stand_behind_a_word_too() -> None:
     """Most people write years¹. A unit is none."""
     rule = CitationRule(style="superscript")
-    said = ("Covered for 3 years¹.", "两年²。", "5 m², 40 km², x³ and 10³")
-    assert [read_citations(text, rule, 4).citations for text in said] == [(1,), (2,), ()]
+    said = (
+        *("Covered for 3 years¹.", "两年²。", "A basin², and 9 metres¹."),
+        *("5 m², 40 km², x³ and 10³", "1000千克/米³", "9.8米/秒²", "30 metres² or feet³, sin² x"),
+    )
+    found = [read_citations(text, rule, 4).citations for text in said]
+    assert found == [(1,), (2,), (2, 1), (), (), (), ()]
 
 
 def test_superscripts_are_read_where_they_are_the_one_style() -> None:
