@@ -69,7 +69,7 @@ VALID: dict[str, Any] = {
     "embedding": "e",
     "judge_model": "m",
     "mode": "offline",
-    "runtime": {"max_samples": 2, "batch_size": 1},
+    "runtime": {"metric_concurrency": 2, "batch_size": 1},
     "output_dir": "o",
     "save_path": "p",
     "x-own": 1,

@@ -7,16 +7,21 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from pytest_rageval.errors import Problem, shorten
+from pytest_rageval.errors import Problem, shorten, unknown_name
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import expand_short_forms
-from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted
 from pytest_rageval.text.json_value import change_texts
 
 _MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
     (("scenario_name",), ("name",)),
     (("judge_model",), ("judge", "model")),
     (("embedding_model",), ("embedding", "model")),
+)
+_RUNTIME_MOVES: tuple[tuple[str, YamlPath], ...] = (
+    ("metric_concurrency", ("judge", "concurrency")),
+    ("app_concurrency", ("target", "concurrency")),
+    ("max_samples", ("dataset", "limit")),
 )
 _WITHOUT_EFFECT = {
     "batch_size": "calls to a judge are limited by judge.concurrency alone",
@@ -27,7 +32,8 @@ _SHORT_FORMS = (
     *("scenario_name", "qrels_path", "run_path", "queries_path", "missing_queries"),
     *("ir_metrics", "ks"),
 )
-_OF_OTHERS = (
+# Keys of UltraRAG and DB-GPT: what such a file has beside them may be a key of theirs.
+_OTHER_DIALECTS = (
     *("benchmark", "evaluation", "run_new_path", "run_old_path", "scene_key", "evaluate_metrics"),
 )
 _OWN_KEYS = ("mode", "judge_model", "embedding_model", "runtime", "app_adapter")
@@ -56,7 +62,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
 
 def _leave_keys_out(tree: YamlTree) -> list[str]:
     """Take out unknown keys, as rag_eval does; keep keys that look misspelt."""
-    if not tree.data.keys().isdisjoint(_OF_OTHERS):
+    if not tree.data.keys().isdisjoint(_OTHER_DIALECTS):
         return []
     known = (*Scenario.model_fields, *_OWN_KEYS, *_SHORT_FORMS)
     others = [
@@ -115,6 +121,8 @@ def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
         tree.problem(("mode",), f"mode: expected 'offline' or 'online', {found}")
     elif adapter is not None:
         message = "app_adapter: has no place in mode 'offline', where the data holds the answers"
+        if mode is None:
+            message = "app_adapter: used only with 'mode: online'; add it, or remove the adapter"
         tree.problem(("app_adapter",), message)
     elif mode == "offline" and target is not None:
         message = "mode: 'offline' asks no target, and there is one; keep one of them"
@@ -134,21 +142,29 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
     for key in [key for key, value in runtime.items() if _is_absent(value, absent.get(key))]:
         del runtime[key]
     _check_runtime(tree, runtime)
-    if "metric_concurrency" in runtime and isinstance(tree.data.get("judge"), dict):
-        tree.move(("runtime", "metric_concurrency"), ("judge", "concurrency"))
-    if "app_concurrency" in runtime and isinstance(tree.data.get("target"), dict):
-        tree.move(("runtime", "app_concurrency"), ("target", "concurrency"))
+    for key, new in _RUNTIME_MOVES:
+        if key in runtime:
+            _move_setting(tree, ("runtime", key), new)
     warnings = [
         f"runtime.{key} has no effect: {reason}"
         for key, reason in _WITHOUT_EFFECT.items()
         if key in runtime
     ]
-    if "max_samples" in runtime:
-        expand_short_forms(tree, ("dataset", "path"))
-        tree.move(("runtime", "max_samples"), ("dataset", "limit"))
-    if all(key in _RUNTIME_KEYS for key in runtime):
-        del tree.data["runtime"]
+    for key in [key for key in runtime if key not in _WITHOUT_EFFECT]:
+        message = unknown_name("key", str(key), _RUNTIME_KEYS)
+        tree.problem(("runtime", key), f"runtime: {message}")
+    del tree.data["runtime"]
     return warnings
+
+
+def _move_setting(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
+    """Move a value of ``runtime``, unless nobody is named whom it is about."""
+    expand_short_forms(tree, new)
+    if tree.has(new) and not tree.is_overridden(old):
+        tree.problem(old, f"{dotted(old)} and {dotted(new)} say the same; keep one of them")
+        tree.at(old[:-1]).pop(old[-1])
+    elif new[0] == "dataset" or isinstance(tree.data.get(new[0]), dict):
+        tree.move(old, new)
 
 
 def _is_absent(value: Any, also: int | None) -> bool:

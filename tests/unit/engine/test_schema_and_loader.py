@@ -83,7 +83,7 @@ ONLY_THE_LOADER: Mapping[str, str] = {
     "quantile.word: expected a number between": "a number as a key is text",
     "needs labels of people": "the metric of 'human'",
     "needs 'app_adapter'": "another key",
-    "has no place in mode": "another key",
+    "used only with 'mode: online'": "another key",
     "asks no target": "another key",
     "is given at the top": "another key",
     "is for 'qrels_path'": "another key",

@@ -86,6 +86,9 @@ def test_of_rag_eval_in_its_own_words(load: Load) -> None:
     assert loaded.scenario.dataset.limit == 2
     assert loaded.scenario.judge is not None
     assert loaded.scenario.judge.model == "other"
+    beside = RAG_EVAL.replace("dataset: rows.jsonl", "dataset: {path: rows.jsonl, limit: 5}")
+    beside = beside.replace("max_samples: 100, ", "")
+    assert load(beside, runtime__max_samples=2).scenario.dataset.limit == 2
 
 
 def test_of_rag_eval_online(load: Load) -> None:

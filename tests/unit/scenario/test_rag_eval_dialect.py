@@ -114,8 +114,11 @@ def test_a_runtime_value_that_is_no_count_is_refused_with_its_line(
         ("mode: x", "mode: expected 'offline' or 'online', found 'x'"),
         ("mode: [a]", "mode: expected 'offline' or 'online'"),
         ("mode: online", "mode: online needs 'app_adapter'"),
-        ("app_adapter: {type: http}", "app_adapter: has no place in mode 'offline'"),
-        ("runtime: {batch: 1}", "unknown key 'runtime'"),
+        ("app_adapter: {type: http}", "app_adapter: used only with 'mode: online'; add it, or"),
+        (
+            "runtime: {batch_sise: 1, max_samples: 2}",
+            "runtime: unknown key 'batch_sise'. Did you mean 'batch_size'? Known: app_concurrency,",
+        ),
         ("runtime: [1]", "unknown key 'runtime'"),
     ],
 )
@@ -140,6 +143,59 @@ def test_a_model_that_is_named_in_both_ways_is_no_crash(
 def test_both_names_of_a_scenario_are_one_too_many(load: Callable[[str], LoadedScenario]) -> None:
     (problem,) = refused(load, BASE + "name: t\n")
     assert "scenario_name" in problem
+
+
+def test_an_adapter_has_no_place_in_mode_offline(load: Callable[[str], LoadedScenario]) -> None:
+    (problem,) = refused(load, BASE + "app_adapter: {type: http}\n")
+    assert problem.startswith("s.yaml:8: app_adapter: has no place in mode 'offline'")
+
+
+@pytest.mark.parametrize(
+    ("lines", "section"),
+    [
+        ("judge: gpt-4o-mini\nruntime: {metric_concurrency: 9}\n", "judge"),
+        ("judge: {model: gpt-4o-mini}\nruntime: {metric_concurrency: 9}\n", "judge"),
+        ("mode: online\ntarget: 'app:answer'\nruntime: {app_concurrency: 9}\n", "target"),
+        ("mode: online\ntarget: {use: 'app:answer'}\nruntime: {app_concurrency: 9}\n", "target"),
+    ],
+)
+def test_calls_at_once_are_those_of_any_form_of_judge_and_target(
+    load: Callable[[str], LoadedScenario], lines: str, section: str
+) -> None:
+    """A23."""
+    loaded = load("name: s\ndataset: x\nmetrics: [em]\n" + lines)
+    assert getattr(loaded.scenario, section).concurrency == 9
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        (
+            "judge: {model: m, concurrency: 2}\nruntime: {metric_concurrency: 9}",
+            "metric_concurrency",
+            "judge.concurrency",
+        ),
+        (
+            "target: {use: 'a:b', concurrency: 2}\nruntime: {app_concurrency: 9}",
+            "app_concurrency",
+            "target.concurrency",
+        ),
+        (
+            "dataset: {path: x, limit: 2}\nruntime: {max_samples: 1}",
+            "max_samples",
+            "dataset.limit",
+        ),
+    ],
+)
+def test_what_is_said_in_both_ways_is_said_once_too_often(
+    load: Callable[[str], LoadedScenario], line: str, old: str, new: str
+) -> None:
+    """A23: neither wins in silence."""
+    rows = "" if "dataset" in line else "dataset: x\n"
+    found = refused(load, f"name: s\nmetrics: [em]\n{rows}{line}\n")
+    place = 5 if rows else 4
+    assert found == [f"s.yaml:{place}: runtime.{old} and {new} say the same; keep one of them"]
 
 
 def test_a_scenario_of_ours_is_left_alone(load: Callable[[str], LoadedScenario]) -> None:
