@@ -10,7 +10,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import value_text
@@ -45,6 +45,7 @@ _FALSE_WORDS = frozenset(
     {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
     | {"none", "null", "nan", "na", "n/a"}
 )
+_TRUE_WORDS = frozenset({"true", "yes", "1", "on", "t", "y", "1.0", "是"})
 
 
 def read_mark(name: str, value: Any) -> str | None:
@@ -54,7 +55,7 @@ def read_mark(name: str, value: Any) -> str | None:
     text = "" if value is True else plain_text(name, value).strip()
     if value is not True and text.lower() in _FALSE_WORDS:
         return None
-    return "" if text.lower() in ("true", "yes", "1", "on") else text
+    return "" if text.lower() in _TRUE_WORDS else text
 
 
 _OPENS_LIST: Final = re.compile(
@@ -250,6 +251,7 @@ def _text(literal: str) -> str:
     prefix, _, rest = literal.partition(literal[-1])
     if "r" in prefix.lower() or "\\" not in rest:
         return rest[:-1]  # it may hold a line break, which a literal may not
+    literal = re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n", r"\1", literal)  # Python joins such lines
     with warnings.catch_warnings():  # of an escape that is none, as in a formula
         warnings.simplefilter("ignore")
         found = ast.literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
@@ -316,8 +318,8 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
         value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
     elif not isinstance(value, list | tuple):
         value = _rows_of(value)
-    if value and not isinstance(value[0], str) and all(map(_is_titled, value)):
-        found = [(_joined(sentences), title) for title, sentences in value]
+    if value and not isinstance(value[0], str) and all(map(_is_titled_or_missing, value)):
+        found = [_BLANK if is_missing(part) else (_joined(part[1]), part[0]) for part in value]
     else:
         lost = (_BLANK,) if keeps_places else ()
         found = [passage for part in value for passage in _in_part(part) or lost]
@@ -343,9 +345,9 @@ def _rows_of(value: Any) -> list[Any]:
     return [dict(zip(value, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
-def _is_titled(part: Any) -> TypeGuard[tuple[str, list[str]]]:
-    """Return whether a context is a title and a list of sentences, as in HotpotQA."""
-    return (
+def _is_titled_or_missing(part: Any) -> bool:
+    """Return whether a context is a title and a list of sentences, as in HotpotQA, or missing."""
+    return is_missing(part) or (
         isinstance(part, list | tuple)
         and len(part) == 2
         and isinstance(part[0], str)

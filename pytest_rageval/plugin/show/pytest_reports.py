@@ -38,9 +38,9 @@ class ScoreWords:
         if score is None or report.when != "call" or hasattr(report, "wasxfail"):
             return None
         if report.passed:
-            return "passed", ".", f"PASSED {score:.2f}"
+            return "passed", ".", f"PASSED {score:.4f}"
         if report.failed:
-            return "failed", "F", f"FAILED {score:.2f}"
+            return "failed", "F", f"FAILED {score:.4f}"
         return None
 
 

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 from others_data import others_data
 
-from pytest_rageval.datasets.cells import opens_list, parse_contexts, value_in_text
+from pytest_rageval.datasets.cells import (
+    contexts_and_docs,
+    opens_list,
+    parse_contexts,
+    value_in_text,
+)
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 
@@ -49,6 +54,7 @@ def _table(**cells: str) -> str:
         (r"['\d+ a', 'b']", (r"\d+ a", "b")),  # no escape: Python warns of it
         ("['it\\'s\r\nfine\n']", ("it's\r\nfine",)),
         ("[r'a\nb', R'\\n', rb'\\d']", ("a\nb", "\\n", "\\d")),
+        ("['a\\\nb', 'c\\\\\r\nd', 'e\\\\\\\r\nf']", ("ab", "c\\\r\nd", "e\\f")),
         ("{}", ()),
         ('{"text": [], "doc_name": []}', ()),
         ('{"34": {"text": "a"}, "7": {"text": "b"}}', ("a", "b")),
@@ -242,6 +248,16 @@ def test_other_nested_lists_are_flat_as_before() -> None:
     """W4: a list with a text and a list is no title where its neighbours are none."""
     assert parse_contexts([["a", ["b"]], "c"]) == ("a", "b", "c")
     assert parse_contexts([["a", "b"], ["c", "d"]]) == ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_passage_leaves_its_neighbours_their_titles(missing: object) -> None:
+    """W4: the titles became contexts."""
+    value = [["Paris", ["x"]], missing, ["Lyon", ["y"]]]
+    assert contexts_and_docs(value) == (("x", "y"), ("Paris", "Lyon"))
+    placed = contexts_and_docs(value, keeps_places=True)
+    assert placed == (("x", "", "y"), ("Paris", None, "Lyon"))
+    assert contexts_and_docs([missing], keeps_places=True) == ((), ())
 
 
 # dataset.blank_answer

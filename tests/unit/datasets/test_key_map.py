@@ -414,6 +414,7 @@ def test_tags_in_every_form(row: Row, value: Any, tags: tuple[str, ...]) -> None
         ("  ", None),
         (None, None),
         *((false, None) for false in ("n", "N", "F", "0.0", 0.0, "-", "n/a", "none", "否")),
+        *((true, "") for true in ("y", "T", "1.0", 1.0, "是")),
         ("flaky source", "flaky source"),
     ],
 )

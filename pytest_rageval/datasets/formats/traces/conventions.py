@@ -291,7 +291,8 @@ def has_empty_output(span: Span) -> bool:
 def has_output(span: Span) -> bool:
     """Return whether what a step gave was recorded.
 
-    It is then not null, empty, redacted, nor an object without keys.
+    Not so for null, an empty text, what is redacted, and an object without keys. An empty list is
+    an output: nothing was found.
     """
     found = (value for field in ("documents", "output") for value in _values(span, field))
     return any(
@@ -366,7 +367,10 @@ def _values(span: Span, field: str) -> Iterator[Any]:
 
 
 def _value_at(span: Span, convention: Convention, path: str) -> Any:
-    """Return what is at a path, decoded where the convention or the mime type says JSON."""
+    """Return what is at a path, decoded where the convention or the mime type says JSON.
+
+    JSON's null is None.
+    """
     value = list_at(span.attributes, path)
     mime = pick(span.attributes, _MIME[path]) if path in _MIME else ""
     if not convention.is_json and mime != "application/json":

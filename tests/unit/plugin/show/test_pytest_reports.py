@@ -19,8 +19,8 @@ from pytest_rageval.plugin.show.pytest_reports import JunitProperties, ScoreWord
 @pytest.mark.parametrize(
     ("outcome", "fields", "words"),
     [
-        ("passed", {}, "PASSED 0.75"),
-        ("failed", {}, "FAILED 0.75"),
+        ("passed", {}, "PASSED 0.7500"),
+        ("failed", {}, "FAILED 0.7500"),
         ("passed", {"rageval_score": None}, None),
         ("skipped", {}, None),
         ("passed", {"when": "teardown"}, None),
