@@ -32,7 +32,7 @@ from pytest_rageval.model import (
     Sample,
     answer_digest,
 )
-from pytest_rageval.results.draws import DRAWS, known_records, read_records
+from pytest_rageval.results.draws import DRAWS, DrawRecord, known_records, read_records
 from pytest_rageval.scenario.answer_specs import HumanSpec
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS, is_of_cells
@@ -129,30 +129,52 @@ def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReadi
     """Say which draws of labels in the scenario's own files lack in the draws.json beside them.
 
     ``--rag-label`` writes its draws.json on this machine only: without a copy the run is green
-    here and red elsewhere.
+    here and red elsewhere. It is for labels drawn uniformly once an answer has changed.
     """
     lists = [labels for by_sample in found.labels.values() for labels in by_sample.values()]
-    codes = {label.drawn for labels in lists for label in labels} - {RANDOM, CHOSEN}
-    if not codes:
+    codes = {label.drawn for labels in lists for label in labels} - {CHOSEN}
+    if not codes or not files:
         return
     beside = [(binding.loaded.path.parent / name).with_name(DRAWS) for name in files]
     folder = _drawn_in(binding)
     try:
-        kept = {code for path in beside for record in read_records(path) for code in record.strata}
-        drawn = {code for record in read_records(folder / DRAWS) for code in record.strata}
+        kept = [record for path in beside for record in read_records(path)]
+        drawn = read_records(folder / DRAWS)
     except ScenarioError:
         return  # said where the draws are read
     shown = binding.run_paths.shown
-    lacking = sorted(codes - kept)
-    here = [code for code in lacking if code in drawn]
-    lost = [code for code in lacking if code not in drawn]
+    lacking = sorted(codes - {RANDOM, *(code for record in kept for code in record.strata)})
+    known = {code for record in drawn for code in record.strata}
+    here = [code for code in lacking if code in known]
+    lost = [code for code in lacking if code not in known]
     place = Path(files[0]).with_name(DRAWS).as_posix()
-    if here:
-        what = f"{place} lacks the draw of {', '.join(here)}, which is only in {shown(folder)}"
-        binding.remarks.append(f"{_SECTION}: {what}: copy it, or other machines fail")
+    days = [] if here else _days_of_uniform_draws(found, kept, drawn)
+    if here or days:
+        what = f"{place} lacks the draw of {', '.join(here or days)}"
+        then = "fail" if here else "cannot tell which answers have changed since"
+        copy = f"which is only in {shown(folder)}: copy it, or other machines {then}"
+        binding.remarks.append(f"{_SECTION}: {what}, {copy}")
     if lost and any(path.is_file() for path in beside):
         what = f"{place} is older than the labels (no draw of {', '.join(lost)})"
         binding.remarks.append(f"{_SECTION}: {what}: copy the newest from {shown(folder)}")
+
+
+def _days_of_uniform_draws(
+    found: LabelReading, kept: Sequence[DrawRecord], drawn: Sequence[DrawRecord]
+) -> list[str]:
+    """Return the days of draws with answers that have labels, and that no kept draw has."""
+    known = {(one.metric, *answer) for one in kept for answer in one.digests.items()}
+    days = {
+        (one.metric, *answer): one.drawn_at[:10] for one in drawn for answer in one.digests.items()
+    }
+    uniform = {
+        (metric, sample, label.digest)
+        for metric, by_sample in found.labels.items()
+        for sample, labels in by_sample.items()
+        for label in labels
+        if label.drawn == RANDOM
+    }
+    return sorted({days[one] for one in (uniform - known) & days.keys()})
 
 
 def _drawn_in(binding: Binding) -> Path:

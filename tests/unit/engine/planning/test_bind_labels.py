@@ -309,6 +309,50 @@ def test_a_draw_that_is_not_beside_the_labels_is_named(
     assert found.info.remarks == tuple(f"human: {line}" for line in remarks)
 
 
+def uniform(metric: str, a: str, day: str) -> DrawRecord:
+    """Return a uniform draw from two answers, of which the first had this digest."""
+    return DrawRecord("r", metric, 1, f"2026-11-{day}T08:00:00+00:00", {"a": a, "b": Y})
+
+
+LACKS = (
+    "human: l/draws.json lacks the draw of 2026-11-29, which is only in .rageval/s/labels: copy "
+    "it, or other machines cannot tell which answers have changed since"
+)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "beside", "local", "remarks"),
+    [
+        ("random", [], [uniform("em", X, "29")], (LACKS,)),
+        ("random", [uniform("em", X, "29")], [uniform("em", X, "29")], ()),
+        ("random", [uniform("em", X, "28")], [uniform("em", X, "29")], ()),  # the same answers
+        ("random", [uniform("em", Y, "28")], [uniform("em", X, "29")], (LACKS,)),
+        ("random", [uniform("f1", X, "28")], [uniform("em", X, "29")], (LACKS,)),
+        ("random", [], [uniform("f1", X, "29"), uniform("em", Y, "29")], ()),  # of other labels
+        ("chosen", [], [uniform("em", X, "29")], ()),
+    ],
+)
+def test_a_uniform_draw_that_is_not_beside_the_labels_is_named(
+    tmp_path: Path,
+    drawn: str,
+    beside: Sequence[DrawRecord],
+    local: Sequence[DrawRecord],
+    remarks: tuple[str, ...],
+) -> None:
+    """F5: where an answer changes, other machines refuse its label."""
+    kept, here = tmp_path / "l", tmp_path / ".rageval" / "s" / "labels"
+    for folder, records in ((kept, beside), (here, local)):
+        folder.mkdir(parents=True)
+        if records:
+            (folder / "draws.json").write_text("".join(draws_chunks(records)), "utf-8")
+    rows = f"id,annotator,label,drawn,digest\na,ann,1,{drawn},{X}\n"
+    (kept / "ann.csv").write_text(rows, "utf-8")
+    path = tmp_path / "s.yaml"
+    path.write_text(ONE + "human: l/ann.csv\n", "utf-8")
+    found = make_plan(path, shown="s.yaml", run_paths=RunPaths(tmp_path))
+    assert found.info.remarks == remarks
+
+
 def test_columns_of_the_data_are_annotators(plan: MakePlan) -> None:
     """F3: a column, or each item of a list in one, is what one person says."""
     found = labels_of(plan(ONE + "human: {column: [ok, votes], of: em, drawn: random}\n"))
