@@ -31,6 +31,9 @@ from pytest_rageval.scenario.loader import read_scenario
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
 
+AnyScenario = str | os.PathLike[str] | Scenario | Mapping[str, Any]
+"""The path of a file, a Scenario, or what a file holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Handed:
@@ -43,7 +46,7 @@ class Handed:
 
 
 def evaluate(  # noqa: PLR0913  (all but the scenario are options)
-    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any] | None = None,
+    scenario: AnyScenario | None = None,
     overrides: Iterable[Override | str] | Changes = (),
     *,
     variant: str = "",
@@ -138,13 +141,10 @@ def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
 _EXPECTED: Final = "expected a path, a Scenario or a mapping"
 _EXAMPLE: Final = 'evaluate({"metrics": ["f1"]}, dataset=rows)'
 
-Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
-"""What a scenario may be given as."""
-
 
 def take_out(
-    scenario: Given | None, target: Callable[..., Any] | None = None, dataset: Any = None
-) -> tuple[Given, Handed]:
+    scenario: AnyScenario | None, target: Callable[..., Any] | None = None, dataset: Any = None
+) -> tuple[AnyScenario, Handed]:
     """Return a scenario that a file could hold, and the function and rows taken out of it.
 
     ``target`` and ``dataset`` take the place of the scenario's. Raises OptionError for a
@@ -172,7 +172,7 @@ def take_out(
 
 
 def plan_of(
-    scenario: Given,
+    scenario: AnyScenario,
     overrides: list[Override],
     folder: str | os.PathLike[str] | None,
     handed: Handed,
@@ -214,11 +214,11 @@ def plan_of(
     return plan
 
 
-def _with_shown_function(plan: Plan, given: Callable[..., Any]) -> Plan:
+def _with_shown_function(plan: Plan, function: Callable[..., Any]) -> Plan:
     """Return the plan with the name of the function that answers, as what reports show."""
     if plan.target is None:
         return plan
-    shown = f"function {getattr(given, '__name__', type(given).__name__)!r}"
+    shown = f"function {getattr(function, '__name__', type(function).__name__)!r}"
     info = replace(plan.info, target=shown)
     return replace(plan, target=replace(plan.target, shown=shown), info=info)
 

@@ -22,7 +22,7 @@ from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.engine.verdict.decide import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
 from pytest_rageval.evaluation import (
-    Given,
+    AnyScenario,
     Handed,
     evaluate_planned,
     expect,
@@ -86,7 +86,7 @@ class VariantResults:
 
 
 def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
-    scenario: Given,
+    scenario: AnyScenario,
     overrides: Iterable[Override | str] | Changes = (),
     *,
     variants: Iterable[str] | Variants | None = None,
@@ -184,7 +184,7 @@ def _of_variant(
     return rest, objects
 
 
-def _known(scenario: Given, given: list[Override]) -> tuple[str, ...]:
+def _known(scenario: AnyScenario, given: list[Override]) -> tuple[str, ...]:
     if isinstance(scenario, str | os.PathLike):
         return variants_in(Path(scenario), given)
     return variants_of(tree_of(scenario), given)
