@@ -78,8 +78,10 @@ def _is_rule(key: str, rule: Any) -> bool:
     if key in ("enum", "required"):
         is_right = _is_json if key == "enum" else lambda name: isinstance(name, str)
         return isinstance(rule, list) and all(map(is_right, rule))
-    if key in ("properties", "pattern"):
-        return isinstance(rule, Mapping if key == "properties" else str)
+    if key == "properties":
+        return isinstance(rule, Mapping) and all(isinstance(name, str) for name in rule)
+    if key == "pattern":
+        return isinstance(rule, str)
     if key in _LIMITS or key in _SIZES:
         is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
         is_size = is_number and rule >= 0 and rule % 1 == 0

@@ -43,7 +43,13 @@ _ADDED: Final[dict[Step, str]] = {
 # What pytest calls the option of a step; given already, it is not to be added.
 _DESTINATIONS: Final[dict[Step, str]] = {"failed": "lf", "stopped": "failedfirst"}
 # Options of pytest that choose some of the cases.
-_CHOOSING: Final = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "lf": "--lf"}
+_CHOOSING: Final = {
+    "keyword": "-k",
+    "markexpr": "-m",
+    "deselect": "--deselect",
+    "lf": "--lf",
+    "stepwise": "--sw",
+}
 _REASON_WIDTH: Final = 200
 _CHILD = "pytest_rageval.plugin.child"
 # As the messages begin, or go on after the path of the scenario.

@@ -71,6 +71,7 @@ CIRCLE.append(CIRCLE)
         ({"enum": "ab"}, "s: enum cannot be 'ab'"),
         ({"required": ["a", 1]}, "s: required cannot be ['a', 1]"),
         ({"minLength": -1}, "s: minLength cannot be -1"),
+        ({"properties": {200: {"type": "string"}}}, "s: properties cannot be {200: {'type'"),
         ({"maxItems": 1.5}, "s: maxItems cannot be 1.5"),
         ({"maxItems": float("inf")}, "s: maxItems cannot be inf"),
         ({"minimum": float("nan")}, "s: minimum cannot be nan"),

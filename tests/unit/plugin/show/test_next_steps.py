@@ -124,6 +124,7 @@ def test_how_the_command_is_to_be_changed(
     [
         ({"keyword": "fees", "deselect": ["a"]}, "without -k and --deselect"),
         ({"markexpr": "slow", "lf": True}, "without -m and --lf"),
+        ({"stepwise": True}, "without --sw"),
         ({"file_or_dir": ["a.yaml::q1", "a.yaml::q2"]}, "without names of samples"),
         ({"file_or_dir": ["t.py::test_it", "a.yaml"]}, ""),
     ],
