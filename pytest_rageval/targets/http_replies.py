@@ -25,6 +25,7 @@ from pytest_rageval.targets.streams import StreamedAnswer, may_lead, text_at
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
 
 _SSE = "text/event-stream"
+_LENGTH = "Content-Length"
 _LINES = re.compile(
     r"(?:application|text)/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-(?:seq|stream)|stream\+json)$"
 )
@@ -66,10 +67,8 @@ class ReplyReader:
             raise TargetError(f"replied text, which has no {first.written!r}")
         if isinstance(value, str):
             return answer_of(value)
-        # A line of a stream; without a line feed it is a reply, whose dialogue goes on.
-        is_line = reply.text.endswith("\n")
-        if is_line and isinstance(value, dict) and (flag := says_half(value)):
-            hint = "have the service send the whole answer"
+        if _may_be_a_line(reply) and isinstance(value, dict) and (flag := says_half(value)):
+            hint = "have the service send the whole answer, with its Content-Length"
             raise TargetError(f"replied JSON that says that more follows ({flag}: false); {hint}")
         return self._answer(value)
 
@@ -208,6 +207,15 @@ def _events_in(reply: HttpReply) -> Iterator[Event] | None:
     if lines and all(map(is_ai_sdk, lines)):
         return ai_sdk_lines(text)
     return json_lines(text) if len(lines) > 1 and all(map(_is_object, lines[:2])) else None
+
+
+def _may_be_a_line(reply: HttpReply) -> bool:
+    """Return whether JSON may be the first line of a stream, and not a reply of a dialogue.
+
+    A stream has no length beforehand; Flask and Go put a line feed behind a reply, and send one.
+    """
+    text = reply.text
+    return text.endswith("\n") and "\n" not in text.strip() and _LENGTH not in reply.headers
 
 
 def _has_data(text: str) -> bool:

@@ -968,6 +968,19 @@ def test_one_line_of_a_stream_alone_is_half_an_answer(kind: str, flag: str) -> N
         assert read(kind, json.dumps({"response": "It is", **other})).text == "It is"
 
 
+@pytest.mark.parametrize("kind", ["application/json", "application/problem+json", "text/plain"])
+@pytest.mark.parametrize("flag", ["done", "is_end", "isFinished", "is_final"])
+def test_a_reply_of_a_dialogue_that_goes_on_is_whole(kind: str, flag: str) -> None:
+    """Flask and Go end it with a line feed, and say how long it is; no stream is printed pretty."""
+    said = {"answer": "Which order?", flag: False}
+    body = json.dumps(said).encode() + b"\n"
+    headers = {"Content-Type": kind, "Content-Length": str(len(body))}
+    assert ReplyReader({}).read(HttpReply(200, headers, body)).text == "Which order?"
+    assert read(kind, json.dumps(said, indent=2) + "\n").text == "Which order?"
+    with pytest.raises(TargetError, match="more should follow"):
+        read("application/x-ndjson", json.dumps(said))
+
+
 @pytest.mark.parametrize(
     "end",
     [
