@@ -53,7 +53,7 @@ _PASSING = ("partial", "status")
 """The signs that more follows which a text without them takes back."""
 _GOES_ON = one_of("generating in_progress working running processing pending queued")
 
-_REASONS = one_of("finish_reason finishReason stop_reason stopReason completionReason")
+_REASONS = one_of("finishreason stopreason completionreason")
 _FIRST_OF = ("choices", "candidates", "outputs", "results")
 """The lists whose first item says why a model stopped."""
 _MOST_NESTED = 6
@@ -91,29 +91,32 @@ _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
 _WRONG = ("is_error", "isError")
 _RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:\w+_)?(?:error|exception)\b(?: code)? ?[\]:]|traceback )")
+Steps = tuple[str | int, ...]
+Reasons = list[tuple[str, str]]
 _DONE: Final = "have the server send data: [DONE] at the end of a whole stream"
 
 
 class Ending:
-    """Follows a stream, event by event, to tell whether its answer is whole at the end."""
+    """Follows a stream, event by event, to tell whether its answer is whole at the end.
 
-    def __init__(self) -> None:
+    ``steps`` are those of the path to the parts of the answer, where the scenario names one.
+    """
+
+    def __init__(self, steps: Steps = ()) -> None:
+        self._steps = steps
         self._is_whole: bool | None = None
         self._said = ""
         self._stem = frozenset[str]()
         self._call = ""
+        self._is_ended: bool | None = None  # the text behind the last call; None: there is none
 
     def add(self, event: Event, *, has_text: bool) -> None:
         """Take one event; ``has_text``: a part of the answer, not blank, is in it."""
         begun, told = _begun(event), event.without(_is_beside)
         if begun:
             self._stem = words_of(begun) - _STARTS
-        says, said = (False, begun) if begun else _said(told, has_text, self._stem)
-        if has_text:
-            self._call = ""
-        for place, reason in _reasons(told.data):
-            if reason not in _OPEN:
-                self._call = f"{place}: {reason}" if reason in _CALLS else ""
+        says, said = (False, begun) if begun else _said(told, has_text, self._stem, self._steps)
+        self._hear_calls(_reasons(told.data, self._steps), has_text)
         acts = (name for name in event.all_types if name.endswith("requires_action"))
         self._call = next(acts, self._call)
         # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
@@ -123,6 +126,16 @@ class Ending:
                 self._is_whole, self._said = None, ""
         elif says or has_text or begun or not self._is_whole:
             self._is_whole, self._said = says, said
+
+    def _hear_calls(self, reasons: Reasons, has_text: bool) -> None:
+        if has_text:
+            self._call, self._is_ended = "", False
+        for place, reason in reasons:
+            # Behind the end of a text, another model calls, one that suggests questions.
+            if reason in _CALLS and not self._is_ended:
+                self._call, self._is_ended = f"{place}: {reason}", None
+            elif reason not in _OPEN | _CALLS:
+                self._call, self._is_ended = "", None if self._is_ended is None else True
 
     def check(self, *, may_be_cut_off: bool) -> None:
         """Raise TargetError for a stream that ends before its answer does."""
@@ -159,7 +172,9 @@ def _begun(event: Event) -> str:
     return next(found, "")
 
 
-def _said(event: Event, has_text: bool, stem: frozenset[str]) -> tuple[bool | None, str]:
+def _said(
+    event: Event, has_text: bool, stem: frozenset[str], steps: Steps
+) -> tuple[bool | None, str]:
     """Return whether the answer is whole with what is told of it, None if nothing is; and why.
 
     None with "status": it has one, and that says that what went on does so no longer.
@@ -172,7 +187,7 @@ def _said(event: Event, has_text: bool, stem: frozenset[str]) -> tuple[bool | No
     no = [said for is_end, said in flags if not is_end]
     if no:
         return False, no[0]
-    reasons = _reasons(data)
+    reasons = _reasons(data, steps)
     is_right = any(place.get(key) is False for place in places_in(data) for key in _WRONG)
     is_end = bool(flags) or is_right or any(_ends_all(name, stem) for name in event.all_types)
     if is_end or any(reason not in _OPEN | _CALLS for _, reason in reasons):
@@ -199,19 +214,26 @@ def _flags(data: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
         yield True, ""
 
 
-def _reasons(data: Any, place: str = "", depth: int = _MOST_NESTED) -> list[tuple[str, str]]:
-    """Return why a model stopped, in lower case, by the path of each that is there."""
-    found: list[tuple[str, str]] = []
+def _reasons(data: Any, steps: Steps = (), place: str = "", depth: int = _MOST_NESTED) -> Reasons:
+    """Return why a model stopped, in lower case, by the path of each that is there.
+
+    Of a list that ``steps`` lead into, the item there counts, or the last of all; else the first.
+    """
+    if isinstance(data, list):
+        step = steps[0] if steps else 0
+        at = step if isinstance(step, int) else -1
+        return _reasons(next(iter(data[at:]), None), steps[1:], f"{place}[{at}]", depth)
+    found: Reasons = []
     for key, value in data.items() if isinstance(data, Mapping) and depth else ():
-        is_reason = key in _REASONS or (key == "reason" and place.endswith("stepResult."))
+        here, rest = f"{place}.{key}".removeprefix("."), steps[1:] if steps[:1] == (key,) else ()
+        name = str(key).lower().replace("_", "")
+        is_reason = name in _REASONS or (name == "reason" and place.endswith("stepResult"))
         why = value.get("type") if is_reason and isinstance(value, Mapping) else value
         if is_reason and (why is None or isinstance(why, str)):
             said = "null" if why is None else why[:100] or "empty"
-            found.append((f"{place}{key}", said.lower().replace("-", "_")))
-        elif key in _FIRST_OF and isinstance(value, list):
-            found += _reasons(value[0] if value else None, f"{place}{key}[0].", depth - 1)
-        else:
-            found += _reasons(value, f"{place}{key}.", depth - 1)
+            found.append((here, said.lower().replace("-", "_")))
+        elif rest or name in _FIRST_OF or not isinstance(value, list):
+            found += _reasons(value, rest, here, depth - 1)
     return found
 
 
@@ -234,11 +256,14 @@ def unfinished(value: Any) -> str:
     return next((state for state in states if state in _GOES_ON), "")
 
 
-def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = False) -> str:
+def failure_in(
+    event: Event, *, has_text: bool = True, is_after_json: bool = False, steps: Steps = ()
+) -> str:
     """Return what an event says of a failure, "" for none.
 
     ``has_text``: it has a text besides; then a code or a word of failure may be of the matter
-    itself. ``is_after_json``: events before it are objects, so a text is none of the answer.
+    itself. ``is_after_json``: events before it are objects, so a text is none of the answer, whose
+    path has ``steps``.
     """
     data, said = event.data, ""
     if isinstance(data, str):
@@ -248,8 +273,10 @@ def failure_in(event: Event, *, has_text: bool = True, is_after_json: bool = Fal
         said = next(filter(None, map(_failure_at, places_in(data))), "")
         is_replicate = any(map(_ends_all, event.types())) and _is_short(str(data.get("reason")))
         is_error = any(_is_error(place, has_text) for place in places_in(data))
-        if not said and (is_replicate or _is_cut_short(data) or is_error):
+        if not said and (is_replicate or is_error):
             said = str(data)
+    if not said and _is_cut_short(data, steps):
+        said = str(data)
     if not said and any(map(_has_failed, event.all_types)):
         said = event.written or str(data or "no words about it")
     return shorten(said, 200)
@@ -278,8 +305,12 @@ def failure_of(value: object, paths: Mapping[str, JsonPath] = NOTHING) -> str:
         places += [one for one in value if _is_cut_short(one) or (error_in(one) and len(one) == 1)]
     if said := next(filter(None, map(_told, places)), ""):
         return said
-    if called := _called(value, paths.get("answer")):
+    path = paths.get("answer")
+    reasons = _reasons(value, path.steps if path else ())
+    if called := _called(reasons, path):
         return f"it ends with a call of a tool ({called}), not with an answer"
+    if short := next((f"{at}: {why}" for at, why in reasons if _is_short(why)), ""):
+        return short
     within = [place for place in places_in(value) if _has_failed_status(place)]
     sure = [place for place in within if error_in(place) or _is_run(place)]
     return (error_in(sure[0]) or _failure_at(sure[0])) if sure else ""
@@ -291,16 +322,17 @@ def _told(place: Mapping[str, Any]) -> str:
     return _failure_at(place) or (shorten(str(place), 200) if is_error else "")
 
 
-def _called(value: object, path: JsonPath | None) -> str:
+def _called(reasons: Reasons, path: JsonPath | None) -> str:
     """Return the call of a tool that a reply ends with, "" for none.
 
     A path tells which message is the answer: a call elsewhere is that of another step, and where it
     leads into the call, that is the answer.
     """
-    calls = [(at, why) for at, why in _reasons(value) if why in _CALLS]
+    calls = [(at, why) for at, why in reasons if why in _CALLS]
     if path:
-        steps = ("[0]" if isinstance(one, int) or one == EVERY else f".{one}" for one in path.steps)
-        way = "".join(steps).removeprefix(".")
+        steps = (-1 if one == EVERY else one for one in path.steps)
+        named = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in steps)
+        way = "".join(named).removeprefix(".")
         is_call = not _IN_CALLS.isdisjoint(path.steps)
         calls = [one for one in calls if way.startswith(_ABOUT.sub("", one[0])) and not is_call]
     return next((f"{at}: {why}" for at, why in calls), "")
@@ -364,10 +396,11 @@ def _is_fine(said: object) -> bool:
     return is_no_error(said) or "success" in text or "成功" in text
 
 
-def _is_cut_short(data: Any) -> bool:
+def _is_cut_short(data: Any, steps: Steps = ()) -> bool:
     """Return whether a model's reply says that it ends in its midst."""
-    of_gemini = [said for place, said in _reasons(data) if "candidates[0]." in place]
-    return any(_is_short(said) for _, said in _reasons(data)) or not _OTHER.isdisjoint(of_gemini)
+    reasons = _reasons(data, steps)
+    of_gemini = [said for place, said in reasons if "candidates[" in place]
+    return any(_is_short(said) for _, said in reasons) or not _OTHER.isdisjoint(of_gemini)
 
 
 def _is_short(reason: str) -> bool:

@@ -103,8 +103,9 @@ class ReplyReader:
         Raises TargetError for a stream that tells of an error, or that more follows: what came
         before is half an answer.
         """
-        answer = StreamedAnswer(self._paths.get("answer"), self._events)
-        ending = Ending()
+        path = self._paths.get("answer")
+        answer = StreamedAnswer(path, self._events)
+        ending = Ending(path.steps if path else ())
         found: dict[str, Any] = {}
         event = None
         for event in events:

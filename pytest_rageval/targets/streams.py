@@ -114,9 +114,10 @@ class StreamedAnswer:
         if part is not None and not is_end(part.types, part.text, is_alone=not part.place):
             is_taken = self._take(part)
         is_after_json = bool(self._parts and self._parts[0].place)
+        steps = self._path.steps if self._path else ()
 
         def failure(one: Event) -> str:
-            return failure_in(one, has_text=has_text, is_after_json=is_after_json)
+            return failure_in(one, has_text=has_text, is_after_json=is_after_json, steps=steps)
 
         heard = event.without(lambda one: one.is_about_other)
         if said := failure(heard):

@@ -790,6 +790,7 @@ def test_a_stream_that_ends_with_the_connection_has_to_say_that_it_is_whole() ->
         ({"content": "five", "status": "generating"},),
         ({"content": "five", "finishReason": ""},),
         ({"choices": [{"delta": {"content": "five"}, "finish_reason": "not_finished"}]},),
+        ({"content": "five", "Choices": [{"Delta": {}, "FinishReason": ""}]},),
     ],
 )  # fmt: skip
 def test_a_stream_that_says_that_more_follows_is_cut_off(events: tuple[Any, ...]) -> None:
@@ -927,12 +928,64 @@ def test_what_says_that_more_follows_is_named_with_what_to_do() -> None:
         (chat("five"), CALLED, "[DONE]"),
         (chat("five"), {"delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}),
         ("five", ("thread.run.requires_action", {}), "[DONE]"),
+        (chat("five"), ENDED, chat(" days"), CALLED),
+        (chat("five"), CALLED, ENDED, ENDED, CALLED),
     ],
 )
 def test_a_stream_that_ends_with_a_call_of_a_tool_has_no_answer(events: tuple[Any, ...]) -> None:
     """What the tool found, and what is said of it, is missing."""
     with pytest.raises(TargetError, match="ends with a call of a tool"):
         read(SSE, sse(*events))
+
+
+def test_a_call_behind_the_end_of_the_answer_is_that_of_another_model() -> None:
+    """LangServe tells of a model that suggests questions, too."""
+    assert read(SSE, sse(chat("five"), ENDED, CALLED)).text == "five"
+    assert read(SSE, sse(chat("I look. "), CALLED, chat("five"), ENDED, CALLED)).text.endswith("e")
+
+
+def langgraph(text: str, reason: str = "") -> tuple[str, Any]:
+    """Return an event of LangGraph: a chunk of a message, and what is said about it."""
+    about = {"finish_reason": reason} if reason else {}
+    chunk = {"content": text, "type": "AIMessageChunk", "response_metadata": about}
+    return "messages", [chunk, {"langgraph_node": "agent"}]
+
+
+FIRST = {"role": "assistant", "content": "", "finish_reason": "tool_calls"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("content_filter", "content_filter"),
+        ("SAFETY", "(?i)safety"),
+        ("network_error", "network_error"),
+        ("tool_calls", r"a call of a tool \(.*\.response_metadata\.finish_reason: tool_calls\)"),
+        ("stop", ""),
+        ("length", ""),
+    ],
+)
+def test_what_ends_an_item_of_a_list_is_heard_where_the_path_leads_to_it(
+    reason: str, why: str
+) -> None:
+    """LangGraph's messages and states: half an answer, or none, was taken."""
+    message = langgraph("five", reason)[1][0]
+    state = {"messages": [FIRST, message]}
+    parts = sse(langgraph("", "tool_calls"), langgraph("five"), langgraph("", reason))
+    enveloped = sse({"data": langgraph("five")[1]}, {"data": langgraph("", reason)[1]})
+    for kind, text, path in (
+        (SSE, parts, "[0].content"),
+        (SSE, enveloped, "data[0].content"),
+        (SSE, sse(("values", state)), "messages[-1].content"),
+        ("application/json", json.dumps(state), "messages[*].content"),
+        ("application/json", json.dumps(state), "messages[-1].content"),
+        ("application/json", json.dumps([FIRST, message]), "[1].content"),
+    ):
+        if not why:
+            assert read(kind, text, answer=path).text == "five"
+            continue
+        with pytest.raises(TargetError, match=why):
+            read(kind, text, answer=path)
 
 
 @pytest.mark.parametrize(
@@ -988,6 +1041,7 @@ def test_a_reply_of_a_dialogue_that_goes_on_is_whole(kind: str, flag: str) -> No
         {"choices": [{"delta": {}, "finish_reason": "insufficient_system_resource"}]},
         {"choices": [{"delta": {}, "finish_reason": "network_error"}]},
         {"choices": [{"delta": {}, "finish_reason": "abort"}]},
+        {"Choices": [{"Delta": {}, "FinishReason": "sensitive"}]},
         {"candidates": [{"finish_reason": "IMAGE_SAFETY"}]},
         {"candidates": [{"finishReason": "OTHER"}]},
         {"type": "message-end", "delta": {"finish_reason": "ERROR_TOXIC"}},
