@@ -68,7 +68,7 @@ _CUT_SHORT = one_of(
 _OTHER = one_of("other language")
 _CALLS = one_of("tool_calls tool_call tool_use function_call")
 _IN_CALLS = one_of(
-    "input arguments args parsed tool_calls toolCalls toolUse function_call functionCall"
+    "input arguments args parsed object tool_calls toolCalls toolUse function_call functionCall"
 )
 """The keys of calls of tools that lead to what the model has filled in."""
 _ABOUT = re.compile(r"(?i)(?:\w*(?:metadata|meta|info|stepResult)\.)?\w+$")
@@ -293,17 +293,20 @@ def refuse(said: str) -> None:
         raise TargetError(f"its stream breaks off with an error: {said}")
 
 
-def failure_of(value: object, paths: Mapping[str, JsonPath] = NOTHING) -> str:
+def failure_of(
+    value: object, paths: Mapping[str, JsonPath] = NOTHING, *, has_text: bool = True
+) -> str:
     """Return the failure that a reply, or an item of it, tells of, "" for none.
 
     What wraps the fields at ``paths`` is read as the reply is. Elsewhere within it, where an order
-    may have failed, an error has to stand beside the status.
+    may have failed, an error has to stand beside the status. ``has_text``: its answer is not blank;
+    then a code may be of the matter itself.
     """
     places = [value] if isinstance(value, Mapping) else []
     places += [place for path in paths.values() for place in around(value, path)]
     if isinstance(value, list):  # Gemini's events; other items may be hits with a status each
         places += [one for one in value if _is_cut_short(one) or (error_in(one) and len(one) == 1)]
-    if said := next(filter(None, map(_told, places)), ""):
+    if said := next(filter(None, (_told(place, has_text) for place in places)), ""):
         return said
     path = paths.get("answer")
     reasons = _reasons(value, path.steps if path else ())
@@ -316,9 +319,9 @@ def failure_of(value: object, paths: Mapping[str, JsonPath] = NOTHING) -> str:
     return (error_in(sure[0]) or _failure_at(sure[0])) if sure else ""
 
 
-def _told(place: Mapping[str, Any]) -> str:
+def _told(place: Mapping[str, Any], has_text: bool) -> str:
     """Return the failure that a reply, or what it wraps, tells of at its top; "" for none."""
-    is_error = _is_cut_short(place) or _is_error(place, has_text=True)
+    is_error = _is_cut_short(place) or _is_error(place, has_text)
     return _failure_at(place) or (shorten(str(place), 200) if is_error else "")
 
 

@@ -76,7 +76,11 @@ class ReplyReader:
         if said := failure_of(value, self._paths):
             raise TargetError(f"replied an error: {said}")
         answer = self._answer_at(value)
-        if not (answer.text or "").strip() and (status := unfinished(value)):
+        if (answer.text or "").strip():
+            return answer
+        if said := failure_of(value, self._paths, has_text=False):
+            raise TargetError(f"replied an error: {said}")
+        if status := unfinished(value):
             raise TargetError(f"replied no answer yet (status: {status})")
         return answer
 
