@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os.path import normpath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.short_forms import expanded_short_form
-from pytest_rageval.scenario.variants import SOURCES
+from pytest_rageval.scenario.variants import SOURCES, VARIANTS
 
 if TYPE_CHECKING:
     from pytest_rageval.scenario.schema import Scenario
@@ -83,16 +83,38 @@ class LabelledAnswers(NamedTuple):
     rows: list[Any]
     columns: list[Any]
 
-    def are_others(self, now: LabelledAnswers | None) -> bool:
-        """Return whether the same labels are read beside other answers of the same rows.
+    def are_others(self, known: Iterable[LabelledAnswers]) -> bool:
+        """Return whether these labels are, by the first that are known, of others in these rows.
 
         What people said of one system's answers would be said of another's.
         """
-        return now is not None and self[:2] == now[:2] and self.columns != now.columns
+        first = next((one for one in known if one[:2] == self[:2]), self)
+        return first.columns != self.columns
+
+
+def known_labels(data: Mapping[str, Any]) -> list[LabelledAnswers]:
+    """Return what labels are of which answers by a file's data, then by each of its variants."""
+    variants = data.get(VARIANTS)
+    given = list(variants.values()) if isinstance(variants, dict) else []
+    found = map(labelled_answers, [data, *(_laid_over(data, keys) for keys in given)])
+    return [one for one in found if one is not None]
+
+
+def _laid_over(data: Mapping[str, Any], keys: Any) -> dict[str, Any]:
+    """Return a file's labels and rows as a variant changes them."""
+    own = keys if isinstance(keys, dict) else {}
+    found: dict[str, Any] = {}
+    for name in ("human", "dataset"):
+        base, new = (expanded_short_form((name,), of.get(name)) or {} for of in (data, own))
+        if any(key in new for names in SOURCES for key in names):
+            base = {key: value for key, value in base.items() if key == "key_map"}
+        maps = [of["key_map"] for of in (base, new) if isinstance(of.get("key_map"), dict)]
+        found[name] = {**base, **new, "key_map": {key: one[key] for one in maps for key in one}}
+    return found | ({"human": None} if own.get("human", "") is None else {})
 
 
 def labelled_answers(data: Mapping[str, Any]) -> LabelledAnswers | None:
-    """Return which answers the labels in a file's data are beside, None without a column of any."""
+    """Return which answers the labels of a scenario are beside, None without a column of any."""
     human = data.get("human")
     dataset = expanded_short_form(("dataset",), data.get("dataset"))
     if not dataset or not isinstance(human, dict) or not human.get("column"):

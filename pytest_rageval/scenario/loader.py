@@ -18,7 +18,12 @@ from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import Value, json_plain
-from pytest_rageval.scenario.conflicts import OTHERS_LABELS, conflicts, labelled_answers
+from pytest_rageval.scenario.conflicts import (
+    OTHERS_LABELS,
+    conflicts,
+    known_labels,
+    labelled_answers,
+)
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
@@ -160,7 +165,7 @@ def inspect_tree(
     """
     overrides = list(overrides)
     pinned = tuple(pinned_runs(tree.data.get("compare")))
-    labelled = labelled_answers(tree.data)
+    labels = known_labels(tree.data)
     first = [override for override in overrides if override.path[0] in SECTIONS]
     applied = [override.apply(tree) for override in first]
     names = check_variants(tree)
@@ -173,7 +178,8 @@ def inspect_tree(
     applied += [override.apply(tree) for override in theirs]
     warnings = _translated(tree, [override.path for override in ours])
     applied += [override.apply(tree, name_of) for override in ours]
-    if labelled is not None and labelled.are_others(labelled_answers(tree.data)):
+    labelled = labelled_answers(tree.data)
+    if labelled is not None and labelled.are_others(labels):
         tree.problem(("dataset", "key_map"), OTHERS_LABELS)
     named = [
         (name, override.source)

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
@@ -259,10 +259,8 @@ def _left_behind(copies: Sequence[Sequence[Shard]], every: Sequence[Shard]) -> I
         shard = found[-1]
         for others in (one for one in runs if len(one) > len(own)):
             older, newer = others[-2][-1], others[-1][0]
-            # It may have begun a little before the others; or it was red, and has one run less.
-            is_of_older = len(found) < len(others) or _is_nearer(shard, older, newer)
-            is_before = shard.head.started_at < newer.head.started_at
-            if is_before and is_of_older and not _is_repeated(newer, shard):
+            is_of_older = _is_of_older(shard, older, newer, is_fewer=len(found) < len(others))
+            if is_of_older and not _is_repeated(newer, shard):
                 yield (
                     f"shard {shard.part} is of {shard.head.started_at}, before shard {newer.part} "
                     "ran again: did its job start? Run it again, or merge from an empty folder; "
@@ -286,12 +284,20 @@ def _runs(copies: Sequence[Shard], every: Sequence[Shard]) -> list[list[Shard]]:
     return runs
 
 
-def _is_nearer(shard: Shard, older: Shard, newer: Shard) -> bool:
-    """Return whether a shard began nearer to the older one than to the newer one."""
-    at, before, behind = (
+_APART: Final = timedelta(hours=1)
+"""After such a pause, a shard is of another run."""
+
+
+def _is_of_older(shard: Shard, older: Shard, newer: Shard, *, is_fewer: bool) -> bool:
+    """Return whether a shard is of the run of the older one; ``is_fewer``: it ran less often."""
+    began, before, after = (
         datetime.fromisoformat(one.head.started_at) for one in (shard, older, newer)
     )
-    return abs(at - before) < abs(behind - at)
+    ended = datetime.fromisoformat(shard.end.finished_at) if shard.end is not None else began
+    if max(began, ended) >= after:
+        return False  # at the same time
+    is_nearer = abs(began - before) < after - began
+    return is_fewer or is_nearer or after - max(began, ended) > _APART
 
 
 def _is_repeated(shard: Shard, older: Shard) -> bool:

@@ -212,14 +212,26 @@ def _head(line: bytes, path: Path) -> Head:
             f"{_SCHEMA}. Use one version of pytest-rageval for the shards and the merge"
         )
         raise ShardError(str(path), message)
-    return _read(line, Head, str(path), damaged)
+    head = _read(line, Head, str(path), damaged)
+    _check_time(head.started_at, path, damaged)
+    return head
 
 
 def _end(line: bytes, path: Path) -> End | None:
     """Return what the last line says, None if it is not an end; raises ShardError."""
     if not line.startswith(_END):
         return None
-    return _read(line, End, str(path), "its last line is damaged")
+    damaged = "its last line is damaged"
+    end = _read(line, End, str(path), damaged)
+    _check_time(end.finished_at, path, damaged)
+    return end
+
+
+def _check_time(at: str, path: Path, damaged: str) -> None:
+    with suppress(ValueError):
+        if datetime.fromisoformat(at).tzinfo is not None:
+            return
+    raise ShardError(str(path), damaged)
 
 
 _END: Final = b'{"kind":"end"'

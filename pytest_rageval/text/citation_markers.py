@@ -55,8 +55,8 @@ _FORMS: Final = {
 }
 
 _RAISED: Final = re.compile(
-    r"(?i:(?:met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?|\b(?:sec|min|sin|cos|tan|cot|log))"
-    r"|[米里尺寸码秒])\Z"
+    r"(?:(?i:\b(?:(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?|sec|min"
+    r"|sin|cos|tan|cot|log))|[\d/每一二两三四五六七八九十百千万厘毫分微纳公英海市][米里尺寸秒])\Z"
 )
 """The units and functions, of more letters than km, that ² and ³ raise to a power."""
 
@@ -191,7 +191,7 @@ def _is_power(text: str, match: re.Match[str]) -> bool:
     """Return whether ² or ³ directly follows a unit or a function, as in ``1000 kg/metre³``."""
     start = match.start()
     is_power = match.lastgroup == "superscript" and match.group()[0] in "²³"
-    return is_power and _RAISED.search(text, max(0, start - 9), start) is not None
+    return is_power and _RAISED.search(text, max(0, start - 12), start) is not None
 
 
 def _is_index(text: str, match: re.Match[str], markers: list[Marker]) -> bool:

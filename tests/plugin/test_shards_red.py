@@ -232,6 +232,7 @@ def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(
     failing.unlink()
     assert merge(four, parts).ret == pytest.ExitCode.TESTS_FAILED
     assert four.pytest(*given).ret == pytest.ExitCode.OK
+    four.pytest("--rag-shard=1/2", f"--rag-output={parts[0]}")  # 2/2 was green, and ran again
     assert merge(four, parts).ret == pytest.ExitCode.OK
     four.scenario((four.path / "qa.rageval.yaml").read_text("utf-8").replace("[em]", "[gone]"))
     assert four.pytest(*given).ret == pytest.ExitCode.INTERRUPTED

@@ -21,7 +21,7 @@ from pytest_rageval.text.codec import read_json
 
 _QUERY: Final = frozenset({"queryid", "qid", "query", "topicid", "topic"})
 _DOCUMENT: Final = frozenset(
-    {"corpusid", "docid", "documentid", "passageid", "pid", "docno", "chunkid", "doc", "document"}
+    {"corpusid", "docid", "documentid", "passageid", "pid", "docno", "chunkid", "doc"}
 )
 _VALUE: Final = frozenset({"score", "relevance", "rel", "grade", "relevancescore", "label"})
 _RANK: Final = frozenset({"rank"})

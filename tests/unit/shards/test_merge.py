@@ -134,20 +134,25 @@ def test_one_of_an_earlier_run_takes_no_missing_shards_place(
         ("1 2", "1- 1.2", True),  # as many copies, all of the first run
         ("1 2.5", "1- 2", False),  # red yesterday; it begins a little before the others
         ("1 2 3", "1.5 2.5 2.9", False),
+        ("22 46", "22- 38", True),  # a night's red one, by day again
+        ("1 2", "1.9:2.1", False),  # at the same time; its first job did not start
     ],
 )
 def test_all_copies_tell_whether_a_shard_is_of_an_earlier_run(
     tmp_path: Path, ours: str, theirs: str, is_red: bool
 ) -> None:
-    """Starts in hours; "-": red."""
+    """Starts in hours, some with an end; "-": red."""
     paths: list[Path] = []
     for part, starts in (("1/2", ours), ("2/2", theirs)):
         for start in starts.split():
-            hours = float(start.rstrip("-"))
-            began = datetime(2026, 11, 24, tzinfo=UTC) + timedelta(hours=hours)
+            hours = [float(hour) for hour in start.rstrip("-").split(":")]
+            began, ended = (
+                (datetime(2026, 11, 24, tzinfo=UTC) + timedelta(hours=hour)).isoformat()
+                for hour in (hours[0], hours[-1])
+            )
+            end = {"status": int(start.endswith("-")), "finished_at": ended}
             place = tmp_path / str(len(paths))
-            end = {"status": int(start.endswith("-"))}
-            paths.append(write_shard(place, part, head={"started_at": began.isoformat()}, end=end))
+            paths.append(write_shard(place, part, head={"started_at": began}, end=end))
     assert bool(merge(*paths).missing) is is_red
 
 
@@ -340,3 +345,11 @@ def test_an_older_attempt_of_the_same_run_of_ci_is_told(tmp_path: Path) -> None:
         "shard 2/3 is of attempt 1 of the CI run, and others of 2: if it ran again, what it wrote "
         "is not here",
     )
+
+
+@pytest.mark.parametrize("damaged", ["yesterday", "2026-11-23T09:00:00"])
+def test_a_time_that_is_none_is_damage(tmp_path: Path, damaged: str) -> None:
+    path = write_shard(tmp_path / "1", "1/1", head={"started_at": damaged})
+    assert "its first line is damaged" in refusal(path)
+    path = write_shard(tmp_path / "2", "1/1", end={"finished_at": damaged})
+    assert "its last line is damaged" in refusal(path)

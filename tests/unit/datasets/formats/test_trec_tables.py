@@ -56,7 +56,8 @@ def test_three_columns_without_a_header_are_no_judgements(file: Make) -> None:
 def test_without_grades_each_document_is_relevant(file: Make) -> None:
     """W5."""
     assert read_table_qrels(file("qid\tdocid\nq1\td1\n")) == {"q1": {"d1": 1}}
-    assert read_table_qrels(file("query\tdocument\trel\nq1\td1\t2\n")) == {"q1": {"d1": 2}}
+    text = "query\tdocument\tdocid\trel\nq1\tIt opens at 9.\td1\t2\n"  # the passage itself
+    assert read_table_qrels(file(text)) == {"q1": {"d1": 2}}
 
 
 @pytest.mark.parametrize(

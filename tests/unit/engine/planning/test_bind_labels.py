@@ -417,6 +417,27 @@ def test_labels_of_one_column_are_not_of_a_variants_answers(
     assert make([override, set_override("--rag-set", "human.column=ok2")], variant="one").info.human
 
 
+def test_the_first_variant_of_some_rows_says_whose_answers_the_labels_are_about(
+    tmp_path: Path,
+) -> None:
+    """Where the scenario itself names no rows."""
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "name: s\nmetrics: [em]\nhuman: {column: ok, of: em}\nvariants:\n  one: {dataset: d.csv}\n"
+        "  two: {dataset: {path: d.csv, key_map: {answer: two}}}\n  three: {dataset: other.csv}\n"
+        "  own: {dataset: {path: d.csv, key_map: {answer: two}}, human: null}\n",
+        "utf-8",
+    )
+    for name in ("d.csv", "other.csv"):
+        (tmp_path / name).write_text("id,answer,two,references,ok\na,x,y,x,1\n", "utf-8")
+    make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
+    assert make(variant="one").info.human
+    assert make(variant="three").info.human
+    assert not make(variant="own").info.human
+    with pytest.raises(ScenarioError, match="key_map: the labels of human.column are"):
+        make(variant="two")
+
+
 def test_a_wrong_column_or_level_is_named(problems: Problems) -> None:
     """F5: with the nearest name, and with the line of the row."""
     (found,) = problems(ONE + "human: {column: okk, of: em}\n")
