@@ -53,7 +53,8 @@ RESULTS = st.builds(
     xfail=st.none() | TEXTS,
 )
 REPORTS = st.dictionaries(TEXTS, PLAIN, max_size=3)
-HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.yaml",), "ab", INFO)
+AT = "2026-11-23T09:00:00+00:00"
+HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, AT, True, ("qa.rageval.yaml",), "ab", INFO)
 
 
 @pytest.mark.full
@@ -70,9 +71,7 @@ def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -
     named = [replace(one, nodeid=INFO.nodeid + one.nodeid) for one in rows]
     named += rows  # of a test function with other parameters
     reports = ({"nodeid": text, "when": "teardown", "longrepr": [text, 1, None]},)
-    end = End(
-        "2026", len(named), len(named), (text,), reports, 2, 2, {"calls": 1.0, "cost_usd": None}
-    )
+    end = End(AT, len(named), len(named), (text,), reports, 2, 2, {"calls": 1.0, "cost_usd": None})
     path.write_text("".join(shard_lines(HEAD, named, end)), "utf-8")
     shard = read_shard(path)
     assert (shard.head, shard.end) == (HEAD, end)
