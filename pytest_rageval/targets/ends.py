@@ -71,8 +71,11 @@ _IN_CALLS = one_of(
     "input arguments args parsed object tool_calls toolCalls toolUse function_call functionCall"
 )
 """The keys of calls of tools that lead to what the model has filled in."""
-_ABOUT = re.compile(r"(?i)(?:\w*(?:metadata|meta|info|stepResult)\.)?\w+$")
-"""A reason on its path, and what stands beside a message and is about it."""
+_ABOUT = re.compile(
+    r"(?i)(?:\b(?:raw\w*|response)\.(?:\w+\[0\]\.|message\.)*)?"
+    r"(?:\w*(?:metadata|meta|info|kwargs|stepResult)\.)?\w+$"
+)
+"""A reason on its path, and what stands beside a message: what is about it, or the model's own."""
 _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_turn")
 """The reasons of an answer that goes on."""
 
