@@ -12,7 +12,6 @@ from pytest_rageval.targets.base import TargetError, error_in, is_no_error
 from pytest_rageval.targets.events import (
     ALONE,
     ENDS,
-    STEPS,
     WORD,
     Event,
     around,
@@ -119,6 +118,8 @@ class Ending:
         if begun:
             self._stem = words_of(begun) - _STARTS
         says, said = (False, begun) if begun else _said(told, has_text, self._stem, self._steps)
+        if says is None and not has_text and self._takes_back(event):
+            says, said = True, ""
         self._hear_calls(_reasons(told.data, self._steps), has_text)
         acts = (name for name in event.all_types if name.endswith("requires_action"))
         self._call = next(acts, self._call)
@@ -129,6 +130,13 @@ class Ending:
                 self._is_whole, self._said = None, ""
         elif says or has_text or begun or not self._is_whole:
             self._is_whole, self._said = says, said
+
+    def _takes_back(self, event: Event) -> bool:
+        """Return whether what said that more follows says so no longer, whatever the type."""
+        data, sign = event.without(lambda one: one.ends_apart).data, self._said.partition(": ")[0]
+        ends = [at for at, why in _reasons(data, self._steps) if why not in _OPEN | _CALLS]
+        flags = _flags(data) if isinstance(data, Mapping) else ()
+        return not self._is_whole and (sign in ends or (True, f"{sign}: true") in flags)
 
     def _hear_calls(self, reasons: Reasons, has_text: bool) -> None:
         if has_text:
@@ -164,8 +172,7 @@ def _is_beside(event: Event) -> bool:
         return False
     # A2A's status is that of all of the task.
     types = [name for name in event.types() if name.lower() != "status-update"]
-    is_of_step = any(not STEPS.isdisjoint(words_of(name)) for name in types)
-    return is_of_step or is_aside(types) or event.is_of_others()
+    return is_aside(types) or event.is_of_another
 
 
 def _begun(event: Event) -> str:

@@ -66,6 +66,9 @@ _RESPONSES = re.compile(
 
 STEPS: Final = one_of("step node tool stage")
 """What an event that has one of these, as a key, is about: not about all of the answer."""
+_FINDS = one_of("search query queries retrieval retriever")
+"""The words of types of what may end before the answer goes on."""
+_TEXTS = ("text", "content", "delta", "token", "answer")
 _ON_THE_WAY = one_of("node step task retry call")
 """The words of types whose failure need not be that of the answer."""
 
@@ -84,8 +87,8 @@ _SPEAKERS = ("sender", "source", "author", "speaker", "from")
 _NO_WORDS = ("thought", "is_from_self", "special")
 """Keys that say so of a text: a thought, the user's own words, a mark such as </s>."""
 
-_AFTER = one_of("title suggestion suggestions suggested follow followup usage metadata session")
-"""The words of types of what comes with an answer: it may fail, and the answer is whole."""
+_AFTER = one_of("title suggestion suggestions suggested follow followup")
+"""The words of types of what is made from an answer: it may fail; usage or a session may not."""
 
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 GENERIC = ("", "message", "data")
@@ -143,13 +146,36 @@ class Event:
 
     @property
     def is_about_other(self) -> bool:
-        """Whether it is about a title, suggestions or usage, not about the answer."""
-        return any(not _AFTER.isdisjoint(words_of(name)) for name in self.types())
+        """Whether it is about a title or suggestions, not about the answer."""
+        return not _AFTER.isdisjoint(self._words)
 
     @property
     def is_of_step(self) -> bool:
         """Whether its keys name a step that it is about."""
         return isinstance(self.data, Mapping) and not STEPS.isdisjoint(self.data)
+
+    @property
+    def is_of_another(self) -> bool:
+        """Whether it is of a step by its type, or of one who does not answer."""
+        return self.is_of_others() or not STEPS.isdisjoint(self._words)
+
+    @property
+    def ends_apart(self) -> bool:
+        """Whether an end that it tells of is that of a thought, a tool, a search or a step.
+
+        What names a step and has an empty text is of the step that answers.
+        """
+        if not _FINDS.isdisjoint(self._words) or any(map(is_thought, self.types())):
+            return True
+        is_step = self.is_of_step and (
+            self.data.get("tool")
+            or {"", None}.isdisjoint(self.data.get(one, one) for one in _TEXTS)
+        )
+        return bool(is_step) or self.is_of_another
+
+    @property
+    def _words(self) -> frozenset[str]:
+        return frozenset[str]().union(*map(words_of, self.types()))
 
     @property
     def may_go_on(self) -> bool:
