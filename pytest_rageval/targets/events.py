@@ -140,9 +140,9 @@ class Event:
         )
 
     @property
-    def has_succeeded(self) -> bool:
-        """Whether its status says so."""
-        return any(status_of(place) in _SUCCEEDED for place in places_in(self.data))
+    def successes(self) -> int:
+        """How many statuses, of it and of what it wraps, say that it has succeeded."""
+        return sum(status_of(place) in _SUCCEEDED for place in places_in(self.data))
 
     @property
     def is_about_other(self) -> bool:

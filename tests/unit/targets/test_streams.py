@@ -814,6 +814,7 @@ ENVELOPES: dict[str, dict[str, Any]] = {
     "event.": {"type": "stream_event"},
     "payload.": {"id": 1},
     "result.": {"jsonrpc": "2.0"},
+    "output.": {"status": "success"},
 }
 
 
