@@ -111,8 +111,8 @@ def _header(file: DataFile, records: _Records) -> Header:
 class _Records:
     """The records of a table and their first lines; for a broken record, the reason.
 
-    An extra quote joins many lines into one record. Only its first line is then broken, and the
-    other lines are read again, so that no row is lost.
+    An extra quote joins many lines into one record. Its first line is then broken, and the others
+    are read again, each alone, so that no row is lost: one that is no row by itself is broken, too.
     """
 
     def __init__(self, file: DataFile, text: TextIO, *, is_tsv: bool) -> None:
@@ -128,6 +128,10 @@ class _Records:
         self.line = 1
         self.width = 0
         """How many cells the header has, once it is read."""
+        self._alone = range(0)
+        """The lines to read alone, as they were in a broken record that began just before them."""
+        self._may_be_rows = False
+        """Whether that record's first line is long enough for a row, so that a quote was extra."""
 
     def begin(self, delimiter: str) -> None:
         """Read with this delimiter."""
@@ -166,19 +170,21 @@ class _Records:
         self.line = self._next_line
         self._of_record.clear()
         try:
+            if self.line in self._alone:
+                return self._line_alone()
             found = next(self._records, None)
         except csv.Error as error:
             return self._break_first_line(str(error))
         if found is not None and (reason := self._swallowed_rows(found)):
-            return self._break_first_line(reason)
+            return self._break_first_line(reason, is_closed=True)
         self._next_line = self.line + len(self._of_record)
         return found
 
     def _swallowed_rows(self, cells: list[str]) -> str:
-        """Return why rows stand between two quotes that are of a text, "" if none do.
+        """Return why rows may stand between two quotes that are of a text, "" if none do.
 
         Most tools write ``.tsv`` without quoting: then the lines of both quotes are whole rows.
-        Elsewhere the lines between them are, and the record has not as many cells as the header.
+        Elsewhere the record has not as many cells as the header, and one of its lines may have.
         """
         if len(self._of_record) == 1 or not self.width:
             return ""
@@ -187,20 +193,36 @@ class _Records:
         if len(cells) == self.width:
             return "a cell holds lines that look like rows, and ends" if is_odd else ""
         found = f"it has {len(cells)} cells where the header has {self.width}"
-        has_rows = is_odd or self._are_rows(self._of_record[1:-1])
-        return f"over several lines, {found}, and ends" if has_rows else ""
+        found = f"over {len(self._of_record)} lines, {found}, and ends"
+        return found if any(map(self._is_long, self._of_record)) else ""
 
-    def _are_rows(self, lines: Sequence[str]) -> bool:
-        """Return whether each of these lines is a row by itself, and one is there."""
-        written = [line for line in lines if line.strip()]
-        rows = (next(csv.reader([line], delimiter=self._delimiter)) for line in written)
-        is_whole = all(line.count('"') % 2 == 0 for line in written)
-        return is_whole and bool(written) and all(len(row) == self.width for row in rows)
+    def _is_long(self, line: str) -> bool:
+        return line.count(self._delimiter) >= self.width - 1
 
-    def _break_first_line(self, error: str) -> str:
-        """Return why the first line of a record is broken; its other lines are read again."""
+    def _line_alone(self) -> list[str] | str:
+        """Return the cells of one line; why it is broken if it may be a part of a cell."""
+        line = next(self._lines())
+        self._next_line += 1
+        mark = re.escape(self._delimiter)
+        cell = rf'(?:"[^"]*(?:""[^"]*)*"|(?! )[^"{mark}]*)'  # in prose, a blank follows a comma
+        row = rf"{cell}(?:{mark}{cell}){{{self.width - 1}}}\s*"
+        if not line.strip() or (self._may_be_rows and re.fullmatch(row, line)):
+            return next(csv.reader([line], delimiter=self._delimiter, strict=True))
+        first = self._alone.start - 1
+        return f"a row, or a part of a cell of line {first}; is the quote on line {first} closed?"
+
+    def _break_first_line(self, error: str, *, is_closed: bool = False) -> str:
+        """Return why the first line of a record is broken; its other lines are read again.
+
+        Each alone, but for the last one if a quote in it may open a cell, as none is closed.
+        """
+        first, final = self._of_record[0], self._of_record[-1]
         last = self.line + len(self._of_record) - 1
         self._next_line = self.line + 1
+        if self._of_record[1:] and not (self._is_tsv and first.count("\t") == self.width - 1):
+            begins = not is_closed and re.search(rf'(?:^|{re.escape(self._delimiter)})"', final)
+            self._alone = range(self._next_line, last if begins else last + 1)
+            self._may_be_rows = self._is_long(first)
         self._set_back()
         self._read_on()
         return self._broken(error, last)

@@ -97,25 +97,77 @@ def test_a_quote_that_closes_in_another_column_takes_no_rows_along(load: Load) -
 
 
 @pytest.mark.parametrize(
-    ("name", "mark", "cell"),
+    ("name", "mark", "cell", "others"),
     [
-        ("r.csv", ",", "l1\nl2"),
-        ("r.csv", ",", "l1\nb, c\nl2"),
-        ("r.csv", ";", 'l1\n""b""; c; d; e\n\nl2'),
-        ("r.tsv", "\t", "l1\nl2"),
+        ("r.csv", ",", "l1\nl2", [3]),
+        ("r.csv", ",", "l1\nb, c\nl2", [3, 4]),
+        ("r.csv", ",", "l1, a\nb, c, d\nl2", [3, 4]),
+        ("r.csv", ",", "id,n,x\n1,n\nl2", [3, 4]),
+        ("r.csv", ",", "l1\n1,2,3\nl2", [3, 4]),
+        ("r.csv", ",", "l1\n", [3]),
+        ("r.csv", ";", 'l1\n""b""; c; d; e\n\nl2', [3, 5]),
+        ("r.tsv", "\t", "l1\nl2", [3]),
     ],
 )
 def test_a_cell_of_several_lines_in_a_row_that_is_too_long_makes_no_rows(
-    load: Load, name: str, mark: str, cell: str
+    load: Load, name: str, mark: str, cell: str, others: list[int]
 ) -> None:
-    """[U4] A comma too many was enough: the last line of the cell was a sample of its own."""
+    """[U4] A comma too many was enough: the last line of the cell was a sample of its own.
+
+    A line of it may be a row that a stray quote took along, and is counted as one.
+    """
     rows = [["question", "answer", "references"], ["q", f'"{cell}"', "Paris", " France"], ["x"] * 3]
+    broken, *parts, kept = load(name, "\n".join(mark.join(row) for row in rows) + "\n").cases
+    assert isinstance(broken, InvalidRow)
+    lines = 1 + cell.count("\n")
+    assert broken.reason == (
+        f"not a valid table row: over {lines} lines, it has 4 cells where the header has 3, and "
+        f"ends on line {1 + lines}; is the quote on line 2 closed?"
+    )
+    assert [part.line for part in parts if isinstance(part, InvalidRow)] == others
+    assert len(parts) == len(others)
+    assert isinstance(kept, Sample)
+    assert kept.row == 2 + len(others)
+
+
+@pytest.mark.parametrize(("name", "mark"), [("r.csv", ","), ("r.tsv", "\t")])
+def test_a_record_whose_lines_are_all_too_short_for_rows_is_one_row(
+    load: Load, name: str, mark: str
+) -> None:
+    """[U4]"""
+    rows = [["id", "question", "answer", "references"], ["1", '"a\nb"', "x"], ["1", "x", "y", "z"]]
     broken, kept = load(name, "\n".join(mark.join(row) for row in rows) + "\n").cases
     assert isinstance(broken, InvalidRow)
-    last = 2 + cell.count("\n")
-    assert broken.reason == f"has 4 cells where the header has 3 (lines 2 to {last})"
+    assert broken.reason == "has 3 cells where the header has 4 (lines 2 to 3)"
     assert isinstance(kept, Sample)
-    assert kept.row == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "lines", "good"),
+    [
+        # The quote of the last line may close a cell: the line is counted, and no sample.
+        ("r.csv", ",", ['1;Q;"a, b;b', '2;How large is 24";no;61', "3;Q;c;c"], [3]),
+        ("r.csv", ",", ['1;Q;"a, b', '2;How large is 24";no;61', "3;Q;c;c"], [3]),
+        ("r.csv", ",", ['1;Q;"a;b', "2;Q;c;d", '3;24";no;61', "4;Q;c;c"], [2, 4]),
+        ("r.csv", ",", ['1;Q;"a;b', "2;Q;c", '3;24";no;61', "4;Q;c;c"], [4]),
+        # A quote within a cell closes it with an error; one that opens a cell begins a row.
+        ("r.csv", ",", ['1;Q;"a;b', '2;Q;the 7" one;d', "3;Q;c;c"], [3]),
+        ("r.csv", ",", ['1;Q;"a;b', '2;Q;"c;d";e', "3;Q;c;c"], [2, 3]),
+        ("r.csv", ",", ['1;Q;"a;b', '2;Q;"c', 'd";e', "3;Q;c;c"], [2, 3]),
+        # Most tools write .tsv without quoting.
+        ("r.tsv", "\t", ['1;Q;"a;b', '2;How large is 24";no;61', "3;Q;c;c"], [2, 3]),
+        ("r.tsv", "\t", ['1;Q;"a', '2;How large is 24";no;61', "3;Q;c;c"], [3]),
+    ],
+)
+def test_no_row_behind_a_stray_quote_vanishes(
+    load: Load, name: str, mark: str, lines: list[str], good: list[int]
+) -> None:
+    """[U4] Each is a sample or an invalid row of its own, for the share of invalid rows."""
+    text = "\n".join(["id;question;answer;references", *lines, ""]).replace(";", mark)
+    cases = load(name, text).cases
+    samples = [int(case.id) for case in cases if isinstance(case, Sample)]
+    assert samples == good
+    assert len(cases) == sum(line[0].isdigit() for line in lines)
 
 
 def test_rows_between_two_stray_quotes_of_a_csv_are_rows(load: Load) -> None:
