@@ -39,6 +39,9 @@ SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
 
 Steps = tuple[str, ...]
 
+_FILLED_LATER: Final[tuple[Steps, ...]] = (("dataset",), ("judge",))
+"""What keys of other systems, such as ``runtime``, are moved into when a variant is laid."""
+
 
 def variant_names(data: Any) -> tuple[str, ...]:
     """Return the names of the variants in a scenario file's data, in its order."""
@@ -161,7 +164,8 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
     given = value
     if isinstance(known, dict) and not isinstance(value, dict) and value is not None:
         # A bare value is short for one key where a mapping is, or would be.
-        given = (expanded_short_form(path, value) or value) if known else value
+        is_mapping = known or path in _FILLED_LATER
+        given = (expanded_short_form(path, value) or value) if is_mapping else value
     if isinstance(given, dict) and given and known is not None:
         for key, part in given.items():
             below = (*at, key) if given is value else at

@@ -61,7 +61,7 @@ def laid(variant: str, base: str = BASE) -> dict[str, Any]:
         ("{gates: {f1: {lower_bound: 0.4}}}", "gates", {"f1": {"mean": 0.5, "lower_bound": 0.4}}),
         ("{gates: {em: 0.1}}", "gates", {"f1": 0.5, "em": 0.1}),
         ("{target: 'm:answer'}", "target", "m:answer"),
-        ("{judge: gpt}", "judge", "gpt"),
+        ("{judge: gpt}", "judge", {"model": "gpt"}),
     ],
 )
 def test_keys_are_laid_over_those_of_the_scenario(
@@ -69,6 +69,22 @@ def test_keys_are_laid_over_those_of_the_scenario(
 ) -> None:
     """Mappings merge, short forms are widened, lists replace; another source of rows takes over."""
     assert laid(variant)[section] == expected
+
+
+@pytest.mark.parametrize(
+    ("variant", "section", "expected"),
+    [
+        ("{dataset: a.jsonl}", "dataset", {"path": "a.jsonl", "limit": 5}),
+        ("{dataset: {path: a.jsonl}}", "dataset", {"path": "a.jsonl", "limit": 5}),
+        ("{dataset: a.jsonl, judge: gpt}", "judge", {"model": "gpt", "concurrency": 8}),
+    ],
+)
+def test_a_short_form_keeps_what_keys_of_rag_eval_say(
+    variant: str, section: str, expected: object
+) -> None:
+    """They are translated when the variant is known: the limit was dropped in silence."""
+    runtime = "runtime: {max_samples: 5, metric_concurrency: 8}\njudge_model: small\n"
+    assert laid(variant, f"name: s\nmetrics: [f1]\n{runtime}")[section] == expected
 
 
 @pytest.mark.parametrize(
