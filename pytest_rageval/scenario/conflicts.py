@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os.path import normpath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.short_forms import expanded_short_form
 from pytest_rageval.scenario.variants import SOURCES, VARIANTS
 
@@ -70,33 +71,54 @@ def _conflicts_of_stop(scenario: Scenario) -> Iterator[tuple[str, str]]:
             yield section, f"{message}; write 'stop: decided'"
 
 
-OTHERS_LABELS: Final = (
-    "dataset.key_map: the labels of human.column are of the answers in their rows, and these are "
-    "others; give 'human' the column of these, or put the labels into a file (pytest --rag-label N)"
-)
-
-
 class LabelledAnswers(NamedTuple):
-    """Which answers people labelled: the column of the labels, the rows, the columns of answers."""
+    """Which answers people labelled: the column of the labels, the rows, the columns of answers.
+
+    A column that no ``key_map`` names is None: it is found by its name.
+    """
 
     labels: Any
     rows: list[Any]
-    columns: list[Any]
+    columns: list[str | None]
 
-    def are_others(self, known: Iterable[LabelledAnswers]) -> bool:
+    def are_others(self, known: Iterable[LabelledAnswers], columns: Collection[str]) -> bool:
         """Return whether these labels are, by the first that are known, of others in these rows.
 
-        What people said of one system's answers would be said of another's.
+        What people said of one system's answers would be said of another's. ``columns`` are those
+        of the rows.
         """
-        first = next((one for one in known if one[:2] == self[:2]), self)
-        return first.columns != self.columns
+        ours = _found(self.columns, columns)
+        same = (_found(one.columns, columns) for one in known if one[:2] == self[:2])
+        first = next((found for found in same if found[0]), ours)
+        return any(
+            None not in pair and len(set(pair)) > 1 for pair in zip(first, ours, strict=True)
+        )
+
+
+_SEEN: Final = ("answer", "contexts")
+"""The fields that a label is about."""
+
+
+def _found(named: Sequence[str | None], columns: Collection[str]) -> list[str | None]:
+    """Return the columns of the fields that a label is about, None for one that is not there."""
+    read = {name: field for name in columns if (field := read_field(name))}
+    best: dict[str, str] = {}
+    for name in sorted(read, key=lambda column: read[column][1]):
+        best.setdefault(read[name][0], name)
+    return [column or best.get(field) for column, field in zip(named, _SEEN, strict=True)]
 
 
 def known_labels(data: Mapping[str, Any]) -> list[LabelledAnswers]:
-    """Return what labels are of which answers by a file's data, then by each of its variants."""
+    """Return what labels are of which answers, by a file's data and by its variants.
+
+    Those come first that say both themselves.
+    """
     variants = data.get(VARIANTS)
     given = list(variants.values()) if isinstance(variants, dict) else []
-    found = map(labelled_answers, [data, *(_laid_over(data, keys) for keys in given)])
+    given.sort(key=lambda keys: not (isinstance(keys, dict) and keys.get("human")))
+    own = sum(isinstance(keys, dict) and bool(keys.get("human")) for keys in given)
+    laid = [_laid_over(data, keys) for keys in given]
+    found = map(labelled_answers, [*laid[:own], data, *laid[own:]])
     return [one for one in found if one is not None]
 
 
@@ -125,5 +147,5 @@ def labelled_answers(data: Mapping[str, Any]) -> LabelledAnswers | None:
     return LabelledAnswers(
         human["column"],
         [normpath(one) if isinstance(one, str) else one for one in places],  # ./a.csv is a.csv
-        [columns.get(name) or name for name in ("answer", "contexts")],
+        [columns.get(field) or None for field in _SEEN],
     )

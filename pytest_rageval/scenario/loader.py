@@ -18,12 +18,7 @@ from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import Value, json_plain
-from pytest_rageval.scenario.conflicts import (
-    OTHERS_LABELS,
-    conflicts,
-    known_labels,
-    labelled_answers,
-)
+from pytest_rageval.scenario.conflicts import LabelledAnswers, conflicts, known_labels
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
@@ -74,6 +69,8 @@ class LoadedScenario(Value, frozen=True):
     """The variant that is laid over the rest; empty without one."""
     pinned: tuple[str, ...] = ()
     """The runs to which the file itself gives ``looks``, whatever an override makes of them."""
+    labels: tuple[LabelledAnswers, ...] = ()
+    """Which answers its columns of labels are about, by the file itself."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -165,7 +162,7 @@ def inspect_tree(
     """
     overrides = list(overrides)
     pinned = tuple(pinned_runs(tree.data.get("compare")))
-    labels = known_labels(tree.data)
+    labels = tuple(known_labels(tree.data))
     first = [override for override in overrides if override.path[0] in SECTIONS]
     applied = [override.apply(tree) for override in first]
     names = check_variants(tree)
@@ -178,9 +175,6 @@ def inspect_tree(
     applied += [override.apply(tree) for override in theirs]
     warnings = _translated(tree, [override.path for override in ours])
     applied += [override.apply(tree, name_of) for override in ours]
-    labelled = labelled_answers(tree.data)
-    if labelled is not None and labelled.are_others(labels):
-        tree.problem(("dataset", "key_map"), OTHERS_LABELS)
     named = [
         (name, override.source)
         for name, override in zip(applied, [*first, *theirs, *ours], strict=True)
@@ -199,6 +193,7 @@ def inspect_tree(
         names,
         variant,
         pinned,
+        labels,
     )
     return loaded, problems_by_line(tree.problems, found, tree)
 

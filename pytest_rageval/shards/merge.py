@@ -284,20 +284,18 @@ def _runs(copies: Sequence[Shard], every: Sequence[Shard]) -> list[list[Shard]]:
     return runs
 
 
-_APART: Final = timedelta(hours=1)
-"""After such a pause, a shard is of another run."""
-
-
 def _is_of_older(shard: Shard, older: Shard, newer: Shard, *, is_fewer: bool) -> bool:
     """Return whether a shard is of the run of the older one; ``is_fewer``: it ran less often."""
     began, before, after = (
         datetime.fromisoformat(one.head.started_at) for one in (shard, older, newer)
     )
     ended = datetime.fromisoformat(shard.end.finished_at) if shard.end is not None else began
-    if max(began, ended) >= after:
-        return False  # at the same time
+    pause = after - max(began, ended)
     is_nearer = abs(began - before) < after - began
-    return is_fewer or is_nearer or after - max(began, ended) > _APART
+    if is_nearer or pause <= timedelta():  # they ran at the same time
+        return is_nearer
+    # In a queue, shards of one run follow each other; long is a pause by what lies before it.
+    return is_fewer or pause > (began - before) / 4
 
 
 def _is_repeated(shard: Shard, older: Shard) -> bool:

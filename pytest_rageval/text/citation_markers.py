@@ -54,11 +54,13 @@ _FORMS: Final = {
     ),
 }
 
-_RAISED: Final = re.compile(
-    r"(?:(?i:\b(?:(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?|sec|min"
-    r"|sin|cos|tan|cot|log))|[\d/每一二两三四五六七八九十百千万厘毫分微纳公英海市][米里尺寸秒])\Z"
+_UNIT: Final = re.compile(
+    r"(?:(?i:(?:[\d/]|\b(?:per|square|cubic))\s?(?:(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot"
+    r"|inch(?:es)?|miles?|yards?)|/\s?sec)|[\d/每][厘毫千分微纳公英海市]?[米里尺寸秒])\Z"
 )
-"""The units and functions, of more letters than km, that ² and ³ raise to a power."""
+"""A unit of more letters than km, with the number that it is of, which ² or ³ raises to a power."""
+_FUNCTION: Final = re.compile(r"\b(?:sin|cos|tan|cot|log)\Z")
+_ARGUMENT: Final = re.compile(r"\s?(?:\(|[b-zα-ω](?!\w))")
 
 _MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")
 _CODE: Final = re.compile(
@@ -190,8 +192,11 @@ def _may_be(
 def _is_power(text: str, match: re.Match[str]) -> bool:
     """Return whether ² or ³ directly follows a unit or a function, as in ``1000 kg/metre³``."""
     start = match.start()
-    is_power = match.lastgroup == "superscript" and match.group()[0] in "²³"
-    return is_power and _RAISED.search(text, max(0, start - 12), start) is not None
+    if match.lastgroup != "superscript" or match.group()[0] not in "²³":
+        return False
+    begin = max(0, start - 20)
+    is_function = _FUNCTION.search(text, begin, start) and _ARGUMENT.match(text, match.end())
+    return bool(is_function or _UNIT.search(text, begin, start))
 
 
 def _is_index(text: str, match: re.Match[str], markers: list[Marker]) -> bool:

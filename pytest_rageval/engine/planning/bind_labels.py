@@ -34,6 +34,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.results.draws import DRAWS, DrawRecord, known_records, read_records
 from pytest_rageval.scenario.answer_specs import HumanSpec
+from pytest_rageval.scenario.conflicts import labelled_answers
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS, is_of_cells
 from pytest_rageval.stats.labels.strata import is_on_record
@@ -318,6 +319,15 @@ def _read_columns(
         message = (
             f"{_SECTION}.column: {elsewhere[0]!r} is of {dataset.shown}, and the answers are of "
             f"{dataset.answered_by}: a label is of the answer beside it. Put the labels there, or "
+            "into a file (pytest --rag-label N)"
+        )
+        binding.problem(message, _SECTION, "column")
+        return
+    ours = labelled_answers(binding.loaded.tree.data)
+    if ours is not None and ours.are_others(binding.loaded.labels, dataset.columns):
+        message = (
+            f"{_SECTION}.column: {shorten(spec.column[0])!r} is of other answers in these rows "
+            f"than dataset.key_map reads; give {_SECTION!r} the column of these, or put the labels "
             "into a file (pytest --rag-label N)"
         )
         binding.problem(message, _SECTION, "column")

@@ -404,17 +404,45 @@ def test_labels_of_one_column_are_not_of_a_variants_answers(
     base = "name: s\nmetrics: [em]\nhuman: {column: ok, of: em}\ndataset: d.csv\n"
     path.write_text(f"{base}variants:\n  one: {{}}\n  two: {keys}\n", "utf-8")
     for name in ("d.csv", "other.csv"):
-        (tmp_path / name).write_text("id,answer,two,references,ok,ok2\na,x,y,x,1,0\n", "utf-8")
+        (tmp_path / name).write_text(
+            "id,answer,two,references,ok,ok2,contexts\na,x,y,x,1,0,z\n", "utf-8"
+        )
     make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
     if is_refused:
-        with pytest.raises(ScenarioError, match="key_map: the labels of human.column are"):
+        with pytest.raises(ScenarioError, match="'ok' is of other answers in these rows than"):
             make(variant="two")
     else:
         assert make(variant="two").info.human
     override = set_override("--rag-set", "dataset.key_map.answer=two")
-    with pytest.raises(ScenarioError, match="key_map: the labels of human.column are"):
+    with pytest.raises(ScenarioError, match="'ok' is of other answers in these rows than"):
         make([override], variant="one")
     assert make([override, set_override("--rag-set", "human.column=ok2")], variant="one").info.human
+
+
+def test_a_column_of_answers_may_be_named_that_is_read_anyway(tmp_path: Path) -> None:
+    """Also the only one, which no name tells."""
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "name: s\nmetrics: [em]\ndataset: d.csv\nhuman: {column: ok, of: em}\n", "utf-8"
+    )
+    for column in ("response", "a1"):
+        (tmp_path / "d.csv").write_text(f"id,{column},references,ok\na,x,x,1\n", "utf-8")
+        override = set_override("--rag-set", f"dataset.key_map.answer={column}")
+        assert make_plan(path, [override], run_paths=RunPaths(tmp_path)).info.human
+
+
+def test_variants_that_name_answers_and_labels_are_right(tmp_path: Path) -> None:
+    """Also where the scenario names the labels of one of them."""
+    path = tmp_path / "s.yaml"
+    by = "{{dataset: {{key_map: {{answer: a{0}}}}}, human: {{column: ok{0}}}}}"
+    path.write_text(
+        "name: s\nmetrics: [em]\ndataset: d.csv\nhuman: {column: ok1, of: em}\n"
+        f"variants:\n  one: {by.format(1)}\n  two: {by.format(2)}\n",
+        "utf-8",
+    )
+    (tmp_path / "d.csv").write_text("id,a1,a2,references,ok1,ok2\na,x,y,x,1,0\n", "utf-8")
+    for variant in ("one", "two"):
+        assert make_plan(path, variant=variant, run_paths=RunPaths(tmp_path)).info.human
 
 
 def test_the_first_variant_of_some_rows_says_whose_answers_the_labels_are_about(
@@ -434,7 +462,7 @@ def test_the_first_variant_of_some_rows_says_whose_answers_the_labels_are_about(
     assert make(variant="one").info.human
     assert make(variant="three").info.human
     assert not make(variant="own").info.human
-    with pytest.raises(ScenarioError, match="key_map: the labels of human.column are"):
+    with pytest.raises(ScenarioError, match="'ok' is of other answers in these rows than"):
         make(variant="two")
 
 
