@@ -110,7 +110,7 @@ class Ending:
         self._said = ""
         self._stem = frozenset[str]()
         self._call = ""
-        self._is_ended: bool | None = None  # the text behind the last call; None: there is none
+        self._of: Mapping[str, Any] = NOTHING  # the step that the last part is of
 
     def add(self, event: Event, *, has_text: bool) -> None:
         """Take one event; ``has_text``: a part of the answer, not blank, is in it."""
@@ -118,11 +118,12 @@ class Ending:
         if begun:
             self._stem = words_of(begun) - _STARTS
         says, said = (False, begun) if begun else _said(told, has_text, self._stem, self._steps)
-        if says is None and not has_text and self._takes_back(event):
+        if has_text:
+            self._call, self._of = "", event.steps
+        elif says is None and self._takes_back(event):
             says, said = True, ""
-        self._hear_calls(_reasons(told.data, self._steps), has_text)
-        acts = (name for name in event.all_types if name.endswith("requires_action"))
-        self._call = next(acts, self._call)
+        acts = [name for name in event.all_types if name.endswith("requires_action")]
+        self._call = [self._call, *_calls_in(_reasons(told.data, self._steps)), *acts][-1]
         # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
         if says is None:
             is_after = has_text and (self._is_whole or self._said.startswith(_PASSING))
@@ -132,21 +133,11 @@ class Ending:
             self._is_whole, self._said = says, said
 
     def _takes_back(self, event: Event) -> bool:
-        """Return whether what said that more follows says so no longer, whatever the type."""
-        data, sign = event.without(lambda one: one.ends_apart).data, self._said.partition(": ")[0]
-        ends = [at for at, why in _reasons(data, self._steps) if why not in _OPEN | _CALLS]
+        """Return whether the parts' flag turns true in the step they are of, or with sources."""
+        data = event.without(lambda one: _is_beside(one) and not one.is_of_sources).data
         flags = _flags(data) if isinstance(data, Mapping) else ()
-        return not self._is_whole and (sign in ends or (True, f"{sign}: true") in flags)
-
-    def _hear_calls(self, reasons: Reasons, has_text: bool) -> None:
-        if has_text:
-            self._call, self._is_ended = "", False
-        for place, reason in reasons:
-            # Behind the end of a text, another model calls, one that suggests questions.
-            if reason in _CALLS and not self._is_ended:
-                self._call, self._is_ended = f"{place}: {reason}", None
-            elif reason not in _OPEN | _CALLS:
-                self._call, self._is_ended = "", None if self._is_ended is None else True
+        sign = f"{self._said.partition(': ')[0]}: true"
+        return (True, sign) in flags and event.steps in ({}, self._of)
 
     def check(self, *, may_be_cut_off: bool) -> None:
         """Raise TargetError for a stream that ends before its answer does."""
@@ -245,6 +236,11 @@ def _reasons(data: Any, steps: Steps = (), place: str = "", depth: int = _MOST_N
         elif rest or name in _FIRST_OF or not isinstance(value, list):
             found += _reasons(value, rest, here, depth - 1)
     return found
+
+
+def _calls_in(reasons: Reasons) -> list[str]:
+    """Return the call of a tool that each reason to end is, "" for any other."""
+    return [": ".join(one) if one[1] in _CALLS else "" for one in reasons if one[1] not in _OPEN]
 
 
 def _ends_all(name: str, stem: frozenset[str] = frozenset()) -> bool:

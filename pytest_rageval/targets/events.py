@@ -66,9 +66,8 @@ _RESPONSES = re.compile(
 
 STEPS: Final = one_of("step node tool stage")
 """What an event that has one of these, as a key, is about: not about all of the answer."""
-_FINDS = one_of("search query queries retrieval retriever")
-"""The words of types of what may end before the answer goes on."""
-_TEXTS = ("text", "content", "delta", "token", "answer")
+_SOURCES = one_of("sources references citations")
+"""The words of types that come behind an answer, and may say that it has ended."""
 _ON_THE_WAY = one_of("node step task retry call")
 """The words of types whose failure need not be that of the answer."""
 
@@ -140,9 +139,9 @@ class Event:
         )
 
     @property
-    def successes(self) -> int:
-        """How many statuses, of it and of what it wraps, say that it has succeeded."""
-        return sum(status_of(place) in _SUCCEEDED for place in places_in(self.data))
+    def has_succeeded(self) -> bool:
+        """Whether its status says so."""
+        return any(status_of(place) in _SUCCEEDED for place in places_in(self.data))
 
     @property
     def is_about_other(self) -> bool:
@@ -160,18 +159,15 @@ class Event:
         return self.is_of_others() or not STEPS.isdisjoint(self._words)
 
     @property
-    def ends_apart(self) -> bool:
-        """Whether an end that it tells of is that of a thought, a tool, a search or a step.
+    def steps(self) -> Mapping[str, Any]:
+        """The steps that its keys name, and those of what it wraps."""
+        held = places_in(self.data)
+        return {key: place[key] for place in held for key in STEPS if key in place}
 
-        What names a step and has an empty text is of the step that answers.
-        """
-        if not _FINDS.isdisjoint(self._words) or any(map(is_thought, self.types())):
-            return True
-        is_step = self.is_of_step and (
-            self.data.get("tool")
-            or {"", None}.isdisjoint(self.data.get(one, one) for one in _TEXTS)
-        )
-        return bool(is_step) or self.is_of_another
+    @property
+    def is_of_sources(self) -> bool:
+        """Whether it has sources by its type, and those of no tool."""
+        return bool(self._words) and self._words <= _SOURCES and not self.is_of_others()
 
     @property
     def _words(self) -> frozenset[str]:

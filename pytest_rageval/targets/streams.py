@@ -100,7 +100,7 @@ class StreamedAnswer:
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
         self._failure = ""
-        self._formal = 0
+        self._is_formal = False
         self._is_raw = False
 
     def add(self, event: Event) -> bool:
@@ -122,10 +122,10 @@ class StreamedAnswer:
         heard = event.without(lambda one: one.is_about_other)
         if said := failure(heard):
             # An envelope that calls this a success will call what follows one, too.
-            self._failure, self._formal = said, heard.successes
+            self._failure, self._is_formal = said, heard.has_succeeded
             # Of a tool or a step: what comes after may be the answer.
             refuse(failure(heard.without(lambda one: one.may_go_on)))
-        elif heard.successes > self._formal:
+        elif heard.has_succeeded and not self._is_formal:
             self._failure = ""
         elif is_taken and len(self._parts) > 1 and self._is_raw and is_raw_error(str(event.data)):
             self._failure = str(event.data)  # if no more follows
