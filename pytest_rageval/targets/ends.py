@@ -92,6 +92,7 @@ _WHYS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
 _WRONG = ("is_error", "isError")
+_DID = re.compile(r"(?:done|created|completed?|finished|(?:操作|处理|请求|执行)?(?:完成|完毕))\W*$")
 _RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:\w+_)?(?:error|exception)\b(?: code)? ?[\]:]|traceback )")
 Steps = tuple[str | int, ...]
 Reasons = list[tuple[str, str]]
@@ -386,8 +387,9 @@ def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
     if has_text:
         return False
     is_alone = len(data) == 1 and any(data.get(name) for name in ("detail", "errors"))
-    thrown = (name.endswith("Exception") for name in map(str, data))
-    return is_alone or any(thrown) or (data.get("success") is False and is_said)
+    thrown = [data[name] for name in data if str(name).endswith("Exception")]
+    is_thrown = any(one is not None and one is not False for one in thrown)
+    return is_alone or is_thrown or (data.get("success") is False and is_said)
 
 
 def _is_bad_code(code: object, least: int) -> bool:
@@ -402,7 +404,7 @@ def _is_bad_code(code: object, least: int) -> bool:
 
 def _is_fine(said: object) -> bool:
     text = str(said).lower()
-    return is_no_error(said) or "success" in text or "成功" in text
+    return is_no_error(said) or "success" in text or "成功" in text or bool(_DID.match(text))
 
 
 def _is_cut_short(data: Any, steps: Steps = ()) -> bool:

@@ -244,6 +244,21 @@ def test_an_answer_beside_an_error_is_none(error: object) -> None:
         assert read("application/json", text).text == "Paris"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"hasException": False},
+        {"lastException": None},
+        {"code": 1000, "message": "操作完成"},
+        {"code": "A0000", "message": "处理完毕。"},
+        {"code": 201, "message": "Created"},
+        {"code": "S0001", "message": "Completed."},
+    ],
+)
+def test_an_empty_answer_of_a_service_that_succeeded_is_one(said: dict[str, Any]) -> None:
+    assert read("application/json", json.dumps({"answer": "", **said})).text == ""
+
+
 def test_an_answer_in_several_parts_is_one_text() -> None:
     """[A21]"""
     text = json.dumps({"parts": [{"text": "Pa"}, {"text": "ris"}]})
