@@ -178,6 +178,7 @@ def open_app(windows: Any, app: WebClient) -> Iterator[Callable[..., Any]]:
 
 
 def choose(page: Any, scenario: str) -> None:
+    page.locator(".scenario-list:visible, .back:visible").first.wait_for(timeout=RUN_MS)
     if page.locator(".scenario-list").count() == 0:
         page.locator(".back").click()
     item_of(page, scenario).get_by_role("link").click()

@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import gc
 import importlib
-import itertools
 import json
 import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loop_back import LoopBack
+from steady_clock import set_steady_clock
 
 import pytest_rageval
 from pytest_rageval.datasets.base import READER_REGISTRY
@@ -112,15 +111,8 @@ BROKEN_METRICS = """
 @pytest.fixture
 def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the runs of this process begin and end one second after the other."""
-    seconds = itertools.count(1_800_000_000)
-
-    class Clock(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> Clock:
-            return cls.fromtimestamp(next(seconds), tz)
-
-    for name in ("session", "run_files", "shard_run"):
-        monkeypatch.setattr(f"pytest_rageval.plugin.run.{name}.datetime", Clock)
+    names = ("session", "run_files", "shard_run")
+    set_steady_clock(monkeypatch, *(f"plugin.run.{name}" for name in names))
 
 
 @pytest.fixture(autouse=True)

@@ -138,6 +138,7 @@ def test_samples_say_why_they_are_low_and_are_found_by_it(project: Files) -> Non
     assert "cause" not in json.loads(good)
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_samples_that_got_worse_say_why(project: Files) -> None:
     """[E21, E25] The cause is that of the newer run."""
     run_with_causes(project, CAUSES.replace("answer: x", "answer: the red cube"))
@@ -182,6 +183,7 @@ def test_a_scenario_outside_of_the_rootdir_is_none(project: Files, tmp_path: Pat
     assert text == "unknown scenario 'qa': there is none"
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_the_last_run_says_what_was_not_as_in_the_file(project: Files) -> None:
     """[E25] Else a verdict under other weights is read as that of the scenario."""
     run(project, "qa")

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_rageval import evaluate, evaluate_variants
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.run_paths import RunPaths
@@ -58,6 +60,7 @@ def standing_of(folder: Path, entry: ScenarioEntry) -> str | None:
     return verdict
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> None:
     """[A24, E20] Each ran alone, or ranked before the file asked for it: nothing judged them."""
     rows = [{"id": str(at), "answer": "yes", "references": ["yes"]} for at in range(20)]
@@ -71,7 +74,6 @@ def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> Non
     found = RunStore(RunPaths(tmp_path, tmp_path)).contest(entry)
     assert found is not None
     assert (found["gate"]["outcome"], found["page"]) == ("skipped", None)
-    # Each in a folder of its own: which run is the newest would follow a clock that may be set.
     evaluate_variants(judged, write_to=tmp_path / "unasked")
     assert standing_of(tmp_path / "unasked", entry) == "partial"
     evaluate_variants({**judged, "best": "one"}, write_to=tmp_path / "asked")
